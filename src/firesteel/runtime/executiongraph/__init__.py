@@ -1,0 +1,1 @@
+"""The JobGraph split by parallelism, with the state of every attempt. Pure: nothing here awaits."""

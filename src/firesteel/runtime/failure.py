@@ -1,0 +1,64 @@
+"""What made a task or a job fail, as data that can be shipped and shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["TaskFailure"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailure:
+    """A failure, led by the user's operator and source line.
+
+    Flink: `runtime.executiongraph.ErrorInfo` with `util.SerializedThrowable`; here the parts are named.
+
+    Attributes:
+        message: One line: exception type and text.
+        vertex_id: The JobVertex that failed; None where the failure belongs to the job as a whole.
+        vertex_name: Its name.
+        operator_name: The operator of the chain that raised.
+        subtask_index: Counted from 0; shown counted from 1.
+        parallelism: The vertex's parallelism.
+        user_location: Where in the user's code, as it is shown behind "at": `job.py:12 in parse: return int(x)`.
+        user_traceback: The traceback through the user's code.
+        details: Everything else that helps: the full traceback, logs of the process.
+
+    Example:
+        >>> failure = TaskFailure("ValueError: bad", operator_name="Map", subtask_index=1, parallelism=4)
+        >>> str(failure)
+        "operator 'Map' (subtask 2/4) failed: ValueError: bad"
+    """
+
+    message: str
+    vertex_id: str | None = None
+    vertex_name: str | None = None
+    operator_name: str | None = None
+    subtask_index: int | None = None
+    parallelism: int | None = None
+    user_location: str | None = None
+    user_traceback: str | None = None
+    details: str = ""
+
+    @classmethod
+    def of(cls, error: BaseException, details: str = "") -> TaskFailure:
+        """The failure that an exception of the control plane itself stands for."""
+        text = str(error)
+        return cls(f"{type(error).__name__}: {text}" if text else type(error).__name__, details=details)
+
+    def __str__(self) -> str:
+        subject = self._subject()
+        text = f"{subject} failed: {self.message}" if subject else self.message
+        return f"{text}\n  at {self.user_location}" if self.user_location else text
+
+    def _subject(self) -> str:
+        if self.operator_name is not None:
+            named = f"operator {self.operator_name!r}"
+        elif self.vertex_name is not None:
+            named = f"vertex {self.vertex_name!r}"
+        else:
+            return ""
+        if self.subtask_index is None:
+            return named
+        of = f"/{self.parallelism}" if self.parallelism is not None else ""
+        return f"{named} (subtask {self.subtask_index + 1}{of})"

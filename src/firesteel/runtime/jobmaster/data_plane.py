@@ -1,0 +1,96 @@
+"""What moves the records of a job. Implemented outside the control plane; simulated in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.failure import TaskFailure
+
+__all__ = [
+    "DataPlane",
+    "DataPlaneListener",
+    "QueryDescriptor",
+    "RunningQuery",
+    "SubtaskLocation",
+    "SubtaskProgress",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskLocation:
+    """Where one deployed subtask is.
+
+    Attributes:
+        vertex_id: Its JobVertex.
+        subtask_index: From 0.
+        slot: Number of the slot in the job, 0..S-1.
+        address: Data address of the slot, as its TaskRunner gave it.
+        execution_attempt_id: The attempt that runs there.
+    """
+
+    vertex_id: str
+    subtask_index: int
+    slot: int
+    address: str
+    execution_attempt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryDescriptor:
+    """One run of a job's records through its slots.
+
+    Attributes:
+        job_id: The job.
+        job_graph: The job's graph; every parallelism is resolved to at least 1.
+        attempt: 0 for the first run, one more after each restart.
+        slots: S, the sum over the slot sharing groups of the largest parallelism in the group.
+        subtasks: All deployed subtasks, in vertex and subtask order.
+    """
+
+    job_id: str
+    job_graph: JobGraph
+    attempt: int
+    slots: int
+    subtasks: tuple[SubtaskLocation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskProgress:
+    """What one subtask did since its attempt started: totals, not differences."""
+
+    vertex_id: str
+    subtask_index: int
+    records_in: int
+    records_out: int
+    finished: bool
+
+
+class DataPlaneListener(Protocol):
+    """Hears how the query goes. Implemented by the JobMaster; called on its loop only."""
+
+    def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
+        """Take new totals; a subtask that is `finished` becomes FINISHED."""
+
+    def query_finished(self) -> None:
+        """All input is processed and committed: every execution that is not yet FINISHED becomes FINISHED."""
+
+    def query_failed(self, failure: TaskFailure) -> None:
+        """The query ended by a failure; the job restarts or fails. Later calls of this query are ignored."""
+
+
+class RunningQuery(Protocol):
+    """A query that was started."""
+
+    async def stop(self) -> None:
+        """Return when nothing of the query runs any more. Idempotent; also after the query ended by itself."""
+
+
+class DataPlane(Protocol):
+    """Starts queries."""
+
+    async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
+        """Start to move records through the deployed subtasks. An error raised here fails the job's attempt."""
+        ...

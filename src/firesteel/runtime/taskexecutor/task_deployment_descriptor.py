@@ -1,0 +1,47 @@
+"""What a TaskExecutor needs to run one attempt of one subtask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["TaskDeploymentDescriptor"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDeploymentDescriptor:
+    """One attempt of one subtask, ready to run. Flink: `runtime.deployment.TaskDeploymentDescriptor`.
+
+    Attributes:
+        job_id: The job, 32 hex digits.
+        job_name: Its name.
+        execution_attempt_id: The attempt; task states are reported under it.
+        attempt_number: 0 for the first attempt.
+        vertex_id: The JobVertex, 32 hex digits.
+        vertex_name: Its name.
+        subtask_index: From 0.
+        parallelism: Number of subtasks of the vertex.
+        max_parallelism: Number of key groups of the vertex.
+        allocation_id: The slot allocation to run in.
+        global_slot: The slot's number in the job, 0..S-1.
+        serialized_vertex: The JobVertex, by cloudpickle; one bytes object is shared by all subtasks of the vertex.
+        configuration: The job's configuration.
+    """
+
+    job_id: str
+    job_name: str
+    execution_attempt_id: str
+    attempt_number: int
+    vertex_id: str
+    vertex_name: str
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    allocation_id: str
+    global_slot: int
+    serialized_vertex: bytes
+    configuration: dict[str, str]
+
+    @property
+    def task_name_with_subtask(self) -> str:
+        """The task as users see it: `Map -> Sink (2/4)`."""
+        return f"{self.vertex_name} ({self.subtask_index + 1}/{self.parallelism})"
