@@ -1,6 +1,6 @@
 """States of one execution attempt, and the tables that move it.
 
-The tables hold what Flink 2.3 does: a terminal state is never left; a report of a TaskExecutor changes what `REPORTED` says.
+The tables hold what Flink 2.3 does: a terminal state is never left, and a report changes what `REPORTED` says.
 """
 
 from __future__ import annotations

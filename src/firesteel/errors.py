@@ -1,0 +1,59 @@
+"""The errors that firesteel raises on purpose.
+
+```
+FiresteelError
+├── InvalidProgramError      (also ValueError)   the program can't become a job: bad graph, bad setting
+├── TypeMismatchError        (also TypeError)    a value does not fit its declared type
+├── TranslationError                             a valid job that the data plane can't carry out
+├── JobExecutionError                            a job failed, was cancelled or can't be reached
+└── FencingTokenError                            a call fenced by the token of a former leader
+```
+"""
+
+from __future__ import annotations
+
+
+class FiresteelError(Exception):
+    """Root of all errors that firesteel raises on purpose."""
+
+
+class InvalidProgramError(FiresteelError, ValueError):
+    """The program can't become a job; the text names the operators concerned."""
+
+
+class TranslationError(FiresteelError):
+    """A valid job that the data plane can't carry out."""
+
+
+class JobExecutionError(FiresteelError):
+    """A job failed, was cancelled or can't be reached."""
+
+
+class FencingTokenError(FiresteelError):
+    """A call carried the token of a former leader (Flink: `FencingTokenException`)."""
+
+
+class TypeMismatchError(FiresteelError, TypeError):
+    """A value that does not fit its declared type.
+
+    Attributes:
+        expected: The declared type, in words.
+        value: What was found instead.
+        path: Where in the record, e.g. `.f1[0]`; empty for the record itself.
+    """
+
+    def __init__(self, expected: str, value: object, path: str = "") -> None:
+        super().__init__(expected, value, path)
+        self.expected = expected
+        self.value = value
+        self.path = path
+
+    def below(self, step: str) -> TypeMismatchError:
+        """The same mismatch seen from the container that holds the value under `step`."""
+        return TypeMismatchError(self.expected, self.value, step + self.path)
+
+    def __str__(self) -> str:
+        where = f"field {self.path.lstrip('.')}" if self.path else "value"
+        text = repr(self.value)
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        return f"{where}: declared as {self.expected}, found {type(self.value).__name__} {shown}"

@@ -1,0 +1,156 @@
+"""Owners of state that one event loop alone may touch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from firesteel.runtime.clock import Clock, Timer
+from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError
+from firesteel.runtime.rpc.rpc_service import RpcCall, RpcService
+
+__all__ = ["FencedRpcEndpoint", "RpcEndpoint"]
+
+logger = logging.getLogger(__name__)
+
+
+class RpcEndpoint:
+    """Owner of state that one event loop, its main thread, alone may touch. Flink: `runtime.rpc.RpcEndpoint`.
+
+    Subclass, write the calls as `async def`, and let others hold a gateway, never the object. A call runs alone from
+    one `await` to the next; state read before an `await` is read again after it.
+
+    Args:
+        rpc_service: What makes the endpoint reachable.
+        address: Where, unique in the service.
+    """
+
+    def __init__(self, rpc_service: RpcService, address: str) -> None:
+        self.rpc_service = rpc_service
+        self.address = address
+        self._main_loop = asyncio.get_running_loop()
+        self._work: set[asyncio.Task[Any]] = set()
+        self._waiting: dict[asyncio.Future[Any], str] = {}
+        self._is_running = False
+        self._is_stopped = False
+
+    @property
+    def clock(self) -> Clock:
+        """The time this endpoint follows."""
+        return self.rpc_service.clock
+
+    @property
+    def is_running(self) -> bool:
+        """Whether calls are carried out."""
+        return self._is_running
+
+    async def start(self) -> None:
+        """Become reachable, then run `on_start`."""
+        self.rpc_service.register(self.address, self)
+        self._is_running = True
+        await self.on_start()
+
+    async def stop(self) -> None:
+        """Run `on_stop`, refuse further calls and answer the waiting ones with `EndpointStoppedError`. Idempotent."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        if self._is_running:
+            await self.on_stop()
+        self._is_running = False
+        self.rpc_service.unregister(self.address)
+        for answer, method in list(self._waiting.items()):
+            if not answer.done():
+                answer.set_exception(EndpointStoppedError(self.address, method))
+        current = asyncio.current_task()
+        others = [task for task in self._work if task is not current]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def on_start(self) -> None:
+        """Hook: runs once the endpoint is reachable."""
+
+    async def on_stop(self) -> None:
+        """Hook: runs while calls are still carried out."""
+
+    def receive(self, call: RpcCall) -> asyncio.Future[Any]:
+        """Start to carry out a call that arrived through a gateway, and return its answer to come."""
+        answer: asyncio.Future[Any] = self._main_loop.create_future()
+        refusal = self._refusal(call)
+        if refusal is not None:
+            answer.set_exception(refusal)
+            return answer
+        self._waiting[answer] = call.method
+        answer.add_done_callback(lambda done: self._waiting.pop(done, None))
+        self._track(asyncio.ensure_future(self._carry_out(call, answer)))
+        return answer
+
+    def run_async(self, callback: Callable[[], object]) -> None:
+        """Run `callback` in the main thread, soon."""
+        self.schedule_run_async(0, callback)
+
+    def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:
+        """Run `callback` in the main thread after `delay_s` seconds, unless the endpoint has stopped by then."""
+        return self.clock.call_later(delay_s, lambda: callback() if self._is_running else None)
+
+    def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Task[Any]:
+        """Let `work` go on beside the calls; it ends with the endpoint and its errors are logged under `what`."""
+        return self._track(asyncio.ensure_future(self._guard(work, what)))
+
+    def validate_runs_in_main_thread(self) -> None:
+        """Fail if the caller is not in the endpoint's main thread."""
+        try:
+            running: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        assert running is self._main_loop, f"{self.address} touched outside its main thread"
+
+    def _refusal(self, call: RpcCall) -> Exception | None:
+        return None if self._is_running else EndpointStoppedError(self.address, call.method)
+
+    async def _carry_out(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+        method: Callable[..., Coroutine[Any, Any, Any]] = getattr(self, call.method)
+        try:
+            result = await method(*call.args, **call.kwargs)
+        except Exception as error:
+            if not answer.done():
+                answer.set_exception(error)
+        else:
+            if not answer.done():
+                answer.set_result(result)
+
+    async def _guard(self, work: Awaitable[Any], what: str) -> Any:
+        try:
+            return await work
+        except Exception as error:
+            logger.info("%s: %s failed: %s", self.address, what, error)
+            return None
+
+    def _track(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return task
+
+
+class FencedRpcEndpoint(RpcEndpoint):
+    """An endpoint that answers one leader session only. Flink: `runtime.rpc.FencedRpcEndpoint`.
+
+    Every call carries a token, checked when it arrives; without a token of its own the endpoint rejects all.
+    """
+
+    def __init__(self, rpc_service: RpcService, address: str, fencing_token: str | None = None) -> None:
+        super().__init__(rpc_service, address)
+        self.fencing_token = fencing_token
+
+    def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:
+        """As in `RpcEndpoint`; dropped too if the leader session has changed by then."""
+        token = self.fencing_token
+        return super().schedule_run_async(delay_s, lambda: callback() if self.fencing_token == token else None)
+
+    def _refusal(self, call: RpcCall) -> Exception | None:
+        if self.fencing_token is None or call.fencing_token != self.fencing_token:
+            return FencingTokenError(self.address, call.method, self.fencing_token, call.fencing_token)
+        return super()._refusal(call)

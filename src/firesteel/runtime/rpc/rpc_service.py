@@ -1,0 +1,183 @@
+"""Calls between endpoints of one process."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import cloudpickle
+
+from firesteel.runtime.clock import Clock, SystemClock, Timer
+from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError
+
+__all__ = ["InMemoryRpcService", "RpcCall", "RpcServer", "RpcService", "no_rpc_timeout"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def no_rpc_timeout(method: F) -> F:
+    """Mark a gateway's method whose answer may take as long as it takes."""
+    method.__rpc_without_timeout__ = True  # type: ignore[attr-defined]
+    return method
+
+
+@dataclass(frozen=True, slots=True)
+class RpcCall:
+    """One call on its way to an endpoint."""
+
+    address: str
+    fencing_token: str | None
+    method: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+class RpcServer(Protocol):
+    """The receiving side of an address."""
+
+    def receive(self, call: RpcCall) -> asyncio.Future[Any]:
+        """Start to carry a call out and return its answer to come."""
+        ...
+
+
+class RpcService(Protocol):
+    """Connects endpoints. Flink: `runtime.rpc.RpcService`."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time that timeouts and scheduled calls follow."""
+        ...
+
+    def register(self, address: str, server: RpcServer) -> None:
+        """Make an endpoint reachable."""
+
+    def unregister(self, address: str) -> None:
+        """Make it unreachable again; unknown addresses are ignored."""
+
+    async def connect(self, address: str, gateway_type: type, fencing_token: str | None = None) -> Any:
+        """A gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
+
+        Raises:
+            RpcConnectionError: no endpoint runs there.
+        """
+
+
+class InMemoryRpcService:
+    """Connects the endpoints of one process on one loop.
+
+    Calls of one caller start in the order made, never in the caller's stack. Flink: `runtime.rpc.pekko.PekkoRpcService`
+    for local actors; `serialize_calls` is its `pekko.rpc.force-invocation-serialization`.
+
+    Args:
+        clock: The time that timeouts follow.
+        timeout_s: How long a caller waits for an answer. Flink: `pekko.ask.timeout`.
+        serialize_calls: Whether arguments and results are written and read back, as between processes.
+    """
+
+    def __init__(self, clock: Clock | None = None, timeout_s: float = 10.0, serialize_calls: bool = False) -> None:
+        self._clock = clock or SystemClock()
+        self._timeout_s = timeout_s
+        self._serialize_calls = serialize_calls
+        self._servers: dict[str, RpcServer] = {}
+
+    @property
+    def clock(self) -> Clock:
+        """The time that timeouts and scheduled calls follow."""
+        return self._clock
+
+    def register(self, address: str, server: RpcServer) -> None:
+        """Make an endpoint reachable.
+
+        Raises:
+            ValueError: the address is taken.
+        """
+        if address in self._servers:
+            raise ValueError(f"can't register an endpoint at {address!r}: the address is taken")
+        self._servers[address] = server
+
+    def unregister(self, address: str) -> None:
+        """Make it unreachable again; unknown addresses are ignored."""
+        self._servers.pop(address, None)
+
+    async def connect(self, address: str, gateway_type: type, fencing_token: str | None = None) -> Any:
+        """A gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
+
+        Raises:
+            RpcConnectionError: no endpoint runs there.
+        """
+        if address not in self._servers:
+            raise RpcConnectionError(address)
+        return _Gateway(self, address, gateway_type, fencing_token)
+
+    def call(self, call: RpcCall, with_timeout: bool) -> asyncio.Future[Any]:
+        """Send a call and return its answer to come."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if with_timeout:
+            self._limit(answer, call)
+        self._transmit(self._copy(call), answer)
+        return answer
+
+    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+        asyncio.get_running_loop().call_soon(self._arrive, call, answer)
+
+    def _arrive(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+        server = self._servers.get(call.address)
+        if server is None:
+            _fail(answer, EndpointStoppedError(call.address, call.method))
+            return
+        server.receive(call).add_done_callback(lambda result: self._answer(result, answer))
+
+    def _answer(self, result: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
+        error = result.exception()
+        if error is not None:
+            _fail(answer, error)
+        elif not answer.done():
+            answer.set_result(self._copy(result.result()))
+
+    def _limit(self, answer: asyncio.Future[Any], call: RpcCall) -> None:
+        text = f"{call.address} did not answer {call.method}() within {self._timeout_s:g} s"
+        timer: Timer = self._clock.call_later(self._timeout_s, lambda: _fail(answer, RpcTimeoutError(text)))
+        answer.add_done_callback(lambda _: timer.cancel())
+
+    def _copy(self, value: Any) -> Any:
+        return pickle.loads(cloudpickle.dumps(value)) if self._serialize_calls else value
+
+
+def _fail(answer: asyncio.Future[Any], error: BaseException) -> None:
+    if not answer.done():
+        answer.set_exception(error)
+
+
+class _Gateway:
+    """Stands for an endpoint; has the methods of its Protocol only."""
+
+    __slots__ = ("_address", "_fencing_token", "_gateway_type", "_service")
+
+    def __init__(
+        self, service: InMemoryRpcService, address: str, gateway_type: type, fencing_token: str | None
+    ) -> None:
+        self._service = service
+        self._address = address
+        self._gateway_type = gateway_type
+        self._fencing_token = fencing_token
+
+    @property
+    def address(self) -> str:
+        return self._address
+
+    def __getattr__(self, name: str) -> Callable[..., asyncio.Future[Any]]:
+        method = getattr(self._gateway_type, name, None)
+        if name.startswith("_") or method is None:
+            raise AttributeError(f"{self._gateway_type.__name__} has no call {name!r}")
+        with_timeout = not hasattr(method, "__rpc_without_timeout__")
+
+        def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
+            return self._service.call(RpcCall(self._address, self._fencing_token, name, args, kwargs), with_timeout)
+
+        return call
+
+    def __repr__(self) -> str:
+        return f"{self._gateway_type.__name__} of {self._address}"
