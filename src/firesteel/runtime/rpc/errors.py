@@ -4,18 +4,18 @@ FiresteelError
   RpcError
     RpcConnectionError       no endpoint has that address
     EndpointStoppedError     the endpoint stopped before it answered
-    FencingTokenError        the call carries the token of another leader session
+    FencingTokenError        the call carries the token of another leader session (also errors.FencingTokenError)
     RpcTimeoutError          no answer in time (also a TimeoutError)
 """
 
 from __future__ import annotations
 
-from firesteel.errors import FiresteelError
+from firesteel import errors
 
 __all__ = ["EndpointStoppedError", "FencingTokenError", "RpcConnectionError", "RpcError", "RpcTimeoutError"]
 
 
-class RpcError(FiresteelError):
+class RpcError(errors.FiresteelError):
     """A call that was not carried out, or whose answer did not arrive."""
 
 
@@ -35,7 +35,7 @@ class EndpointStoppedError(RpcError):
         return f"{address} stopped before it answered {method}()"
 
 
-class FencingTokenError(RpcError):
+class FencingTokenError(RpcError, errors.FencingTokenError):
     """The call belongs to another leader session. Flink: `rpc.exceptions.FencingTokenException`.
 
     Raised at the caller; the endpoint's state is untouched. Look the leader up again and repeat the call.

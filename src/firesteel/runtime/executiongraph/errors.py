@@ -1,0 +1,35 @@
+"""What the execution graph refuses."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from firesteel.errors import FiresteelError
+
+__all__ = ["ExecutionGraphError", "ExecutionNotFoundError", "IllegalTransitionError"]
+
+
+class ExecutionGraphError(FiresteelError, ValueError):
+    """A JobGraph from which no ExecutionGraph can be built. Flink: `runtime.JobException`."""
+
+
+class ExecutionNotFoundError(FiresteelError):
+    """A report for an attempt that is not current; the reporter gives the task up.
+
+    Flink: `ExecutionGraphException: The execution attempt ... was not found`.
+    """
+
+    def __str__(self) -> str:
+        (attempt_id,) = self.args
+        return f"execution attempt {attempt_id} is not a current attempt of this job"
+
+
+class IllegalTransitionError(FiresteelError):
+    """A state that can't follow the present one."""
+
+    def __init__(self, what: str, start: Enum, target: Enum, allowed: str) -> None:
+        super().__init__(what, start, target, allowed)
+
+    def __str__(self) -> str:
+        what, start, target, allowed = self.args
+        return f"{what} can't go from {start.name} to {target.name}; allowed from {start.name}: {allowed}"

@@ -1,0 +1,265 @@
+"""A job during execution: all subtasks, their attempts and how they are connected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from firesteel.graph.job_graph import JobGraph, JobVertex
+from firesteel.runtime.executiongraph.edges import edge_groups
+from firesteel.runtime.executiongraph.errors import (
+    ExecutionGraphError,
+    ExecutionNotFoundError,
+    IllegalTransitionError,
+)
+from firesteel.runtime.executiongraph.execution import Execution
+from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent
+from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex, ExecutionVertex
+from firesteel.runtime.executiongraph.execution_state import (
+    CANCEL,
+    ExecutionState,
+    is_acknowledged,
+    state_after_report,
+)
+from firesteel.runtime.executiongraph.intermediate_result import IntermediateResult
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.failure import TaskFailure
+
+__all__ = ["ExecutionGraph"]
+
+
+class ExecutionGraph:
+    """A job during execution. Flink: `runtime.executiongraph.DefaultExecutionGraph`.
+
+    It owns the states and records every change; what to do about a change is decided by the scheduler.
+
+    Args:
+        job_graph: The job, every parallelism resolved.
+        now_ms: The time, in ms since the epoch.
+
+    Attributes:
+        job_vertices: By vertex id, in topological order.
+        results: By data set id.
+        status: The job's status.
+        status_timestamps: When each status was entered (last time).
+        failure: Why the job fails, restarts or failed last.
+        restarts: How often it was restarted.
+        history: Every change so far, oldest first.
+
+    Raises:
+        ExecutionGraphError: there is no vertex, or vertices are co-located without slot sharing.
+    """
+
+    def __init__(self, job_graph: JobGraph, now_ms: Callable[[], int]) -> None:
+        if not job_graph.vertices:
+            raise ExecutionGraphError(
+                f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run"
+            )
+        self.job_graph = job_graph
+        self.job_id = job_graph.job_id
+        self.name = job_graph.name
+        self._now_ms = now_ms
+        created_ms = now_ms()
+        self.status = JobStatus.INITIALIZING
+        self.status_timestamps = {JobStatus.INITIALIZING: created_ms}
+        self.failure: TaskFailure | None = None
+        self.restarts = 0
+        self.history: list[JobEvent | ExecutionEvent] = [JobEvent(self.status, created_ms)]
+        self.job_vertices: dict[str, ExecutionJobVertex] = {}
+        self.results: dict[str, IntermediateResult] = {}
+        self._current: dict[str, ExecutionVertex] = {}
+        self._counts: Counter[ExecutionState] = Counter()
+        for job_vertex in job_graph.vertices:
+            self._attach(job_vertex, created_ms)
+
+    def _attach(self, job_vertex: JobVertex, created_ms: int) -> None:
+        if job_vertex.co_location_group_index is not None and job_vertex.slot_sharing_group is None:
+            raise ExecutionGraphError(
+                f"vertex {job_vertex.name!r} is co-located but shares no slots; give it a slot sharing group"
+            )
+        vertex = ExecutionJobVertex(job_vertex, self.job_id, created_ms)
+        self.job_vertices[vertex.id] = vertex
+        self.results.update((result.id, result) for result in vertex.results)
+        self._current.update((subtask.current.attempt_id, subtask) for subtask in vertex.vertices)
+        self._counts[ExecutionState.CREATED] += vertex.parallelism
+        for edge in job_vertex.inputs:
+            result = self.results[edge.source.id]
+            for group in edge_groups(
+                result.id, vertex.id, len(result.partitions), vertex.parallelism, edge.distribution_pattern
+            ):
+                result.add(group)
+                for index in group.consumers.subtasks:
+                    vertex.vertices[index].consumed.append(group)
+
+    @property
+    def vertices(self) -> Iterator[ExecutionVertex]:
+        """All subtasks, in topological and subtask order."""
+        return (subtask for vertex in self.job_vertices.values() for subtask in vertex.vertices)
+
+    @property
+    def executions(self) -> Iterator[Execution]:
+        """The current attempts, in topological and subtask order."""
+        return (subtask.current for subtask in self.vertices)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every current attempt is over."""
+        return sum(self._counts[state] for state in ExecutionState if state.is_terminal) == len(self._current)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every current attempt has FINISHED."""
+        return self._counts[ExecutionState.FINISHED] == len(self._current)
+
+    def count(self, *states: ExecutionState) -> int:
+        """How many current attempts are in one of `states`."""
+        return sum(self._counts[state] for state in states)
+
+    def vertex_of(self, attempt_id: str) -> ExecutionVertex:
+        """The subtask whose current attempt that is.
+
+        Raises:
+            ExecutionNotFoundError: no current attempt has that id.
+        """
+        try:
+            return self._current[attempt_id]
+        except KeyError:
+            raise ExecutionNotFoundError(attempt_id) from None
+
+    def transition_job(self, status: JobStatus, cause: TaskFailure | None = None) -> None:
+        """Enter a job status.
+
+        Raises:
+            IllegalTransitionError: the job is over.
+        """
+        if self.status.is_terminal:
+            raise IllegalTransitionError(f"job {self.job_id}", self.status, status, "none, it is terminal")
+        self.status = status
+        self.status_timestamps[status] = self._now_ms()
+        if cause is not None:
+            self.failure = cause
+        self.history.append(JobEvent(status, self.status_timestamps[status], cause))
+
+    def transition(self, vertex: ExecutionVertex, state: ExecutionState, cause: TaskFailure | None = None) -> None:
+        """Bring the current attempt of `vertex` into a state and record it."""
+        execution = vertex.current
+        start, now_ms = execution.state, self._now_ms()
+        execution.transition_to(state, now_ms)
+        if cause is not None:
+            execution.failure = cause
+        self._moved(vertex, start, state)
+        self._record(execution, now_ms, cause)
+
+    def update_state(self, attempt_id: str, reported: ExecutionState, failure: TaskFailure | None = None) -> bool:
+        """Take the report of a TaskExecutor; False tells it to give the task up.
+
+        Raises:
+            ExecutionNotFoundError: the attempt is not current.
+        """
+        vertex = self.vertex_of(attempt_id)
+        current = vertex.current.state
+        target = state_after_report(current, reported)
+        if target is not current:
+            self.transition(vertex, target, failure if target is ExecutionState.FAILED else None)
+        return is_acknowledged(current, reported)
+
+    def cancel(self, vertex: ExecutionVertex) -> bool:
+        """Cancel the current attempt; True if its TaskExecutor has to be told."""
+        state = vertex.current.state
+        target = CANCEL.get(state)
+        if target is not None:
+            self.transition(vertex, target)
+        return target is ExecutionState.CANCELING
+
+    def reset(self, vertex: ExecutionVertex) -> Execution:
+        """Replace an attempt that is over by the next one.
+
+        Raises:
+            IllegalTransitionError: the attempt is not over.
+        """
+        now_ms = self._now_ms()
+        old = vertex.current
+        new = vertex.reset_for_new_execution(self.job_id, now_ms)
+        del self._current[old.attempt_id]
+        self._current[new.attempt_id] = vertex
+        self._counts[old.state] -= 1
+        self._counts[ExecutionState.CREATED] += 1
+        self._record(new, now_ms, None)
+        return new
+
+    def to_dict(self) -> dict[str, Any]:
+        """The graph as plain data: job, vertices with their attempts, results with their groups."""
+        return {
+            "job_id": self.job_id,
+            "name": self.name,
+            "status": self.status.name,
+            "timestamps": {status.name: at for status, at in self.status_timestamps.items()},
+            "restarts": self.restarts,
+            "failure": None if self.failure is None else str(self.failure),
+            "vertices": [_vertex_to_dict(vertex) for vertex in self.job_vertices.values()],
+            "results": [_result_to_dict(result) for result in self.results.values()],
+        }
+
+    def _moved(self, vertex: ExecutionVertex, start: ExecutionState, target: ExecutionState) -> None:
+        vertex.job_vertex.moved(start, target)
+        self._counts[start] -= 1
+        self._counts[target] += 1
+
+    def _record(self, execution: Execution, now_ms: int, cause: TaskFailure | None) -> None:
+        self.history.append(
+            ExecutionEvent(
+                execution.attempt_id,
+                execution.state,
+                now_ms,
+                execution.vertex_id,
+                execution.subtask_index,
+                execution.attempt_number,
+                execution.allocation_id,
+                execution.task_manager_id,
+                cause,
+            )
+        )
+
+
+def _vertex_to_dict(vertex: ExecutionJobVertex) -> dict[str, Any]:
+    return {
+        "id": vertex.id,
+        "name": vertex.name,
+        "parallelism": vertex.parallelism,
+        "max_parallelism": vertex.max_parallelism,
+        "results": [result.id for result in vertex.results],
+        "subtasks": [_subtask_to_dict(subtask) for subtask in vertex.vertices],
+    }
+
+
+def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
+    execution = subtask.current
+    return {
+        "name": subtask.name,
+        "attempt": execution.attempt_number,
+        "attempt_id": execution.attempt_id,
+        "state": execution.state.name,
+        "timestamps": {state.name: at for state, at in execution.timestamps.items()},
+        "slot": execution.allocation_id,
+        "task_manager": execution.task_manager_id,
+        "failure": None if execution.failure is None else str(execution.failure),
+        "prior_attempts": [prior.attempt_id for prior in subtask.prior],
+    }
+
+
+def _result_to_dict(result: IntermediateResult) -> dict[str, Any]:
+    return {
+        "id": result.id,
+        "type": result.data_set.result_type.name,
+        "partitions": len(result.partitions),
+        "groups": [
+            {
+                "partitions": [group.consumed.partitions.start, group.consumed.partitions.stop],
+                "consumer": group.consumers.vertex_id,
+                "subtasks": [group.consumers.subtasks.start, group.consumers.subtasks.stop],
+                "pattern": group.pattern.name,
+            }
+            for group in result.groups
+        ],
+    }

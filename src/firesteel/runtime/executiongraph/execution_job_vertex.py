@@ -1,0 +1,85 @@
+"""A vertex of the JobGraph, split into subtasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from firesteel.graph.job_graph import JobVertex
+from firesteel.runtime.executiongraph.edges import EdgeGroup
+from firesteel.runtime.executiongraph.errors import IllegalTransitionError
+from firesteel.runtime.executiongraph.execution import Execution
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.intermediate_result import IntermediateResult
+
+__all__ = ["ExecutionJobVertex", "ExecutionVertex"]
+
+MAX_PRIOR_ATTEMPTS = 16
+"""Former attempts kept per subtask. Flink: `jobmanager.execution.attempts-history-size`."""
+
+
+class ExecutionVertex:
+    """One subtask. Flink: `runtime.executiongraph.ExecutionVertex`.
+
+    Attributes:
+        job_vertex: The vertex it belongs to.
+        subtask_index: From 0.
+        current: The current attempt.
+        prior: Former attempts, oldest first, the last 16 of them.
+        consumed: The edge piece it reads through for each input, in the order of the inputs.
+    """
+
+    __slots__ = ("consumed", "current", "job_vertex", "prior", "subtask_index")
+
+    def __init__(self, job_vertex: ExecutionJobVertex, subtask_index: int, job_id: str, now_ms: int) -> None:
+        self.job_vertex = job_vertex
+        self.subtask_index = subtask_index
+        self.current = Execution(job_id, job_vertex.id, subtask_index, 0, now_ms)
+        self.prior: tuple[Execution, ...] = ()
+        self.consumed: list[EdgeGroup] = []
+
+    @property
+    def name(self) -> str:
+        """The subtask as users see it: `Map (2/4)`."""
+        return f"{self.job_vertex.name} ({self.subtask_index + 1}/{self.job_vertex.parallelism})"
+
+    def reset_for_new_execution(self, job_id: str, now_ms: int) -> Execution:
+        """Archive the attempt and return the next one, in CREATED.
+
+        Raises:
+            IllegalTransitionError: the current attempt is not over.
+        """
+        old = self.current
+        if not old.state.is_terminal:
+            raise IllegalTransitionError(
+                f"subtask {self.name}", old.state, ExecutionState.CREATED, "a new attempt only after a terminal state"
+            )
+        self.prior = (*self.prior, old)[-MAX_PRIOR_ATTEMPTS:]
+        self.current = Execution(job_id, self.job_vertex.id, self.subtask_index, old.attempt_number + 1, now_ms)
+        self.job_vertex.moved(old.state, ExecutionState.CREATED)
+        return self.current
+
+
+class ExecutionJobVertex:
+    """A JobVertex during execution. Flink: `runtime.executiongraph.ExecutionJobVertex`.
+
+    Attributes:
+        job_vertex: The vertex of the JobGraph, its parallelism resolved.
+        vertices: One per subtask.
+        results: One per produced data set.
+        state_counts: How many current attempts are in each state.
+    """
+
+    def __init__(self, job_vertex: JobVertex, job_id: str, now_ms: int) -> None:
+        self.job_vertex = job_vertex
+        self.id = job_vertex.id
+        self.name = job_vertex.name
+        self.parallelism = job_vertex.parallelism
+        self.max_parallelism = job_vertex.max_parallelism
+        self.vertices = [ExecutionVertex(self, index, job_id, now_ms) for index in range(self.parallelism)]
+        self.results = [IntermediateResult(data_set, self.parallelism) for data_set in job_vertex.produced_data_sets]
+        self.state_counts = Counter({ExecutionState.CREATED: self.parallelism})
+
+    def moved(self, start: ExecutionState, target: ExecutionState) -> None:
+        """Count one subtask over from one state to another."""
+        self.state_counts[start] -= 1
+        self.state_counts[target] += 1

@@ -1,0 +1,52 @@
+"""What a vertex produces, split by its parallelism."""
+
+from __future__ import annotations
+
+from firesteel.graph.job_graph import IntermediateDataSet
+from firesteel.runtime.executiongraph.edges import EdgeGroup
+
+__all__ = ["IntermediateResult", "IntermediateResultPartition"]
+
+
+class IntermediateResultPartition:
+    """What one subtask produces for one data set. Flink: `runtime.executiongraph.IntermediateResultPartition`.
+
+    Attributes:
+        data_set_id: The data set.
+        number: The partition's number, which is its producer's subtask index.
+        groups: The edge pieces that the partition belongs to, one per consuming edge.
+    """
+
+    __slots__ = ("data_set_id", "groups", "number")
+
+    def __init__(self, data_set_id: str, number: int) -> None:
+        self.data_set_id = data_set_id
+        self.number = number
+        self.groups: list[EdgeGroup] = []
+
+
+class IntermediateResult:
+    """A data set during execution. Flink: `runtime.executiongraph.IntermediateResult`.
+
+    Attributes:
+        data_set: The data set of the JobGraph.
+        partitions: One per subtask of the producer.
+        groups: The edge pieces of all consuming edges.
+    """
+
+    def __init__(self, data_set: IntermediateDataSet, parallelism: int) -> None:
+        self.data_set = data_set
+        self.id = data_set.id
+        self.partitions = [IntermediateResultPartition(data_set.id, number) for number in range(parallelism)]
+        self.groups: list[EdgeGroup] = []
+
+    @property
+    def must_be_pipelined_consumed(self) -> bool:
+        """Whether producers and consumers have to run at the same time."""
+        return self.data_set.result_type.must_be_pipelined_consumed
+
+    def add(self, group: EdgeGroup) -> None:
+        """Connect one piece of a consuming edge."""
+        self.groups.append(group)
+        for number in group.consumed.partitions:
+            self.partitions[number].groups.append(group)

@@ -1,0 +1,42 @@
+"""How many subtasks and key groups a vertex has."""
+
+from __future__ import annotations
+
+from firesteel.graph.job_graph import JobGraph, JobVertex
+from firesteel.runtime.executiongraph.errors import ExecutionGraphError
+
+__all__ = ["default_max_parallelism", "resolve_parallelism"]
+
+LOWER_BOUND_MAX_PARALLELISM = 128
+UPPER_BOUND_MAX_PARALLELISM = 1 << 15
+
+
+def default_max_parallelism(parallelism: int) -> int:
+    """Key groups of a vertex that declares none. Flink: `KeyGroupRangeAssignment.computeDefaultMaxParallelism`."""
+    next_power_of_two = 1 << (parallelism + parallelism // 2 - 1).bit_length()
+    return min(max(next_power_of_two, LOWER_BOUND_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)
+
+
+def resolve_parallelism(job_graph: JobGraph, default_parallelism: int) -> None:
+    """Set parallelism and max parallelism of the vertices that leave them to the scheduler.
+
+    A dynamic (BATCH) vertex gets `default_parallelism`, or its max parallelism if that is smaller; others get 1.
+
+    Raises:
+        ExecutionGraphError: a vertex has more subtasks than key groups.
+    """
+    for vertex in job_graph.vertices:
+        if vertex.parallelism < 1:
+            wanted = default_parallelism if job_graph.dynamic else 1
+            vertex.parallelism = min(wanted, vertex.max_parallelism) if vertex.max_parallelism > 0 else wanted
+        if vertex.max_parallelism < 1:
+            vertex.max_parallelism = default_max_parallelism(vertex.parallelism)
+        _check(vertex)
+
+
+def _check(vertex: JobVertex) -> None:
+    if vertex.parallelism > vertex.max_parallelism:
+        raise ExecutionGraphError(
+            f"vertex {vertex.name!r} has parallelism {vertex.parallelism}, which is more than its max parallelism "
+            f"{vertex.max_parallelism}; lower the one or raise the other"
+        )
