@@ -1,0 +1,1 @@
+"""Flink DataStream programs in Python, run on Spark."""

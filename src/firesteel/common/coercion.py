@@ -1,0 +1,379 @@
+"""What a declared type does to the records that pass: the same as Flink's serialisers would.
+
+`coercer(type_info)` compiles a type into one function, so a record costs one call. Whole numbers wrap at the width of their
+type, `FLOAT` is rounded to 32 bits, times keep milliseconds. The result never shares a mutable container with its argument.
+"""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from firesteel.common.time import Instant
+from firesteel.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    _ElementTypeInfo,
+)
+from firesteel.common.types import Row
+from firesteel.errors import TypeMismatchError
+
+Coercer = Callable[[Any], Any]
+
+_WHOLE_BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
+_FLOAT = struct.Struct("<f")
+
+
+def coercer(type_info: TypeInformation | None) -> Coercer | None:
+    """The function that turns a value into one of `type_info`; None where every value passes as it is.
+
+    The function raises `TypeMismatchError` (a `TypeError`) that names the field, the declared type and what was found.
+    None is a value of every type.
+
+    Example:
+        >>> coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))(["a", 43878])
+        ('a', -21658)
+    """
+    if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
+        return None
+    if isinstance(type_info, BasicTypeInfo):
+        return _scalar(type_info.basic_type)
+    for kind, build in _BUILDERS:
+        if isinstance(type_info, kind):
+            return build(type_info)
+    return None
+
+
+# --- scalars ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _scalar(basic: BasicType) -> Coercer:
+    if basic in _WHOLE_BITS:
+        return _whole(basic.name, _WHOLE_BITS[basic])
+    return _SCALARS[basic]
+
+
+def _whole(name: str, bits: int) -> Coercer:
+    half, full = 1 << (bits - 1), 1 << bits
+    low, high = -half, half - 1
+
+    def coerce(value: Any) -> Any:
+        if value.__class__ is int:
+            return value if low <= value <= high else (value + half) % full - half
+        if value is None:
+            return None
+        try:
+            whole = value.__index__()
+        except AttributeError:
+            raise TypeMismatchError(f"{name} (int)", value) from None
+        return (whole + half) % full - half
+
+    return coerce
+
+
+def _string(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeMismatchError("STRING (str)", value)
+
+
+def _boolean(value: Any) -> Any:
+    if value is None or value.__class__ is bool:
+        return value
+    if hasattr(value, "__index__") or type(value).__name__ in ("bool", "bool_"):  # bool_: numpy, which is not imported here
+        return bool(value)
+    raise TypeMismatchError("BOOLEAN (bool)", value)
+
+
+def _float(value: Any) -> Any:
+    if value is None:
+        return None
+    try:
+        return _FLOAT.unpack(_FLOAT.pack(value))[0]
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    except struct.error:
+        raise TypeMismatchError("FLOAT (float)", value) from None
+
+
+def _double(value: Any) -> Any:
+    if value is None or value.__class__ is float:
+        return value
+    if not isinstance(value, str):
+        try:
+            return float(value)
+        except TypeError:
+            pass
+    raise TypeMismatchError("DOUBLE (float)", value)
+
+
+def _char(value: Any) -> Any:
+    if value is None or (isinstance(value, str) and len(value) == 1):
+        return value
+    raise TypeMismatchError("CHAR (str of length 1)", value)
+
+
+def _big_int(value: Any) -> Any:
+    if value is None or value.__class__ is int:
+        return value
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise TypeMismatchError("BIG_INT (int)", value) from None
+
+
+def _big_dec(value: Any) -> Any:
+    if value is None or value.__class__ is Decimal:
+        return value
+    if isinstance(value, (int, float)):
+        return Decimal(str(value))
+    raise TypeMismatchError("BIG_DEC (decimal.Decimal)", value)
+
+
+def _instant(value: Any) -> Any:
+    if value is None or isinstance(value, Instant):
+        return value
+    raise TypeMismatchError("INSTANT (Instant)", value)
+
+
+_SCALARS: dict[BasicType, Coercer] = {
+    BasicType.STRING: _string,
+    BasicType.BOOLEAN: _boolean,
+    BasicType.FLOAT: _float,
+    BasicType.DOUBLE: _double,
+    BasicType.CHAR: _char,
+    BasicType.BIG_INT: _big_int,
+    BasicType.BIG_DEC: _big_dec,
+    BasicType.INSTANT: _instant,
+}
+
+
+def _date(value: Any) -> Any:
+    if value is None or value.__class__ is datetime.date:
+        return value
+    if isinstance(value, datetime.date):
+        return datetime.date(value.year, value.month, value.day)
+    raise TypeMismatchError("SQL_DATE (datetime.date)", value)
+
+
+def _time(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, datetime.time):
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    raise TypeMismatchError("SQL_TIME (datetime.time)", value)
+
+
+def _timestamp(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, datetime.datetime):
+        return value.replace(microsecond=value.microsecond // 1000 * 1000)
+    raise TypeMismatchError("SQL_TIMESTAMP (datetime.datetime)", value)
+
+
+def _local_time(type_info: Any) -> Coercer:
+    return (_date, _time, _timestamp)[type_info.time_type.value]
+
+
+# --- containers ------------------------------------------------------------------------------------------------------
+
+
+def _bytes_array(value: Any) -> Any:
+    if value is None or value.__class__ is bytes:
+        return value
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, (list, tuple)):
+        return bytes([item & 0xFF for item in value])
+    raise TypeMismatchError("PRIMITIVE_ARRAY(BYTE) (bytes)", value)
+
+
+def _array(type_info: Any) -> Coercer:
+    element = type_info.element_type
+    if isinstance(type_info, PrimitiveArrayTypeInfo) and element.basic_type is BasicType.BYTE:
+        return _bytes_array
+    convert = coercer(element)
+    expected = f"{type_info!r} (list)"
+
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+            raise TypeMismatchError(expected, value)
+        if convert is None:
+            return list(value)
+        try:
+            return [convert(item) for item in value]
+        except TypeMismatchError:
+            _locate(((f"[{i}]", convert, item) for i, item in enumerate(value)))
+            raise
+
+    return coerce
+
+
+def _map(type_info: Any) -> Coercer:
+    key = coercer(type_info.key_type) or _same
+    item = coercer(type_info.value_type) or _same
+
+    def coerce(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise TypeMismatchError(f"{type_info!r} (dict)", value)
+        try:
+            return {key(k): item(v) for k, v in value.items()}
+        except TypeMismatchError:
+            _locate((".keys()", key, k) for k in value)
+            _locate((f"[{k!r}]", item, v) for k, v in value.items())
+            raise
+
+    return coerce
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _locate(parts: Any) -> None:
+    for step, convert, value in parts:
+        try:
+            convert(value)
+        except TypeMismatchError as mismatch:
+            raise mismatch.below(step) from None
+
+
+# Fields of these types are checked within the compiled source; for the others it calls their coercer.
+_INLINE = {
+    BasicType.STRING: "{v}.__class__ is str",
+    BasicType.BOOLEAN: "{v}.__class__ is bool",
+    BasicType.DOUBLE: "{v}.__class__ is float",
+    **{
+        basic: f"{{v}}.__class__ is int and {-(1 << (bits - 1))} <= {{v}} <= {(1 << (bits - 1)) - 1}"
+        for basic, bits in _WHOLE_BITS.items()
+    },
+}
+
+
+def _compile_fields(fields: list[TypeInformation], head: str, unchanged: str, changed: str, names: dict[str, Any]) -> Coercer:
+    """One function over the fields `a0`, `a1` ...: `unchanged` if all pass as they are, else `changed`, else `slow(v)`."""
+    variables = [f"a{i}" for i in range(len(fields))]
+    checks, results = [], []
+    scope: dict[str, Any] = {"TypeMismatchError": TypeMismatchError, **names}
+    for i, field in enumerate(fields):
+        convert = coercer(field)
+        inline = _INLINE.get(field.basic_type) if isinstance(field, BasicTypeInfo) else None
+        if convert is None:
+            results.append(variables[i])
+        elif inline is not None:
+            checks.append(inline.format(v=variables[i]))
+            results.append(variables[i])
+        else:
+            scope[f"c{i}"] = convert
+            results.append(f"c{i}({variables[i]})")
+    unpack = f"{', '.join(variables)}, = {{}}" if variables else "pass  # {}"
+    body = (unchanged if results == variables else changed).format(fields="".join(f"{result}, " for result in results))
+    source = f"""
+def coerce(v):
+    if {head}:
+        {unpack.format(names["values"])}
+        if {" and ".join(checks) or "True"}:
+            try:
+                {body}
+            except TypeMismatchError:
+                pass
+    return slow(v)
+"""
+    exec(source, scope)
+    return scope["coerce"]  # type: ignore[no-any-return]
+
+
+def _slow_fields(fields: list[TypeInformation], names: list[str] | None, expected: str) -> Callable[[Any, Any], list[Any]]:
+    converts = [coercer(field) or _same for field in fields]
+    steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]
+
+    def convert_all(values: Any, whole: Any) -> list[Any]:
+        if len(values) != len(converts):
+            raise TypeMismatchError(f"{expected} of {len(converts)} fields", whole)
+        try:
+            return [convert(value) for convert, value in zip(converts, values, strict=True)]
+        except TypeMismatchError:
+            _locate(zip(steps, converts, values, strict=True))
+            raise
+
+    return convert_all
+
+
+def _tuple(type_info: Any) -> Coercer:
+    fields = type_info.get_field_types()
+    convert_all = _slow_fields(fields, None, "TUPLE (tuple)")
+
+    def slow(value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, (tuple, list, Row)):
+            raise TypeMismatchError(f"TUPLE (tuple) of {len(fields)} fields", value)
+        return tuple(convert_all(value, value))
+
+    head = f"v.__class__ is tuple and len(v) == {len(fields)}"
+    return _compile_fields(fields, head, "return v", "return ({fields})", {"values": "v", "slow": slow})
+
+
+def _row(type_info: Any) -> Coercer:
+    fields, names = type_info.get_field_types(), tuple(type_info.get_field_names())
+    named = type_info.named
+    convert_all = _slow_fields(fields, list(names), "ROW (Row)")
+
+    def slow(value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, dict):
+            values: Any = [value.get(name) for name in names]
+        elif isinstance(value, (Row, tuple, list)):
+            values = value.get_fields_by_names(list(names)) if named and isinstance(value, Row) else value
+        else:
+            raise TypeMismatchError(f"ROW (Row) of {len(fields)} fields", value)
+        row = Row(*convert_all(values, value))
+        row._fields = names
+        if isinstance(value, Row):
+            row._row_kind = value._row_kind
+        return row
+
+    allowed = "v._fields is None or v._fields is names" + ("" if named else " or True")
+    make = "r = new(Row); r._fields = names; r._row_kind = v._row_kind; r._values = [{fields}]; return r"
+    scope = {"values": "v._values", "slow": slow, "Row": Row, "new": Row.__new__, "names": names}
+    head = f"v.__class__ is Row and len(v._values) == {len(fields)} and ({allowed})"
+    return _compile_fields(fields, head, make, make, scope)
+
+
+def _external(type_info: Any) -> Coercer | None:
+    return coercer(type_info.type_info)
+
+
+_BUILDERS: tuple[tuple[type, Callable[[Any], Coercer | None]], ...] = (
+    (TupleTypeInfo, _tuple),
+    (RowTypeInfo, _row),
+    (_ElementTypeInfo, _array),
+    (MapTypeInfo, _map),
+    (DateTypeInfo, lambda _: _date),
+    (TimeTypeInfo, lambda _: _time),
+    (TimestampTypeInfo, lambda _: _timestamp),
+    (LocalTimeTypeInfo, _local_time),
+    (ExternalTypeInfo, _external),
+)

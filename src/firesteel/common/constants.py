@@ -1,0 +1,6 @@
+"""Bounds of Flink's 64-bit time (module as `pyflink.common.constants`)."""
+
+from __future__ import annotations
+
+MIN_LONG_VALUE = -(2**63)
+MAX_LONG_VALUE = 2**63 - 1

@@ -1,0 +1,30 @@
+"""States of a job (module as `pyflink.common.job_status`)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["JobStatus"]
+
+
+class JobStatus(Enum):
+    """State of a job, as clients see it."""
+
+    CREATED = 0
+    RUNNING = 1
+    FAILING = 2
+    FAILED = 3
+    CANCELLING = 4
+    CANCELED = 5
+    FINISHED = 6
+    RESTARTING = 7
+    SUSPENDED = 8
+    RECONCILING = 9
+
+    def is_globally_terminal_state(self) -> bool:
+        """True if the job is over for good."""
+        return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
+
+    def is_terminal_state(self) -> bool:
+        """True if this JobMaster is done with the job."""
+        return self.is_globally_terminal_state() or self is JobStatus.SUSPENDED

@@ -1,0 +1,279 @@
+"""Keys to key groups to subtasks, as Flink's `KeyGroupRangeAssignment` and PyFlink's `Row.of(key)` hash them.
+
+A key group is `murmur(hash) mod max parallelism`; a subtask owns a contiguous range of them. Keys without declared type are
+pickled by PyFlink and hashed as bytes; here scalars are hashed the same way, while containers are pickled without memo and
+equal numbers as the same number, so that equal keys always share a group.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from firesteel.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    _ElementTypeInfo,
+)
+
+DEFAULT_LOWER_BOUND_MAX_PARALLELISM = 128
+UPPER_BOUND_MAX_PARALLELISM = 32768
+
+Hasher = Callable[[Any], int]
+
+_MASK = 0xFFFFFFFF
+_CACHED_KEYS = 1 << 16
+
+
+def murmur_hash(code: int) -> int:
+    """Flink's `MathUtils.murmurHash` of a 32-bit integer: never negative."""
+    code = code * 0xCC9E2D51 & _MASK
+    code = ((code << 15 | code >> 17) & _MASK) * 0x1B873593 & _MASK
+    code = ((code << 13 | code >> 19) & _MASK) * 5 + 0xE6546B64 & _MASK
+    code ^= 4
+    code ^= code >> 16
+    code = code * 0x85EBCA6B & _MASK
+    code ^= code >> 13
+    code = code * 0xC2B2AE35 & _MASK
+    code ^= code >> 16
+    return code if code < 0x80000000 else (0x100000000 - code) & 0x7FFFFFFF
+
+
+def default_max_parallelism(parallelism: int) -> int:
+    """The max parallelism of a vertex that sets none."""
+    wanted = parallelism + parallelism // 2
+    power = 1 << max(wanted - 1, 0).bit_length()
+    return min(max(power, DEFAULT_LOWER_BOUND_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)
+
+
+def operator_index(key_group: int, parallelism: int, max_parallelism: int) -> int:
+    """The subtask that owns a key group."""
+    return key_group * parallelism // max_parallelism
+
+
+def key_group_range(operator_index: int, parallelism: int, max_parallelism: int) -> range:
+    """The key groups that a subtask owns."""
+    start = (operator_index * max_parallelism + parallelism - 1) // parallelism
+    end = ((operator_index + 1) * max_parallelism - 1) // parallelism
+    return range(start, end + 1)
+
+
+def key_group(key: Any, key_type: TypeInformation | None, max_parallelism: int) -> int:
+    """The key group of one key; for many keys use `key_group_assigner`."""
+    return murmur_hash(java_hash_of_key(key, key_type)) % max_parallelism
+
+
+def key_group_assigner(key_type: TypeInformation | None, max_parallelism: int) -> Callable[[Any], int]:
+    """The function from key to key group. It remembers keys that it met, so a repeated key costs one dict look-up.
+
+    Example:
+        >>> key_group_assigner(Types.STRING(), 128)("hello world")
+        51
+    """
+    hasher = _key_hasher(key_type)
+    known: dict[Any, int] = {}
+
+    def assign(key: Any) -> int:
+        try:
+            return known[key]
+        except KeyError:
+            pass
+        except TypeError:  # unhashable: a list, a dict
+            return murmur_hash(hasher(key)) % max_parallelism
+        group = murmur_hash(hasher(key)) % max_parallelism
+        if len(known) >= _CACHED_KEYS:
+            known.clear()
+        known[key] = group
+        return group
+
+    return assign
+
+
+def java_hash_of_key(key: Any, key_type: TypeInformation | None) -> int:
+    """Java's hash of PyFlink's key `Row.of(key)`, as signed 32-bit integer."""
+    return _signed(_key_hasher(key_type)(key))
+
+
+def java_hasher(type_info: TypeInformation | None) -> Hasher:
+    """The function that gives Java's `hashCode` (as unsigned 32 bits) of values of that type."""
+    if isinstance(type_info, BasicTypeInfo):
+        return _nullable(_SCALARS[type_info.basic_type])
+    for kind, build in _BUILDERS:
+        if isinstance(type_info, kind):
+            return _nullable(build(type_info))
+    return _pickled_hash
+
+
+def _key_hasher(key_type: TypeInformation | None) -> Hasher:
+    deep = _deep_hasher(key_type)
+    return lambda key: 31 + deep(key) & _MASK
+
+
+def _deep_hasher(type_info: TypeInformation | None) -> Hasher:
+    """Flink's `RowUtils.deepHashCode` of a field of a Row."""
+    hasher = java_hasher(type_info)
+    return lambda value: 0 if value is None else 31 + hasher(value) & _MASK
+
+
+def _nullable(hasher: Hasher) -> Hasher:
+    return lambda value: 0 if value is None else hasher(value)
+
+
+def _signed(code: int) -> int:
+    return code - 0x100000000 if code & 0x80000000 else code
+
+
+# --- scalars ---------------------------------------------------------------------------------------------------------
+
+
+def _string_hash(value: str) -> int:
+    units = value.encode("utf-16-le", "surrogatepass")
+    return _accumulate(0, struct.unpack(f"<{len(units) // 2}H", units))
+
+
+def _accumulate(code: int, items: Iterable[int]) -> int:
+    for item in items:
+        code = code * 31 + item & _MASK
+    return code
+
+
+def _long_hash(value: int) -> int:
+    return (value ^ (value & 0xFFFFFFFFFFFFFFFF) >> 32) & _MASK
+
+
+def _float_hash(value: float) -> int:
+    return int(struct.unpack("<I", struct.pack("<f", value))[0])
+
+
+def _double_hash(value: float) -> int:
+    return _long_hash(struct.unpack("<q", struct.pack("<d", value))[0])
+
+
+def _boolean_hash(value: Any) -> int:
+    return 1231 if value else 1237
+
+
+def _big_int_hash(value: int) -> int:
+    magnitude, words = abs(value), []
+    while magnitude:
+        words.append(magnitude & _MASK)
+        magnitude >>= 32
+    code = _accumulate(0, reversed(words))
+    return -code & _MASK if value < 0 else code
+
+
+def _big_dec_hash(value: Any) -> int:
+    sign, digits, exponent = value.as_tuple()
+    unscaled = int("".join(map(str, digits)))
+    return 31 * _big_int_hash(-unscaled if sign else unscaled) - exponent & _MASK
+
+
+def _instant_hash(value: Any) -> int:
+    return _long_hash(value.seconds) + 51 * value.nanos & _MASK
+
+
+_SCALARS: dict[BasicType, Hasher] = {
+    BasicType.STRING: _string_hash,
+    BasicType.CHAR: _string_hash,
+    BasicType.BOOLEAN: _boolean_hash,
+    BasicType.LONG: _long_hash,
+    BasicType.FLOAT: _float_hash,
+    BasicType.DOUBLE: _double_hash,
+    BasicType.BIG_INT: _big_int_hash,
+    BasicType.BIG_DEC: _big_dec_hash,
+    BasicType.INSTANT: _instant_hash,
+    **dict.fromkeys((BasicType.BYTE, BasicType.SHORT, BasicType.INT), lambda value: value & _MASK),
+}
+
+
+def _time_hash(type_info: Any) -> Hasher:
+    factor = 86_400_000 if isinstance(type_info, DateTypeInfo) else None
+
+    def hash_millis(value: Any) -> int:
+        plain: int = type_info.to_internal_type(value)
+        return _long_hash(plain * factor if factor else plain // 1000)
+
+    return hash_millis
+
+
+def _pickled_hash(value: Any) -> int:
+    if value.__class__ is bool:
+        value = int(value)
+    elif value.__class__ is float and value.is_integer():
+        value = int(value)
+    if value.__class__ in (int, str, bytes, float):
+        data = pickle.dumps(value, protocol=4)
+    else:
+        buffer = io.BytesIO()
+        pickler = pickle.Pickler(buffer, protocol=4)
+        pickler.fast = True  # no memo: its references depend on the identity of the parts, not on their values
+        pickler.dump(_canonical(value))
+        data = buffer.getvalue()
+    return _bytes_hash(data)
+
+
+def _canonical(value: Any) -> Any:
+    if value.__class__ is tuple:
+        return tuple(map(_canonical, value))
+    if value.__class__ is bool or (value.__class__ is float and value.is_integer()):
+        return int(value)
+    return value
+
+
+def _bytes_hash(data: bytes) -> int:
+    return _accumulate(1, (byte - 256 & _MASK if byte > 127 else byte for byte in data))
+
+
+# --- containers ------------------------------------------------------------------------------------------------------
+
+
+def _tuple_hash(type_info: Any) -> Hasher:
+    hashers = [java_hasher(field) for field in type_info.get_field_types()]
+    return lambda value: _accumulate(0, (hasher(item) for hasher, item in zip(hashers, value, strict=True)))
+
+
+def _row_hash(type_info: Any) -> Hasher:
+    hashers = [_deep_hasher(field) for field in type_info.get_field_types()]
+
+    def hash_row(value: Any) -> int:
+        kind = value.get_row_kind().value if hasattr(value, "get_row_kind") else 0
+        fields = _accumulate(1, (hasher(item) for hasher, item in zip(hashers, value, strict=True)))
+        return fields + kind * 31 & _MASK
+
+    return hash_row
+
+
+def _array_hash(type_info: Any) -> Hasher:
+    element = java_hasher(type_info.element_type)
+
+    def hash_array(value: Any) -> int:
+        return _bytes_hash(value) if isinstance(value, bytes) else _accumulate(1, map(element, value))
+
+    return hash_array
+
+
+def _map_hash(type_info: Any) -> Hasher:
+    key, item = java_hasher(type_info.key_type), java_hasher(type_info.value_type)
+    return lambda value: sum(key(k) ^ item(v) for k, v in value.items()) & _MASK
+
+
+_BUILDERS: tuple[tuple[Any, Callable[[Any], Hasher]], ...] = (
+    (TupleTypeInfo, _tuple_hash),
+    (RowTypeInfo, _row_hash),
+    (_ElementTypeInfo, _array_hash),
+    (MapTypeInfo, _map_hash),
+    ((DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo), _time_hash),
+    (ExternalTypeInfo, lambda type_info: java_hasher(type_info.type_info)),
+)

@@ -1,0 +1,111 @@
+"""How records become bytes and text at the border of a job (module as `pyflink.common.serialization`)."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, NoReturn
+
+from firesteel.common.java_text import java_formatter
+from firesteel.common.typeinfo import TypeInformation
+
+
+class SerializationSchema(ABC):
+    """Record to bytes."""
+
+    def serialize(self, element: Any) -> bytes:
+        """The bytes of a record."""
+        raise NotImplementedError(f"{type(self).__name__}.serialize")
+
+
+class DeserializationSchema(ABC):
+    """Bytes to record."""
+
+    def deserialize(self, message: bytes) -> Any:
+        """The record that the bytes stand for."""
+        raise NotImplementedError(f"{type(self).__name__}.deserialize")
+
+
+class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+    """Records are text in one character set."""
+
+    def __init__(self, charset: str = "UTF-8") -> None:
+        "".encode(charset)  # an unknown charset fails here, not in the job
+        self.charset = charset
+
+    def serialize(self, element: Any) -> bytes:
+        return str(element).encode(self.charset)
+
+    def deserialize(self, message: bytes) -> str:
+        return message.decode(self.charset)
+
+
+class ByteArraySchema(SerializationSchema, DeserializationSchema):
+    """Records are bytes already."""
+
+    def __init__(self) -> None:
+        pass
+
+    def serialize(self, element: Any) -> bytes:
+        return bytes(element)
+
+    def deserialize(self, message: bytes) -> bytes:
+        return message
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """One field of a Row, which must be bytes."""
+
+    def __init__(self, field_index: int) -> None:
+        if not isinstance(field_index, int) or field_index < 0:
+            raise ValueError(f"field_index must be 0 or greater, found {field_index!r}")
+        self.field_index = field_index
+
+    def serialize(self, element: Any) -> bytes:
+        field = element[self.field_index]
+        return b"" if field is None else bytes(field)
+
+
+class Encoder:
+    """Writes the records of a file, one after the other (Flink: `api.common.serialization.Encoder`)."""
+
+    def __init__(self, charset_name: str) -> None:
+        "".encode(charset_name)  # an unknown charset fails here, not in the job
+        self.charset_name = charset_name
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """Java's text of each record on a line of its own."""
+        return Encoder(charset_name)
+
+    def encode(self, element: Any, type_info: TypeInformation | None = None) -> bytes:
+        """The bytes of one record of that type, its line end included."""
+        return (java_formatter(type_info)(element) + "\n").encode(self.charset_name)
+
+
+class BulkWriterFactory:
+    """Writes many records at once into files of one format."""
+
+    def __init__(self, format_name: str, settings: Any = None) -> None:
+        self.format_name = format_name
+        self.settings = settings
+
+
+class RowDataBulkWriterFactory(BulkWriterFactory):
+    """A `BulkWriterFactory` for rows of a known type."""
+
+    def __init__(self, format_name: str, row_type: Any, settings: Any = None) -> None:
+        super().__init__(format_name, settings)
+        self._row_type = row_type
+
+    def get_row_type(self) -> Any:
+        """Type of the rows."""
+        return self._row_type
+
+
+def unavailable(what: str) -> NoReturn:
+    """Raises: `what` has no counterpart here.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError(f"{what} is not available in firesteel")

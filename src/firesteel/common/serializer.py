@@ -1,0 +1,43 @@
+"""Element serialisers, used by custom windows (module as `pyflink.common.serializer`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from io import BytesIO
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+__all__ = ["TypeSerializer", "VoidNamespaceSerializer"]
+
+
+class TypeSerializer(ABC, Generic[T]):
+    """Writes elements of one kind to a byte stream and reads them back."""
+
+    @abstractmethod
+    def serialize(self, element: T, stream: BytesIO) -> None:
+        """Writes `element`."""
+
+    @abstractmethod
+    def deserialize(self, stream: BytesIO) -> T:
+        """Reads one element."""
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(type(self).__name__)
+
+
+class VoidNamespaceSerializer(TypeSerializer[bytes]):
+    """The namespace of state that has none: writes nothing but a zero byte."""
+
+    def serialize(self, element: bytes, stream: BytesIO) -> None:
+        stream.write(b"\0")
+
+    def deserialize(self, stream: BytesIO) -> bytes:
+        stream.read(1)
+        return b""

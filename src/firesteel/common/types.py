@@ -1,0 +1,183 @@
+"""`Row` and its kind of change (module as `pyflink.common.types`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+__all__ = ["Row", "RowKind"]
+
+
+class RowKind(Enum):
+    """What a row says about a changing table (Flink: `types.RowKind`); `str()` gives `+I`, `-U`, `+U` or `-D`."""
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+    def __str__(self) -> str:
+        return _KIND_TEXT[self]
+
+
+_KIND_TEXT = dict(zip(RowKind, ("+I", "-U", "+U", "-D"), strict=True))
+_INSERT = RowKind.INSERT
+
+
+class Row:
+    """A record with fields by position and, where given, by name (Flink: `types.Row`).
+
+    Two rows are equal if kind and values are equal and the names do not contradict: a row without names equals one with
+    names, as `Types.ROW` names the fields `f0`, `f1` ... by itself.
+
+    Example:
+        >>> row = Row(name="Ann", age=11)
+        >>> row.name, row["age"], row[0]
+        ('Ann', 11, 'Ann')
+        >>> Row("name", "age")("Ann", 11)
+        Row(name='Ann', age=11)
+    """
+
+    __slots__ = ("_fields", "_row_kind", "_values")
+
+    _fields: Sequence[str] | None
+    _row_kind: RowKind
+    _values: list[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if kwargs:
+            if args:
+                raise ValueError("A Row takes either positional or named values, found both")
+            self._fields = list(kwargs)
+            self._values = list(kwargs.values())
+        else:
+            self._fields = None
+            self._values = list(args)
+        self._row_kind = _INSERT
+
+    @staticmethod
+    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+        """A row of that kind with these values."""
+        row = Row(*args, **kwargs)
+        row._row_kind = row_kind
+        return row
+
+    def as_dict(self, recursive: bool = False) -> dict[str, Any]:
+        """Values by field name; `recursive` turns nested rows (also in lists and dicts) into dicts too.
+
+        Raises:
+            TypeError: the row has no field names.
+        """
+        if self._fields is None:
+            raise TypeError("A Row without field names can't become a dict; set_field_names() names them")
+        values = [_plain(value) for value in self._values] if recursive else self._values
+        return dict(zip(self._fields, values, strict=False))
+
+    def get_row_kind(self) -> RowKind:
+        """What the row says about a changing table."""
+        return self._row_kind
+
+    def set_row_kind(self, row_kind: RowKind) -> None:
+        """Sets what the row says about a changing table."""
+        self._row_kind = row_kind
+
+    def set_field_names(self, field_names: list[str]) -> None:
+        """Names the fields, in order."""
+        self._fields = field_names
+
+    def get_fields_by_names(self, names: list[str]) -> list[Any]:
+        """The values in the order of these names; the values as they are if the row has no names or another number of them.
+
+        Raises:
+            ValueError: a name is not a field.
+        """
+        fields = self._fields
+        if fields is None or len(names) != len(fields):
+            return self._values
+        missing = [name for name in names if name not in fields]
+        if missing:
+            raise ValueError(f"Field names {missing} do not exist in {list(fields)}")
+        return [self._values[fields.index(name)] for name in names]
+
+    def _index_of(self, name: str) -> int | None:
+        return self._fields.index(name) if self._fields is not None and name in self._fields else None
+
+    def __call__(self, *args: Any) -> Row:
+        if len(args) > len(self._values):
+            raise ValueError(f"Row of fields {self._values} takes {len(self._values)} values, found {len(args)}")
+        return _make_row([str(name) for name in self._values], args, self._row_kind)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, (int, slice)):
+            return self._values[item]
+        index = self._index_of(item)
+        if index is None:
+            raise KeyError(f"{item!r} is no field; fields: {self._fields}")
+        return self._values[index]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if isinstance(key, (int, slice)):
+            self._values[key] = value
+            return
+        index = self._index_of(key)
+        if index is None:
+            raise KeyError(f"{key!r} is no field; fields: {self._fields}")
+        self._values[index] = value
+
+    def __getattr__(self, item: str) -> Any:
+        if item.startswith("_"):
+            raise AttributeError(item)
+        index = self._index_of(item)
+        if index is None:
+            raise AttributeError(f"{item!r} is no field; fields: {self._fields}")
+        return self._values[index]
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._values
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row):
+            return NotImplemented
+        if self._values != other._values or self._row_kind is not other._row_kind:
+            return False
+        names, others = self._fields, other._fields
+        return names is None or others is None or list(names) == list(others)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._fields is None and self._row_kind is _INSERT:
+            return Row, tuple(self._values)
+        return _make_row, (self._fields, tuple(self._values), self._row_kind)
+
+    def __repr__(self) -> str:
+        if self._fields is None:
+            return f"<Row({', '.join(map(repr, self._values))})>"
+        named = zip(self._fields, self._values, strict=False)
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in named)})"
+
+
+def _make_row(fields: Sequence[str] | None, values: Sequence[Any], row_kind: RowKind) -> Row:
+    row = Row.__new__(Row)
+    row._fields = fields
+    row._values = list(values)
+    row._row_kind = row_kind
+    return row
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return value.as_dict(recursive=True)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,20 @@
+"""Java interoperation of PyFlink, which has no counterpart here (module as `pyflink.common.utils`)."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class JavaObjectWrapper:
+    """A Java object in PyFlink."""
+
+    def __init__(self, j_object: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__} wraps a Java object; firesteel programs are plain Python")
+
+    def get_java_object(self) -> NoReturn:
+        """The Java object.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("There are no Java objects in firesteel")

@@ -1,0 +1,126 @@
+"""How timestamps and watermarks come about (module as `pyflink.common.watermark_strategy`).
+
+A `WatermarkStrategy` is plain data: its attributes say what to do, the operators of a task do it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.common.time import Duration
+
+
+class TimestampAssigner(ABC):
+    """Gives a record its event time."""
+
+    @abstractmethod
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """Event time of `value` in milliseconds; `record_timestamp` is what it had before (-2^63: none)."""
+
+
+class WatermarkOutput(ABC):
+    """Where a `WatermarkGenerator` emits to."""
+
+    @abstractmethod
+    def emit_watermark(self, timestamp: int) -> None:
+        """No record with an event time up to `timestamp` (milliseconds) is expected any more."""
+
+    @abstractmethod
+    def mark_idle(self) -> None:
+        """Nobody should wait for watermarks of this output until the next one."""
+
+
+class WatermarkGenerator(ABC):
+    """Watermarks from the records seen (Flink: `api.common.eventtime.WatermarkGenerator`)."""
+
+    @abstractmethod
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        """Called for each record; may emit."""
+
+    @abstractmethod
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Called each `pipeline.auto-watermark-interval`; may emit."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkAlignment:
+    """Sources of one group wait for each other so that none runs ahead by more than the drift."""
+
+    watermark_group: str
+    max_allowed_watermark_drift: Duration
+    update_interval: Duration
+
+
+@dataclass(frozen=True)
+class WatermarkStrategy:
+    """Where timestamps come from and when watermarks are emitted. Immutable: each `with_...` gives a new strategy.
+
+    Attributes:
+        generator_kind: `none`, `monotonous`, `bounded_out_of_orderness` or `custom`.
+        max_out_of_orderness: Zero unless `generator_kind` is `bounded_out_of_orderness`.
+        generator_supplier: Makes the generator of one subtask where `generator_kind` is `custom`.
+        timestamp_assigner: None keeps the timestamps of the source.
+        idle_timeout: After so long without records the subtask counts as idle; None never.
+        alignment: None lets every source run.
+
+    Example:
+        >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5)).with_idleness(Duration.of_minutes(1))
+        >>> strategy.generator_kind, strategy.idle_timeout
+        ('bounded_out_of_orderness', 1 min)
+    """
+
+    generator_kind: str = "none"
+    max_out_of_orderness: Duration = Duration(0)  # noqa: RUF009 - immutable
+    generator_supplier: Callable[[], WatermarkGenerator] | None = None
+    timestamp_assigner: TimestampAssigner | None = None
+    idle_timeout: Duration | None = None
+    alignment: WatermarkAlignment | None = None
+
+    @staticmethod
+    def for_monotonous_timestamps() -> WatermarkStrategy:
+        """Watermarks right behind the largest timestamp: for sources whose timestamps ascend."""
+        return WatermarkStrategy("monotonous")
+
+    @staticmethod
+    def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
+        """Watermarks behind the largest timestamp by a fixed bound."""
+        return WatermarkStrategy("bounded_out_of_orderness", max_out_of_orderness)
+
+    @staticmethod
+    def for_generator(generator_supplier: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
+        """Watermarks of your own: `generator_supplier` makes one generator per subtask."""
+        return WatermarkStrategy("custom", generator_supplier=generator_supplier)
+
+    @staticmethod
+    def no_watermarks() -> WatermarkStrategy:
+        """No watermarks: for jobs without event time."""
+        return WatermarkStrategy()
+
+    def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner) -> WatermarkStrategy:
+        """The same strategy, with event times from `timestamp_assigner`."""
+        if not hasattr(timestamp_assigner, "extract_timestamp"):
+            raise TypeError(f"with_timestamp_assigner takes a TimestampAssigner, found {timestamp_assigner!r}")
+        return replace(self, timestamp_assigner=timestamp_assigner)
+
+    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
+        """The same strategy; a subtask without records for so long holds nobody back."""
+        if idle_timeout.to_nanos() <= 0:
+            raise ValueError(f"idle_timeout must be greater than zero, found {idle_timeout}")
+        return replace(self, idle_timeout=idle_timeout)
+
+    def with_watermark_alignment(
+        self, watermark_group: str, max_allowed_watermark_drift: Duration, update_interval: Duration | None = None
+    ) -> WatermarkStrategy:
+        """The same strategy; sources of one group stay within the drift of the slowest (update interval: 1 s)."""
+        interval = Duration.of_seconds(1) if update_interval is None else update_interval
+        return replace(self, alignment=WatermarkAlignment(watermark_group, max_allowed_watermark_drift, interval))
+
+
+class AssignerWithPeriodicWatermarksWrapper:
+    """A Java object in PyFlink, for Java connectors only."""
+
+    def __init__(self, j_assigner_with_periodic_watermarks: Any) -> None:
+        raise NotImplementedError("AssignerWithPeriodicWatermarksWrapper wraps a Java object; use WatermarkStrategy")
