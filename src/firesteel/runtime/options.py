@@ -1,0 +1,75 @@
+"""Values out of a configuration: Flink's option names and ways to write durations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from firesteel.errors import FiresteelError
+
+__all__ = ["InvalidOptionError", "duration_s", "number", "parse_duration_s"]
+
+_UNITS_S = {
+    "": 1e-3, "ms": 1e-3, "milli": 1e-3, "millis": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+    "h": 3600, "hour": 3600, "hours": 3600,
+    "d": 86400, "day": 86400, "days": 86400,
+}  # fmt: skip
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
+_ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+
+
+class InvalidOptionError(FiresteelError, ValueError):
+    """An option whose value can't be read."""
+
+
+def duration_s(configuration: Mapping[str, str], option: str, default_s: float) -> float:
+    """The duration that an option holds, in seconds.
+
+    Raises:
+        InvalidOptionError: it is not a duration.
+    """
+    text = configuration.get(option)
+    if text is None:
+        return default_s
+    try:
+        return parse_duration_s(text)
+    except ValueError as error:
+        raise InvalidOptionError(f"option {option!r}: {error}") from None
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds in a duration as Flink writes it; a bare number counts milliseconds.
+
+    Raises:
+        ValueError: the text is not a duration.
+
+    Example:
+        >>> parse_duration_s("10 s"), parse_duration_s("500"), parse_duration_s("PT1M30S")
+        (10.0, 0.5, 90.0)
+    """
+    lowered = str(text).strip().lower()
+    plain = _DURATION.fullmatch(lowered)
+    if plain and plain[2] in _UNITS_S:
+        return float(plain[1]) * _UNITS_S[plain[2]]
+    iso = _ISO_DURATION.fullmatch(lowered)
+    if iso and any(iso.groups()):
+        hours, minutes, seconds = (float(part or 0) for part in iso.groups())
+        return hours * 3600 + minutes * 60 + seconds
+    raise ValueError(f"{text!r} is not a duration; write for example '500 ms', '10 s', '5 min' or 'PT1M30S'")
+
+
+def number(configuration: Mapping[str, str], option: str, default: float) -> float:
+    """The number that an option holds.
+
+    Raises:
+        InvalidOptionError: it is not a number.
+    """
+    text = configuration.get(option)
+    if text is None:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidOptionError(f"option {option!r}: {text!r} is not a number") from None

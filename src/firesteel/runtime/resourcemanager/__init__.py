@@ -1,0 +1,1 @@
+"""The owner of all slots: it knows the TaskExecutors and hands their slots to jobs."""

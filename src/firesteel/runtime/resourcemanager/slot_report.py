@@ -1,0 +1,38 @@
+"""What TaskExecutors tell about their slots, and what jobs ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SlotReport", "SlotRequest", "SlotStatus"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotStatus:
+    """One slot of a TaskExecutor; without allocation it is free. Flink: `runtime.taskexecutor.SlotStatus`."""
+
+    slot_index: int
+    job_id: str | None = None
+    allocation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlotReport:
+    """All slots of a TaskExecutor. Flink: `runtime.taskexecutor.SlotReport`."""
+
+    slots: tuple[SlotStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRequest:
+    """A job wants a slot. Flink: `runtime.resourcemanager.SlotRequest`.
+
+    Attributes:
+        job_id: The job.
+        allocation_id: What the slot will be known under.
+        job_master_address: Where the slot is to be offered.
+    """
+
+    job_id: str
+    allocation_id: str
+    job_master_address: str

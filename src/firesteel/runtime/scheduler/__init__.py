@@ -1,0 +1,1 @@
+"""When what is deployed where, and what follows from a failure. Pure: nothing here awaits."""

@@ -1,0 +1,83 @@
+"""What a Scheduler asks its JobMaster to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firesteel.runtime.jobmaster.data_plane import QueryDescriptor
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+
+__all__ = [
+    "CancelTask",
+    "Deploy",
+    "JobTerminated",
+    "ReleaseSlots",
+    "RequestSlots",
+    "ScheduleRestart",
+    "SchedulerAction",
+    "StartQuery",
+    "StopQuery",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSlots:
+    """Ask the SlotPool for slots; all of them within `slot.request.timeout`, or the bulk fails."""
+
+    request_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSlots:
+    """Give slots back to the SlotPool, or take the requests back."""
+
+    request_ids: tuple[str, ...]
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """Submit a task to a TaskExecutor."""
+
+    task_manager_id: str
+    tdd: TaskDeploymentDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTask:
+    """Tell a TaskExecutor to cancel an attempt."""
+
+    task_manager_id: str
+    attempt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartQuery:
+    """All subtasks are there: let the records flow."""
+
+    query: QueryDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class StopQuery:
+    """Stop the query of a run and report when nothing of it is left."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRestart:
+    """Report after a delay that the restart of a run is due."""
+
+    run: int
+    delay_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobTerminated:
+    """The job is over; its state is in the ExecutionGraph."""
+
+
+SchedulerAction = (
+    RequestSlots | ReleaseSlots | Deploy | CancelTask | StartQuery | StopQuery | ScheduleRestart | JobTerminated
+)

@@ -1,0 +1,226 @@
+"""Whether and when a failed job is restarted."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from firesteel.runtime.options import InvalidOptionError, duration_s, number
+
+__all__ = [
+    "ExponentialDelayRestartStrategy",
+    "FailureRateRestartStrategy",
+    "FixedDelayRestartStrategy",
+    "NoRestartStrategy",
+    "RestartStrategy",
+    "restart_strategy",
+]
+
+
+class RestartStrategy(Protocol):
+    """Decides about restarts. Pure. Flink: `runtime.executiongraph.failover.RestartBackoffTimeStrategy`."""
+
+    def notify_failure(self, now_s: float) -> None:
+        """Take a failure into account."""
+
+    def can_restart(self) -> bool:
+        """Whether the job may be restarted after the last failure."""
+        ...
+
+    def backoff_s(self) -> float:
+        """How long to wait before the restart."""
+        ...
+
+
+class NoRestartStrategy:
+    """The first failure fails the job."""
+
+    def notify_failure(self, now_s: float) -> None:
+        """Nothing to count."""
+
+    def can_restart(self) -> bool:
+        """Never."""
+        return False
+
+    def backoff_s(self) -> float:
+        """No wait."""
+        return 0.0
+
+    def __str__(self) -> str:
+        return "NoRestartBackoffTimeStrategy"
+
+
+class FixedDelayRestartStrategy:
+    """A number of restarts over the job's life, each after the same delay."""
+
+    def __init__(self, attempts: int, delay_s: float) -> None:
+        self._attempts = attempts
+        self._delay_s = delay_s
+        self._failures = 0
+
+    def notify_failure(self, now_s: float) -> None:
+        """Count a failure."""
+        self._failures += 1
+
+    def can_restart(self) -> bool:
+        """Whether attempts are left."""
+        return self._failures <= self._attempts
+
+    def backoff_s(self) -> float:
+        """The delay."""
+        return self._delay_s
+
+    def __str__(self) -> str:
+        return (
+            f"FixedDelayRestartBackoffTimeStrategy(maxNumberRestartAttempts={self._attempts}, "
+            f"backoffTimeMS={self._delay_s * 1000:.0f})"
+        )
+
+
+class FailureRateRestartStrategy:
+    """Restarts as long as there are not too many failures within an interval."""
+
+    def __init__(self, max_failures: int, interval_s: float, delay_s: float) -> None:
+        self._max_failures = max_failures
+        self._interval_s = interval_s
+        self._delay_s = delay_s
+        self._failures_s: deque[float] = deque(maxlen=max_failures + 1)
+
+    def notify_failure(self, now_s: float) -> None:
+        """Remember when it failed."""
+        self._failures_s.append(now_s)
+
+    def can_restart(self) -> bool:
+        """Whether the last interval saw at most the allowed failures."""
+        if len(self._failures_s) <= self._max_failures:
+            return True
+        return self._failures_s[-1] - self._failures_s[0] > self._interval_s
+
+    def backoff_s(self) -> float:
+        """The delay."""
+        return self._delay_s
+
+    def __str__(self) -> str:
+        return (
+            f"FailureRateRestartBackoffTimeStrategy(FailuresIntervalMS={self._interval_s * 1000:.0f},"
+            f"backoffTimeMS={self._delay_s * 1000:.0f},maxFailuresPerInterval={self._max_failures})"
+        )
+
+
+class ExponentialDelayRestartStrategy:
+    """Restarts after a delay that grows, and starts anew after a quiet time.
+
+    Failures within the present delay count as one.
+    """
+
+    def __init__(
+        self,
+        initial_backoff_s: float = 1,
+        max_backoff_s: float = 60,
+        multiplier: float = 1.5,
+        reset_threshold_s: float = 3600,
+        jitter: float = 0.1,
+        attempts: float = float("inf"),
+        random_: Callable[[], float] = random.random,
+    ) -> None:
+        self._initial_backoff_s = initial_backoff_s
+        self._max_backoff_s = max_backoff_s
+        self._multiplier = multiplier
+        self._reset_threshold_s = reset_threshold_s
+        self._jitter = jitter
+        self._attempts = attempts
+        self._random = random_
+        self._backoff_s = 0.0
+        self._failures = 0
+        self._restart_at_s: float | None = None
+
+    def notify_failure(self, now_s: float) -> None:
+        """Let the delay grow, or start anew."""
+        if self._restart_at_s is not None and now_s <= self._restart_at_s:
+            return
+        if self._restart_at_s is None or now_s - self._restart_at_s >= self._reset_threshold_s:
+            self._failures, base_s = 0, self._initial_backoff_s
+        else:
+            base_s = min(self._backoff_s * self._multiplier, self._max_backoff_s)
+        self._failures += 1
+        self._backoff_s = base_s
+        self._restart_at_s = now_s + base_s
+
+    def can_restart(self) -> bool:
+        """Whether attempts are left before the delay starts anew."""
+        return self._failures <= self._attempts
+
+    def backoff_s(self) -> float:
+        """The present delay, with jitter."""
+        return self._backoff_s * (1 + self._jitter * (2 * self._random() - 1))
+
+    def __str__(self) -> str:
+        return (
+            f"ExponentialDelayRestartBackoffTimeStrategy(initialBackoffMS={self._initial_backoff_s * 1000:.0f}, "
+            f"maxBackoffMS={self._max_backoff_s * 1000:.0f}, backoffMultiplier={self._multiplier:g}, "
+            f"resetBackoffThresholdMS={self._reset_threshold_s * 1000:.0f}, jitterFactor={self._jitter:g})"
+        )
+
+
+_PREFIX = "restart-strategy"
+
+
+def _none(_: Mapping[str, str]) -> RestartStrategy:
+    return NoRestartStrategy()
+
+
+def _fixed_delay(configuration: Mapping[str, str]) -> RestartStrategy:
+    return FixedDelayRestartStrategy(
+        int(number(configuration, f"{_PREFIX}.fixed-delay.attempts", 1)),
+        duration_s(configuration, f"{_PREFIX}.fixed-delay.delay", 1),
+    )
+
+
+def _failure_rate(configuration: Mapping[str, str]) -> RestartStrategy:
+    return FailureRateRestartStrategy(
+        int(number(configuration, f"{_PREFIX}.failure-rate.max-failures-per-interval", 1)),
+        duration_s(configuration, f"{_PREFIX}.failure-rate.failure-rate-interval", 60),
+        duration_s(configuration, f"{_PREFIX}.failure-rate.delay", 1),
+    )
+
+
+def _exponential_delay(configuration: Mapping[str, str]) -> RestartStrategy:
+    prefix = f"{_PREFIX}.exponential-delay"
+    return ExponentialDelayRestartStrategy(
+        initial_backoff_s=duration_s(configuration, f"{prefix}.initial-backoff", 1),
+        max_backoff_s=duration_s(configuration, f"{prefix}.max-backoff", 60),
+        multiplier=number(configuration, f"{prefix}.backoff-multiplier", 1.5),
+        reset_threshold_s=duration_s(configuration, f"{prefix}.reset-backoff-threshold", 3600),
+        jitter=number(configuration, f"{prefix}.jitter-factor", 0.1),
+        attempts=number(configuration, f"{prefix}.attempts-before-reset-backoff", float("inf")),
+    )
+
+
+_STRATEGIES: dict[str, Callable[[Mapping[str, str]], RestartStrategy]] = {
+    "none": _none,
+    "off": _none,
+    "disable": _none,
+    "fixed-delay": _fixed_delay,
+    "fixeddelay": _fixed_delay,
+    "failure-rate": _failure_rate,
+    "failurerate": _failure_rate,
+    "exponential-delay": _exponential_delay,
+    "exponentialdelay": _exponential_delay,
+}
+
+
+def restart_strategy(configuration: Mapping[str, str]) -> RestartStrategy:
+    """The strategy that a configuration asks for (`restart-strategy.type`, default none).
+
+    Raises:
+        InvalidOptionError: there is no such strategy, or one of its options can't be read.
+    """
+    name = configuration.get(f"{_PREFIX}.type", configuration.get(_PREFIX, "none"))
+    build = _STRATEGIES.get(name.strip().lower())
+    if build is None:
+        raise InvalidOptionError(
+            f"option 'restart-strategy.type': no strategy {name!r}; there are {', '.join(_STRATEGIES)}"
+        )
+    return build(configuration)

@@ -1,0 +1,43 @@
+"""Which subtasks share a slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firesteel.graph.job_graph import JobGraph, JobVertex
+
+__all__ = ["SlotSharing"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSharing:
+    """The job's slots, numbered: subtask i of every vertex of a group is in slot base(group) + i.
+
+    Flink: `runtime.scheduler.SlotSharingStrategy`; there a subtask of a POINTWISE edge prefers its producer's slot,
+    here its place is fixed, as the data plane needs it.
+
+    Attributes:
+        slots: S, the sum over the groups of the largest parallelism in the group.
+        base: Vertex id -> number of the slot of its subtask 0.
+    """
+
+    slots: int
+    base: dict[str, int]
+
+    @classmethod
+    def of(cls, job_graph: JobGraph) -> SlotSharing:
+        """Number the slots of a job, group after group in the order of the JobGraph."""
+        members: dict[str, list[JobVertex]] = {group.name: [] for group in job_graph.slot_sharing_groups}
+        for vertex in job_graph.vertices:
+            group = vertex.slot_sharing_group
+            members.setdefault(group.name if group is not None else f"alone: {vertex.id}", []).append(vertex)
+        base: dict[str, int] = {}
+        slots = 0
+        for vertices in members.values():
+            base.update((vertex.id, slots) for vertex in vertices)
+            slots += max((vertex.parallelism for vertex in vertices), default=0)
+        return cls(slots, base)
+
+    def slot_of(self, vertex_id: str, subtask_index: int) -> int:
+        """The number of a subtask's slot."""
+        return self.base[vertex_id] + subtask_index
