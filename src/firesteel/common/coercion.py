@@ -96,7 +96,10 @@ def _string(value: Any) -> Any:
 def _boolean(value: Any) -> Any:
     if value is None or value.__class__ is bool:
         return value
-    if hasattr(value, "__index__") or type(value).__name__ in ("bool", "bool_"):  # bool_: numpy, which is not imported here
+    if hasattr(value, "__index__") or type(value).__name__ in (
+        "bool",
+        "bool_",
+    ):  # bool_: numpy, which is not imported here
         return bool(value)
     raise TypeMismatchError("BOOLEAN (bool)", value)
 
@@ -271,7 +274,9 @@ _INLINE = {
 }
 
 
-def _compile_fields(fields: list[TypeInformation], head: str, unchanged: str, changed: str, names: dict[str, Any]) -> Coercer:
+def _compile_fields(
+    fields: list[TypeInformation], head: str, unchanged: str, changed: str, names: dict[str, Any]
+) -> Coercer:
     """One function over the fields `a0`, `a1` ...: `unchanged` if all pass as they are, else `changed`, else `slow(v)`."""
     variables = [f"a{i}" for i in range(len(fields))]
     checks, results = [], []
@@ -304,7 +309,9 @@ def coerce(v):
     return scope["coerce"]  # type: ignore[no-any-return]
 
 
-def _slow_fields(fields: list[TypeInformation], names: list[str] | None, expected: str) -> Callable[[Any, Any], list[Any]]:
+def _slow_fields(
+    fields: list[TypeInformation], names: list[str] | None, expected: str
+) -> Callable[[Any, Any], list[Any]]:
     converts = [coercer(field) or _same for field in fields]
     steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]
 

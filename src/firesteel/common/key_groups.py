@@ -209,9 +209,7 @@ def _time_hash(type_info: Any) -> Hasher:
 
 
 def _pickled_hash(value: Any) -> int:
-    if value.__class__ is bool:
-        value = int(value)
-    elif value.__class__ is float and value.is_integer():
+    if value.__class__ is bool or (value.__class__ is float and value.is_integer()):
         value = int(value)
     if value.__class__ in (int, str, bytes, float):
         data = pickle.dumps(value, protocol=4)

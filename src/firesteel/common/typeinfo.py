@@ -391,7 +391,9 @@ class RowTypeInfo(TypeInformation):
 
     def __repr__(self) -> str:
         fields = zip(self._field_names, self._field_types, strict=True)
-        return f"RowTypeInfo({', '.join(f'{name}: {field!r}' if self.named else repr(field) for name, field in fields)})"
+        return (
+            f"RowTypeInfo({', '.join(f'{name}: {field!r}' if self.named else repr(field) for name, field in fields)})"
+        )
 
 
 class MapTypeInfo(TypeInformation):

@@ -1,0 +1,1 @@
+"""The DataStream API (as `pyflink.datastream`)."""

@@ -1,0 +1,37 @@
+"""Names of side outputs (module as `pyflink.datastream.output_tag`)."""
+
+from __future__ import annotations
+
+from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
+
+__all__ = ["OutputTag"]
+
+
+class OutputTag:
+    """Names a side output and the type of its records; a function yields `(tag, value)` to write to it.
+
+    Example:
+        >>> late = OutputTag("late", Types.STRING())
+    """
+
+    def __init__(self, tag_id: str, type_info: TypeInformation | list[TypeInformation] | None = None) -> None:
+        if not tag_id:
+            raise ValueError("OutputTag needs a tag_id that is not empty")
+        self.tag_id = tag_id
+        if type_info is None:
+            self.type_info = Types.PICKLED_BYTE_ARRAY()
+        elif isinstance(type_info, list):
+            self.type_info = RowTypeInfo(type_info)
+        elif isinstance(type_info, TypeInformation):
+            self.type_info = type_info
+        else:
+            raise TypeError(f"OutputTag {tag_id!r}: type_info must be a TypeInformation or a list, found {type_info!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OutputTag) and self.tag_id == other.tag_id
+
+    def __hash__(self) -> int:
+        return hash(self.tag_id)
+
+    def __repr__(self) -> str:
+        return f"OutputTag({self.tag_id}, {self.type_info})"

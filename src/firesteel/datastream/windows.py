@@ -1,0 +1,211 @@
+"""Windows and their serialisers: re-exported by `firesteel.datastream.window`."""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any, Protocol
+
+from firesteel.common.constants import MAX_LONG_VALUE
+from firesteel.common.serializer import TypeSerializer
+
+_LONG = struct.Struct(">q")
+
+
+def long_to_int_with_bit_mixing(x: int) -> int:
+    """31 well mixed bits of a 64-bit integer."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB
+    x = x ^ (x >> 31)
+    return x & 0x7FFFFFFF
+
+
+def mod_inverse(x: int) -> int:
+    """The inverse of an odd integer modulo 2^32 (Newton's iteration)."""
+    inverse = x * x * x
+    for _ in range(5):
+        inverse *= 2 - x * inverse
+    return inverse & 0xFFFFFFFF
+
+
+class Window(ABC):
+    """A bucket of elements."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def max_timestamp(self) -> int:
+        """Largest event time that still belongs to the window; its results carry it."""
+
+
+class MergeCallback(Protocol):
+    """Told which windows become one."""
+
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        """All of `to_be_merged` become `merge_result`."""
+        ...
+
+
+class TimeWindow(Window):
+    """From `start` (inclusive) to `end` (exclusive), in milliseconds."""
+
+    __slots__ = ("end", "start")
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+
+    def max_timestamp(self) -> int:
+        """The last millisecond."""
+        return self.end - 1
+
+    def intersects(self, other: TimeWindow) -> bool:
+        """True if both overlap or touch."""
+        return self.start <= other.end and self.end >= other.start
+
+    def cover(self, other: TimeWindow) -> TimeWindow:
+        """The smallest window that contains both."""
+        return TimeWindow(min(self.start, other.start), max(self.end, other.end))
+
+    @staticmethod
+    def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
+        """Start of the window that `timestamp` falls into."""
+        return timestamp - (timestamp - offset + window_size) % window_size
+
+    @staticmethod
+    def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback) -> None:
+        """Tells `callback` which of the windows overlap or touch and so become one."""
+        groups: list[tuple[TimeWindow, set[TimeWindow]]] = []
+        for window in sorted(windows, key=lambda w: w.start):
+            if groups and groups[-1][0].intersects(window):
+                cover, members = groups[-1]
+                groups[-1] = (cover.cover(window), members | {window})
+            else:
+                groups.append((window, {window}))
+        for cover, members in groups:
+            if len(members) > 1:
+                callback.merge(members, cover)
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is TimeWindow and self.start == other.start and self.end == other.end  # type: ignore[attr-defined]
+
+    def __lt__(self, other: TimeWindow) -> bool:
+        return (self.start, self.end) < (other.start, other.end)
+
+    def __le__(self, other: TimeWindow) -> bool:
+        return self == other or self < other
+
+    def __hash__(self) -> int:
+        return hash((self.start, self.end))
+
+    def __repr__(self) -> str:
+        return f"TimeWindow(start={self.start}, end={self.end})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TimeWindow, (self.start, self.end)
+
+
+class CountWindow(Window):
+    """The window of that number, filled by count."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def max_timestamp(self) -> int:
+        """The end of time."""
+        return MAX_LONG_VALUE
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is CountWindow and self.id == other.id  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return long_to_int_with_bit_mixing(self.id)
+
+    def __repr__(self) -> str:
+        return f"CountWindow(id={self.id})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CountWindow, (self.id,)
+
+
+class GlobalWindow(Window):
+    """The one window that holds everything."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        pass
+
+    @staticmethod
+    def get() -> GlobalWindow:
+        """The window."""
+        return _GLOBAL_WINDOW
+
+    def max_timestamp(self) -> int:
+        """The end of time."""
+        return MAX_LONG_VALUE
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is GlobalWindow
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "GlobalWindow"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return GlobalWindow.get, ()
+
+
+_GLOBAL_WINDOW = GlobalWindow()
+
+
+class TimeWindowSerializer(TypeSerializer[TimeWindow]):
+    """Start and end, 8 bytes each."""
+
+    def __init__(self) -> None:
+        pass
+
+    def serialize(self, element: TimeWindow, stream: BytesIO) -> None:
+        """Writes 16 bytes."""
+        stream.write(_LONG.pack(element.start) + _LONG.pack(element.end))
+
+    def deserialize(self, stream: BytesIO) -> TimeWindow:
+        """Reads 16 bytes."""
+        return TimeWindow(_LONG.unpack(stream.read(8))[0], _LONG.unpack(stream.read(8))[0])
+
+
+class CountWindowSerializer(TypeSerializer[CountWindow]):
+    """The number, 8 bytes."""
+
+    def __init__(self) -> None:
+        pass
+
+    def serialize(self, element: CountWindow, stream: BytesIO) -> None:
+        """Writes 8 bytes."""
+        stream.write(_LONG.pack(element.id))
+
+    def deserialize(self, stream: BytesIO) -> CountWindow:
+        """Reads 8 bytes."""
+        return CountWindow(_LONG.unpack(stream.read(8))[0])
+
+
+class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
+    """A zero byte."""
+
+    def __init__(self) -> None:
+        pass
+
+    def serialize(self, element: GlobalWindow, stream: BytesIO) -> None:
+        """Writes 1 byte."""
+        stream.write(b"\0")
+
+    def deserialize(self, stream: BytesIO) -> GlobalWindow:
+        """Reads 1 byte."""
+        stream.read(1)
+        return GlobalWindow.get()

@@ -1,0 +1,5 @@
+"""Metrics that user functions register (as `pyflink.metrics`)."""
+
+from firesteel.metrics.metricbase import Counter, Distribution, Meter, Metric, MetricGroup
+
+__all__ = ["Counter", "Distribution", "Meter", "Metric", "MetricGroup"]
