@@ -8,7 +8,7 @@ import pytest
 
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.executiongraph.parallelism import default_max_parallelism, resolve_parallelism
+from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from tests.runtime.golden_data import golden
 from tests.runtime.helpers import job_graph
 
@@ -55,8 +55,3 @@ def edges_of(up: int, down: int, pattern: str, result_type: str) -> dict[str, An
             for partition in producer.results[0].partitions
         ],
     }
-
-
-def test_default_max_parallelism_is_flinks() -> None:
-    for parallelism, expected in golden("key_groups")["default_max_parallelism"].items():
-        assert default_max_parallelism(int(parallelism)) == expected

@@ -37,6 +37,7 @@ class ExecutionGraph:
     Args:
         job_graph: The job, every parallelism resolved.
         now_ms: The time, in ms since the epoch.
+        on_job_status: Called with each change of the job's status.
 
     Attributes:
         job_vertices: By vertex id, in topological order.
@@ -51,7 +52,12 @@ class ExecutionGraph:
         ExecutionGraphError: there is no vertex, or vertices are co-located without slot sharing.
     """
 
-    def __init__(self, job_graph: JobGraph, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        job_graph: JobGraph,
+        now_ms: Callable[[], int],
+        on_job_status: Callable[[JobEvent], object] = lambda _: None,
+    ) -> None:
         if not job_graph.vertices:
             raise ExecutionGraphError(
                 f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run"
@@ -60,6 +66,7 @@ class ExecutionGraph:
         self.job_id = job_graph.job_id
         self.name = job_graph.name
         self._now_ms = now_ms
+        self._on_job_status = on_job_status
         created_ms = now_ms()
         self.status = JobStatus.INITIALIZING
         self.status_timestamps = {JobStatus.INITIALIZING: created_ms}
@@ -139,7 +146,9 @@ class ExecutionGraph:
         self.status_timestamps[status] = self._now_ms()
         if cause is not None:
             self.failure = cause
-        self.history.append(JobEvent(status, self.status_timestamps[status], cause))
+        event = JobEvent(status, self.status_timestamps[status], cause)
+        self.history.append(event)
+        self._on_job_status(event)
 
     def transition(self, vertex: ExecutionVertex, state: ExecutionState, cause: TaskFailure | None = None) -> None:
         """Bring the current attempt of `vertex` into a state and record it."""

@@ -1,10 +1,10 @@
-"""States of a job, and the tables that move it."""
+"""States of a job, and from where it can be moved."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["JOB_CANCEL", "JOB_FAIL", "JobStatus"]
+__all__ = ["CANCELLABLE", "FAILABLE", "JobStatus"]
 
 
 class JobStatus(Enum):
@@ -36,18 +36,8 @@ class JobStatus(Enum):
 _J = JobStatus
 _TERMINAL = frozenset({_J.FAILED, _J.CANCELED, _J.FINISHED, _J.SUSPENDED})
 
-JOB_CANCEL: dict[JobStatus, JobStatus] = {
-    _J.CREATED: _J.CANCELLING,
-    _J.RUNNING: _J.CANCELLING,
-    _J.FAILING: _J.CANCELLING,
-    _J.RESTARTING: _J.CANCELED,
-}
-"""State -> state after a cancel, before its executions have ended; missing: stays."""
+CANCELLABLE = frozenset({_J.CREATED, _J.RUNNING, _J.FAILING, _J.RESTARTING})
+"""From these a cancel leads to CANCELLING, and on to CANCELED once all executions are over."""
 
-JOB_FAIL: dict[JobStatus, JobStatus] = {
-    _J.INITIALIZING: _J.FAILING,
-    _J.CREATED: _J.FAILING,
-    _J.RUNNING: _J.FAILING,
-    _J.RESTARTING: _J.FAILING,
-}
-"""State -> state after a failure that no restart follows; missing: stays."""
+FAILABLE = frozenset({_J.INITIALIZING, _J.CREATED, _J.RUNNING})
+"""From these a failure leads to FAILING or RESTARTING; in all others the job is giving up already, or is over."""

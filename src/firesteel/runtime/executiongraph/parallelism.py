@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
+from firesteel.common.key_groups import default_max_parallelism
 from firesteel.graph.job_graph import JobGraph, JobVertex
 from firesteel.runtime.executiongraph.errors import ExecutionGraphError
 
-__all__ = ["default_max_parallelism", "resolve_parallelism"]
-
-LOWER_BOUND_MAX_PARALLELISM = 128
-UPPER_BOUND_MAX_PARALLELISM = 1 << 15
-
-
-def default_max_parallelism(parallelism: int) -> int:
-    """Key groups of a vertex that declares none. Flink: `KeyGroupRangeAssignment.computeDefaultMaxParallelism`."""
-    next_power_of_two = 1 << (parallelism + parallelism // 2 - 1).bit_length()
-    return min(max(next_power_of_two, LOWER_BOUND_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)
+__all__ = ["resolve_parallelism"]
 
 
 def resolve_parallelism(job_graph: JobGraph, default_parallelism: int) -> None:

@@ -54,7 +54,9 @@ class HeartbeatMonitors:
 
 
 class HeartbeatManager:
-    """Asks targets for heartbeats, and tells which are lost. Flink: `HeartbeatManagerImpl`, `HeartbeatManagerSenderImpl`.
+    """Asks targets for heartbeats, and tells which are lost.
+
+    Flink: `runtime.heartbeat.HeartbeatManagerImpl`, and with an interval `HeartbeatManagerSenderImpl`.
 
     Args:
         clock: The time it follows.

@@ -61,7 +61,7 @@ class _TaskManager:
 
 
 class SlotManager:
-    """All slots of the cluster. Pure. Flink: `runtime.resourcemanager.slotmanager.SlotManagerImpl` (1.12, request driven).
+    """All slots of the cluster. Pure. Flink: `resourcemanager.slotmanager.SlotManagerImpl` (1.12, request driven).
 
     Slots are all alike: no resource profiles yet.
     """
@@ -95,8 +95,7 @@ class SlotManager:
             return True
         for slot in self._slots():
             if slot.request is not None and slot.request.allocation_id == allocation_id:
-                # The TaskExecutor is asked already; its answer finds the request gone and frees the slot.
-                slot.request = None
+                # The TaskExecutor is asked already: the slot stays PENDING until it answers.
                 self._known.discard(allocation_id)
                 return True
         return False
@@ -117,7 +116,7 @@ class SlotManager:
             return False, []
         actions: Actions = []
         for slot in task_manager.slots.values():
-            if slot.request is not None:
+            if slot.request is not None and slot.request.allocation_id in self._known:
                 actions += self._serve(slot.request)
             elif slot.allocation_id is not None and slot.job_id is not None:
                 self._known.discard(slot.allocation_id)
@@ -136,35 +135,28 @@ class SlotManager:
                 actions += self._reported(slot, status)
         return True, actions
 
-    def slot_assigned(self, assignment: AssignSlot) -> Actions:
-        """The TaskExecutor gave the slot; a request withdrawn meanwhile leaves it to the next report."""
+    def slot_assigned(self, assignment: AssignSlot) -> None:
+        """The TaskExecutor gave the slot; the job is offered it even if it withdrew the request meanwhile."""
         slot = self._slot(assignment.instance_id, assignment.slot_index)
-        if slot is None:
-            return []
-        if slot.request is not None and slot.request.allocation_id == assignment.request.allocation_id:
+        if slot is not None and slot.request == assignment.request:
             slot.request = None
             self._occupy(slot, assignment.request.job_id, assignment.request.allocation_id)
-        return []
 
     def slot_assignment_failed(self, assignment: AssignSlot, occupied_by: SlotStatus | None = None) -> Actions:
-        """The TaskExecutor did not give the slot: the request is served by another one.
+        """The TaskExecutor did not give the slot: the request is served by another one, unless it was withdrawn.
 
         Args:
             assignment: What was asked.
             occupied_by: Who has the slot, if that is why.
         """
         slot = self._slot(assignment.instance_id, assignment.slot_index)
-        actions: Actions = []
-        was_wanted = False
-        if slot is not None and slot.request is not None:
-            was_wanted = slot.request.allocation_id == assignment.request.allocation_id
-            if was_wanted:
-                slot.request = None
-        if was_wanted and slot is not None:
-            if occupied_by is not None and occupied_by.allocation_id is not None:
-                self._occupy(slot, occupied_by.job_id, occupied_by.allocation_id)
-            actions += self._serve(assignment.request, avoid=slot)
-        return actions
+        if slot is None or slot.request != assignment.request:
+            return []
+        slot.request = None
+        if occupied_by is not None and occupied_by.allocation_id is not None:
+            self._occupy(slot, occupied_by.job_id, occupied_by.allocation_id)
+        is_wanted = assignment.request.allocation_id in self._known
+        return self._serve(assignment.request, avoid=slot) if is_wanted else []
 
     def free_slot(self, instance_id: str, slot_index: int, allocation_id: str) -> Actions:
         """A TaskExecutor has the slot back; ignored unless it was allocated under that id."""
@@ -218,6 +210,10 @@ class SlotManager:
             return self._free(slot)
         pending, slot.request = slot.request, None
         self._occupy(slot, status.job_id, status.allocation_id)
-        if pending is not None and pending.allocation_id != status.allocation_id:
+        if (
+            pending is not None
+            and pending.allocation_id != status.allocation_id
+            and pending.allocation_id in self._known
+        ):
             return self._serve(pending)
         return []

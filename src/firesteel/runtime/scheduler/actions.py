@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firesteel.runtime.jobmaster.data_plane import QueryDescriptor
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = [
@@ -53,9 +52,9 @@ class CancelTask:
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
-    """All subtasks are there: let the records flow."""
+    """All subtasks are there: let the records of a run flow."""
 
-    query: QueryDescriptor
+    run: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ Actions = list[SlotPoolAction]
 class SlotPool:
     """The slots of one job: requested, offered, in use, free. Flink: `runtime.jobmaster.slotpool.SlotPoolImpl` (1.10).
 
-    A request is in one place: stashed (no ResourceManager yet), pending (sent, under an allocation id) or served. A slot
-    is in one place: allocated to a request or available. Methods take what happened and return what is to be done.
+    A request is in one place: stashed (no ResourceManager yet), pending (sent, under an allocation id) or served.
+    A slot is in one place: allocated to a request or available.
 
     Args:
         job_id: Makes allocation ids unique.

@@ -1,0 +1,1 @@
+"""Takes jobs, runs each in a JobMaster of its own, and remembers how they ended."""

@@ -1,0 +1,324 @@
+"""Takes jobs and runs each in a JobMaster of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.clock import sleep
+from firesteel.runtime.dispatcher.dispatcher_gateway import (
+    ClusterOverview,
+    DuplicateJobSubmissionError,
+    JobNotFoundError,
+    JobSubmissionError,
+)
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
+from firesteel.runtime.jobmaster.data_plane import DataPlane
+from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
+from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
+from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway, ResourceOverview
+from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
+
+__all__ = ["Dispatcher"]
+
+logger = logging.getLogger(__name__)
+
+MAX_ARCHIVED_JOBS = 1000
+CLEANUP_RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)
+
+
+class Dispatcher(FencedRpcEndpoint):
+    """Takes jobs and runs each in a JobMaster of its own. Flink: `runtime.dispatcher.Dispatcher`.
+
+    Args:
+        rpc_service: What makes it reachable.
+        session_id: The leader session it works in; its fencing token.
+        ha: Stores and elections.
+        data_plane: What moves the records of jobs.
+        configuration: The cluster's configuration.
+        recovered_jobs: Jobs of a former leader, to be run first.
+        dirty_results: Ends of jobs that still have to be cleaned up.
+        on_fatal_error: Called with errors after which the process should end.
+        listeners: Told of each change of a job's status.
+
+    Raises:
+        ValueError: a job is both recovered and over.
+    """
+
+    def __init__(
+        self,
+        rpc_service: RpcService,
+        session_id: str,
+        ha: HighAvailabilityServices,
+        data_plane: DataPlane,
+        configuration: Mapping[str, str] | None = None,
+        recovered_jobs: Sequence[JobGraph] = (),
+        dirty_results: Sequence[JobResult] = (),
+        on_fatal_error: Callable[[BaseException], object] = lambda _: None,
+        listeners: Sequence[JobStatusListener] = (),
+    ) -> None:
+        super().__init__(rpc_service, f"dispatcher-{session_id}", session_id)
+        overlap = {job.job_id for job in recovered_jobs} & {result.job_id for result in dirty_results}
+        if overlap:
+            raise ValueError(f"jobs {sorted(overlap)} are both to be recovered and over; a job is either")
+        self._ha = ha
+        self._data_plane = data_plane
+        self._configuration = dict(configuration or {})
+        self._recovered_jobs = recovered_jobs
+        self._dirty_results = dirty_results
+        self._on_fatal_error = on_fatal_error
+        self._listeners = listeners
+        self._runners: dict[str, JobManagerRunner] = {}
+        self._outstanding: set[str] = set()
+        self._terminations: dict[str, asyncio.Task[Any]] = {}
+        self._archive: OrderedDict[str, ArchivedExecutionGraph] = OrderedDict()
+        self._resource_manager_leader: tuple[str, str | None] | None = None
+        self._resource_manager_retrieval = ha.leader_retrieval(RESOURCE_MANAGER)
+
+    async def on_start(self) -> None:
+        """Clean up what a former leader left, then run what it ran."""
+        self._resource_manager_retrieval.start(self)
+        for result in self._dirty_results:
+            self.spawn(self._clean_up(result.job_id), "cleaning up")
+        for job_graph in self._recovered_jobs:
+            await self._run(job_graph)
+
+    async def on_stop(self) -> None:
+        """Stop all jobs; they stay in the store for the next leader."""
+        self._resource_manager_retrieval.stop()
+        await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
+
+    def notify_leader(self, address: str | None, session_id: str | None) -> None:
+        """Remember who is ResourceManager."""
+        self._resource_manager_leader = None if address is None else (address, session_id)
+
+    # Calls of clients
+
+    async def submit_job(self, job_graph: JobGraph) -> None:
+        """Take a job; answered once it is started, not when it is over."""
+        job_id = job_graph.job_id
+        await self._check_duplicate(job_id)
+        _check_resources(job_graph)
+        if not job_graph.vertices:
+            raise JobSubmissionError(f"job {job_graph.name!r} ({job_id}) has no vertices, so there is nothing to run")
+        self._outstanding.add(job_id)
+        try:
+            if job_id in self._terminations:
+                await asyncio.wait([self._terminations[job_id]])
+            await self._persist_and_run(job_graph)
+        finally:
+            self._outstanding.discard(job_id)
+
+    async def cancel_job(self, job_id: str) -> None:
+        """Cancel a job; answered before it is cancelled."""
+        runner = self._runners.get(job_id)
+        if runner is None:
+            raise JobNotFoundError(job_id)
+        await runner.cancel()
+
+    async def request_job_status(self, job_id: str) -> JobStatus:
+        """A job's status."""
+        gateway = await self._gateway(job_id)
+        return (
+            self._job_without_master(job_id).details.status if gateway is None else await gateway.request_job_status()
+        )
+
+    async def request_job_details(self, job_id: str) -> JobDetails:
+        """How a job is doing, or how it ended."""
+        gateway = await self._gateway(job_id)
+        return self._job_without_master(job_id).details if gateway is None else await gateway.request_job_details()
+
+    async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
+        """All of a job: subtasks, attempts, history."""
+        gateway = await self._gateway(job_id)
+        return self._job_without_master(job_id) if gateway is None else await gateway.request_job()
+
+    async def request_job_result(self, job_id: str) -> JobResult:
+        """How a job ended; answered when it is over."""
+        runner = self._runners.get(job_id)
+        if runner is not None:
+            return (await asyncio.shield(runner.result)).result
+        return self._job_without_master(job_id).result
+
+    async def list_jobs(self) -> tuple[str, ...]:
+        """The ids of all jobs, running or over."""
+        return tuple(dict.fromkeys((*self._runners, *self._archive)))
+
+    async def request_overview(self) -> ClusterOverview:
+        """What the cluster has and does; a JobMaster that does not answer is left out."""
+        answers = await asyncio.gather(
+            *(self.request_job_details(job_id) for job_id in await self.list_jobs()), return_exceptions=True
+        )
+        jobs = [job for job in answers if isinstance(job, JobDetails)]
+        counts = Counter(job.status for job in jobs)
+        resources = await self._resources()
+        return ClusterOverview(
+            resources.task_managers,
+            resources.slots_total,
+            resources.slots_available,
+            jobs_running=sum(count for status, count in counts.items() if not status.is_terminal),
+            jobs_finished=counts[JobStatus.FINISHED],
+            jobs_cancelled=counts[JobStatus.CANCELED],
+            jobs_failed=counts[JobStatus.FAILED],
+            jobs=tuple(jobs),
+        )
+
+    # Submission
+
+    async def _check_duplicate(self, job_id: str) -> None:
+        if job_id in self._runners or job_id in self._outstanding:
+            raise DuplicateJobSubmissionError(job_id, is_globally_terminated=False)
+        try:
+            is_over = await self._ha.job_result_store.has_job_result(job_id)
+        except Exception as error:
+            raise JobSubmissionError(f"can't tell whether job {job_id} has run already: {error}") from error
+        if is_over:
+            raise DuplicateJobSubmissionError(job_id, is_globally_terminated=True)
+        if job_id in self._runners or job_id in self._outstanding:
+            raise DuplicateJobSubmissionError(job_id, is_globally_terminated=False)
+
+    async def _persist_and_run(self, job_graph: JobGraph) -> None:
+        try:
+            await self._ha.job_graph_store.put(job_graph)
+            await self._run(job_graph)
+        except Exception as error:
+            self._runners.pop(job_graph.job_id, None)
+            failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}")
+            try:
+                await self._ha.job_graph_store.remove(job_graph.job_id)
+            except Exception as cleanup_error:
+                failure.add_note(f"and its traces could not be removed: {cleanup_error}")
+            raise failure from error
+
+    async def _run(self, job_graph: JobGraph) -> None:
+        runner = JobManagerRunner(job_graph, self.rpc_service, self._ha, self._create_job_master)
+        self._runners[job_graph.job_id] = runner
+        await runner.start()
+        self.spawn(self._follow(runner), f"following job {job_graph.job_id}")
+
+    async def _create_job_master(
+        self, session_id: str, job_graph: JobGraph, on_terminated: Callable[[ArchivedExecutionGraph], object]
+    ) -> JobMaster:
+        return JobMaster(
+            self.rpc_service,
+            session_id,
+            job_graph,
+            self._ha,
+            self._data_plane,
+            self._configuration,
+            await self._default_parallelism(job_graph),
+            on_terminated,
+            self._listeners,
+        )
+
+    async def _default_parallelism(self, job_graph: JobGraph) -> int:
+        configured = job_graph.configuration.get("parallelism.default", self._configuration.get("parallelism.default"))
+        if configured is not None:
+            return int(configured)
+        return max(1, (await self._resources()).slots_total) if job_graph.dynamic else 1
+
+    # End of a job
+
+    async def _follow(self, runner: JobManagerRunner) -> None:
+        try:
+            job = await asyncio.shield(runner.result)
+        except JobNotFinishedError:
+            await self._not_finished(runner)
+            return
+        except Exception as error:
+            self._on_fatal_error(error)
+            return
+        if self._runners.get(runner.job_id) is not runner:
+            return
+        try:
+            await self._ha.job_result_store.create_dirty_result(job.result)
+        except Exception as error:
+            self._on_fatal_error(error)
+            return
+        self._remember(job)
+        del self._runners[runner.job_id]
+        await self._terminate(runner)
+        await self._clean_up(runner.job_id)
+
+    async def _not_finished(self, runner: JobManagerRunner) -> None:
+        if self._runners.get(runner.job_id) is runner:
+            del self._runners[runner.job_id]
+            await self._terminate(runner)
+            await self._ha.job_graph_store.release(runner.job_id)
+
+    async def _terminate(self, runner: JobManagerRunner) -> None:
+        closing = self.spawn(runner.close(), f"closing job {runner.job_id}")
+        self._terminations[runner.job_id] = closing
+        await asyncio.wait([closing])
+        self._terminations.pop(runner.job_id, None)
+
+    async def _clean_up(self, job_id: str) -> None:
+        """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job."""
+        for delay_s in (*CLEANUP_RETRY_DELAYS_S, None):
+            try:
+                await self._ha.job_graph_store.remove(job_id)
+                await self._ha.job_result_store.mark_result_as_clean(job_id)
+                return
+            except Exception as error:
+                logger.warning("the traces of job %s could not be removed: %s", job_id, error)
+                if delay_s is not None:
+                    await sleep(self.clock, delay_s)
+
+    def _remember(self, job: ArchivedExecutionGraph) -> None:
+        self._archive[job.details.job_id] = job
+        while len(self._archive) > MAX_ARCHIVED_JOBS:
+            self._archive.popitem(last=False)
+
+    # Looking things up
+
+    async def _gateway(self, job_id: str) -> JobMasterGateway | None:
+        runner = self._runners.get(job_id)
+        if runner is None or runner.result.done():
+            return None
+        return await runner.gateway()
+
+    def _job_without_master(self, job_id: str) -> ArchivedExecutionGraph:
+        runner = self._runners.get(job_id)
+        if runner is not None:
+            is_over = runner.result.done() and runner.result.exception() is None
+            return runner.result.result() if is_over else runner.unstarted_job()
+        job = self._archive.get(job_id)
+        if job is None:
+            raise JobNotFoundError(job_id)
+        return job
+
+    async def _resources(self) -> ResourceOverview:
+        if self._resource_manager_leader is None:
+            return ResourceOverview(0, 0, 0)
+        address, session_id = self._resource_manager_leader
+        try:
+            gateway: ResourceManagerGateway = await self.rpc_service.connect(
+                address, ResourceManagerGateway, session_id
+            )
+            return await gateway.request_resource_overview()
+        except Exception as error:
+            logger.info("the ResourceManager does not answer: %s", error)
+            return ResourceOverview(0, 0, 0)
+
+
+def _check_resources(job_graph: JobGraph) -> None:
+    """Refuse a job of which some vertices declare resources and others don't."""
+    declared = [
+        vertex.name
+        for vertex in job_graph.vertices
+        if vertex.slot_sharing_group is not None and vertex.slot_sharing_group.resource_profile is not None
+    ]
+    if declared and len(declared) < len(job_graph.vertices):
+        missing = [vertex.name for vertex in job_graph.vertices if vertex.name not in declared]
+        raise JobSubmissionError(
+            f"job {job_graph.name!r} has partial resources: {declared} declare theirs, {missing} don't; "
+            "declare them for all vertices or for none"
+        )

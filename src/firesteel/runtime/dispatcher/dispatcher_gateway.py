@@ -1,0 +1,122 @@
+"""What clients may ask of the Dispatcher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.rpc import no_rpc_timeout
+
+__all__ = [
+    "ClusterOverview",
+    "DispatcherGateway",
+    "DuplicateJobSubmissionError",
+    "JobNotFoundError",
+    "JobSubmissionError",
+]
+
+
+class JobSubmissionError(FiresteelError):
+    """The job was not taken. Flink: `runtime.client.JobSubmissionException`."""
+
+
+class DuplicateJobSubmissionError(JobSubmissionError):
+    """There is a job with that id already. Flink: `runtime.client.DuplicateJobSubmissionException`.
+
+    Attributes:
+        is_globally_terminated: Whether that job is over; else it runs, or is being submitted.
+    """
+
+    def __init__(self, job_id: str, is_globally_terminated: bool) -> None:
+        super().__init__(job_id, is_globally_terminated)
+        self.is_globally_terminated = is_globally_terminated
+
+    def __str__(self) -> str:
+        state = "has run already" if self.is_globally_terminated else "is running or being submitted"
+        return f"job {self.args[0]} {state}; submit a new JobGraph to run the program again"
+
+
+class JobNotFoundError(FiresteelError):
+    """No job has that id. Flink: `runtime.messages.FlinkJobNotFoundException`."""
+
+    def __str__(self) -> str:
+        (job_id,) = self.args
+        return f"there is no job {job_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOverview:
+    """What the cluster has and does. Flink: `runtime.messages.webmonitor.ClusterOverview`."""
+
+    task_managers: int
+    slots_total: int
+    slots_available: int
+    jobs_running: int
+    jobs_finished: int
+    jobs_cancelled: int
+    jobs_failed: int
+    jobs: tuple[JobDetails, ...]
+
+
+class DispatcherGateway(Protocol):
+    """What clients may ask of the Dispatcher. Flink: `runtime.dispatcher.DispatcherGateway`."""
+
+    async def submit_job(self, job_graph: JobGraph) -> None:
+        """Take a job; answered once it is started, not when it is over.
+
+        Raises:
+            DuplicateJobSubmissionError: there is a job with that id.
+            JobSubmissionError: the job can't be taken; nothing of it is left.
+        """
+
+    async def cancel_job(self, job_id: str) -> None:
+        """Cancel a job; answered before it is cancelled.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+        """
+
+    async def request_job_status(self, job_id: str) -> JobStatus:
+        """A job's status.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+        """
+        ...
+
+    async def request_job_details(self, job_id: str) -> JobDetails:
+        """How a job is doing, or how it ended.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+        """
+        ...
+
+    async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
+        """All of a job: subtasks, attempts, history.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+        """
+        ...
+
+    @no_rpc_timeout
+    async def request_job_result(self, job_id: str) -> JobResult:
+        """How a job ended; answered when it is over.
+
+        Raises:
+            JobNotFoundError: no job has that id.
+        """
+        ...
+
+    async def list_jobs(self) -> tuple[str, ...]:
+        """The ids of all jobs, running or over."""
+        ...
+
+    async def request_overview(self) -> ClusterOverview:
+        """What the cluster has and does."""
+        ...

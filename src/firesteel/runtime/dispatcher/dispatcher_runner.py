@@ -1,0 +1,47 @@
+"""Runs a Dispatcher while this process leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from firesteel.runtime.dispatcher.dispatcher import Dispatcher
+from firesteel.runtime.highavailability.high_availability import DISPATCHER, HighAvailabilityServices
+from firesteel.runtime.highavailability.leader_runner import LeaderRunner
+from firesteel.runtime.jobmaster.data_plane import DataPlane
+from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
+from firesteel.runtime.rpc import RpcService
+
+__all__ = ["dispatcher_runner"]
+
+
+def dispatcher_runner(
+    rpc_service: RpcService,
+    ha: HighAvailabilityServices,
+    data_plane: DataPlane,
+    configuration: Mapping[str, str] | None = None,
+    on_fatal_error: Callable[[BaseException], object] = lambda _: None,
+    listeners: Sequence[JobStatusListener] = (),
+) -> LeaderRunner:
+    """What contends for the Dispatcher's leadership; each leader recovers all jobs before it serves anybody.
+
+    Flink: `runtime.dispatcher.runner.DefaultDispatcherRunner` with `SessionDispatcherLeaderProcess`.
+    """
+
+    async def create(session_id: str) -> Dispatcher:
+        dirty_results = await ha.job_result_store.dirty_results()
+        over = {result.job_id for result in dirty_results}
+        stored = [job_id for job_id in await ha.job_graph_store.job_ids() if job_id not in over]
+        recovered = [await ha.job_graph_store.recover(job_id) for job_id in stored]
+        return Dispatcher(
+            rpc_service,
+            session_id,
+            ha,
+            data_plane,
+            configuration,
+            [job_graph for job_graph in recovered if job_graph is not None],
+            dirty_results,
+            on_fatal_error,
+            listeners,
+        )
+
+    return LeaderRunner(ha.leader_election(DISPATCHER), create, on_fatal_error)

@@ -1,0 +1,189 @@
+"""Read-only views of a job, for clients, progress displays and the REST API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.failure import TaskFailure
+
+__all__ = [
+    "ArchivedExecutionGraph",
+    "JobDetails",
+    "JobResult",
+    "JobVertexDetails",
+    "archive",
+    "archive_unstarted",
+    "job_details",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class JobVertexDetails:
+    """How a vertex is doing. Flink: `JobDetailsInfo.JobVertexDetailsInfo`.
+
+    Attributes:
+        id: The JobVertexID.
+        name: The vertex's name.
+        parallelism: Its number of subtasks.
+        max_parallelism: Its number of key groups.
+        tasks: How many subtasks are in each state; states without subtasks are left out.
+        records_in: Records read by all subtasks in their current attempts.
+        records_out: Records emitted by them.
+        start_ms: When the first subtask was deployed; None before.
+        end_ms: When the last subtask ended; None before.
+        attempt: The highest current attempt number.
+    """
+
+    id: str
+    name: str
+    parallelism: int
+    max_parallelism: int
+    tasks: dict[ExecutionState, int]
+    records_in: int = 0
+    records_out: int = 0
+    start_ms: int | None = None
+    end_ms: int | None = None
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobDetails:
+    """How a job is doing. Flink: `runtime.messages.webmonitor.JobDetails` with `rest.messages.job.JobDetailsInfo`.
+
+    Attributes:
+        job_id: The job.
+        name: Its name.
+        status: Its status.
+        timestamps: When each status was entered last, in ms since the epoch; statuses never entered are left out.
+        start_ms: When the job was taken up.
+        end_ms: When it ended; None before.
+        duration_ms: From start to end, or to now.
+        restarts: How often it was restarted.
+        failure: Why it fails, restarts or failed last.
+        vertices: In topological order.
+    """
+
+    job_id: str
+    name: str
+    status: JobStatus
+    timestamps: dict[JobStatus, int]
+    start_ms: int
+    end_ms: int | None
+    duration_ms: int
+    restarts: int
+    failure: TaskFailure | None
+    vertices: tuple[JobVertexDetails, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """How a job ended. Flink: `runtime.jobmaster.JobResult`.
+
+    Attributes:
+        job_id: The job.
+        status: FINISHED, CANCELED, FAILED or (not globally terminal) SUSPENDED.
+        net_runtime_ms: From when it was taken up to its end.
+        failure: Why it FAILED.
+        accumulators: Values by name that the job collected.
+    """
+
+    job_id: str
+    status: JobStatus
+    net_runtime_ms: int
+    failure: TaskFailure | None = None
+    accumulators: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedExecutionGraph:
+    """A job that is over. Flink: `runtime.executiongraph.ArchivedExecutionGraph`.
+
+    Attributes:
+        details: How it ended, vertex by vertex.
+        history: Everything that happened, oldest first.
+        graph: All subtasks and attempts as plain data (`ExecutionGraph.to_dict`).
+    """
+
+    details: JobDetails
+    history: tuple[JobEvent | ExecutionEvent, ...] = ()
+    graph: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def result(self) -> JobResult:
+        """The end of it, short."""
+        details = self.details
+        failure = details.failure if details.status is JobStatus.FAILED else None
+        return JobResult(details.job_id, details.status, details.duration_ms, failure)
+
+
+def job_details(graph: ExecutionGraph, now_ms: int) -> JobDetails:
+    """How a job is doing at the time `now_ms`."""
+    start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
+    end_ms = graph.status_timestamps[graph.status] if graph.status.is_terminal else None
+    return JobDetails(
+        job_id=graph.job_id,
+        name=graph.name,
+        status=graph.status,
+        timestamps=dict(graph.status_timestamps),
+        start_ms=start_ms,
+        end_ms=end_ms,
+        duration_ms=(now_ms if end_ms is None else end_ms) - start_ms,
+        restarts=graph.restarts,
+        failure=graph.failure,
+        vertices=tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values()),
+    )
+
+
+def archive(graph: ExecutionGraph, now_ms: int) -> ArchivedExecutionGraph:
+    """The job as it is at its end."""
+    return ArchivedExecutionGraph(job_details(graph, now_ms), tuple(graph.history), graph.to_dict())
+
+
+def archive_unstarted(
+    job_graph: JobGraph, status: JobStatus, start_ms: int, now_ms: int, failure: TaskFailure | None = None
+) -> ArchivedExecutionGraph:
+    """A job that has no ExecutionGraph: it is not yet, or never was, taken up by a JobMaster."""
+    timestamps = {JobStatus.INITIALIZING: start_ms}
+    if status is not JobStatus.INITIALIZING:
+        timestamps[status] = now_ms
+    details = JobDetails(
+        job_id=job_graph.job_id,
+        name=job_graph.name,
+        status=status,
+        timestamps=timestamps,
+        start_ms=start_ms,
+        end_ms=now_ms if status.is_terminal else None,
+        duration_ms=now_ms - start_ms,
+        restarts=0,
+        failure=failure,
+        vertices=tuple(
+            JobVertexDetails(vertex.id, vertex.name, vertex.parallelism, vertex.max_parallelism, {})
+            for vertex in job_graph.vertices
+        ),
+    )
+    return ArchivedExecutionGraph(details, tuple(JobEvent(entered, at) for entered, at in timestamps.items()))
+
+
+def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:
+    executions = [subtask.current for subtask in vertex.vertices]
+    starts = [e.timestamps[ExecutionState.DEPLOYING] for e in executions if ExecutionState.DEPLOYING in e.timestamps]
+    is_over = all(execution.state.is_terminal for execution in executions)
+    return JobVertexDetails(
+        id=vertex.id,
+        name=vertex.name,
+        parallelism=vertex.parallelism,
+        max_parallelism=vertex.max_parallelism,
+        tasks={state: count for state, count in vertex.state_counts.items() if count},
+        records_in=sum(execution.records_in for execution in executions),
+        records_out=sum(execution.records_out for execution in executions),
+        start_ms=min(starts, default=None),
+        end_ms=max(execution.timestamps[execution.state] for execution in executions) if is_over else None,
+        attempt=max(execution.attempt_number for execution in executions),
+    )

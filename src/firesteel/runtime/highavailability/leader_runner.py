@@ -1,0 +1,97 @@
+"""Runs an endpoint while it leads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from firesteel.runtime.highavailability.high_availability import LeaderElection
+
+__all__ = ["LeaderProcess", "LeaderRunner"]
+
+logger = logging.getLogger(__name__)
+
+
+class LeaderProcess(Protocol):
+    """What is run per leader session: an endpoint fenced by the session id."""
+
+    address: str
+
+    async def start(self) -> None:
+        """Begin to work."""
+
+    async def stop(self) -> None:
+        """Stop working; idempotent."""
+
+
+class LeaderRunner:
+    """Contends for leadership and runs one process per leader session.
+
+    Grants and revocations are carried out one after the other: a new process is created only after the old one has
+    stopped, and an address is confirmed only if its session is still the present one. Flink: `DispatcherRunner`,
+    `ResourceManagerService`, `JobMasterServiceLeadershipRunner` share this.
+
+    Args:
+        election: Where to contend.
+        create: Makes the process of a session.
+        on_error: Called when a process can't be created or started.
+    """
+
+    def __init__(
+        self,
+        election: LeaderElection,
+        create: Callable[[str], Awaitable[LeaderProcess]],
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        self._election = election
+        self._create = create
+        self._on_error = on_error
+        self._process: LeaderProcess | None = None
+        self._last: asyncio.Future[None] | None = None
+        self._is_closed = False
+
+    async def start(self) -> None:
+        """Take part in the election."""
+        await self._election.start(self)
+
+    def grant_leadership(self, session_id: str) -> None:
+        """Run a process for the session, once the former one has stopped."""
+        self._then(lambda: self._begin(session_id))
+
+    def revoke_leadership(self) -> None:
+        """Stop the present process."""
+        self._then(self._end)
+
+    async def close(self) -> None:
+        """Stop the process and leave the election. Idempotent."""
+        self._is_closed = True
+        self._then(self._end)
+        if self._last is not None:
+            await asyncio.shield(self._last)
+        await self._election.close()
+
+    def _then(self, operation: Callable[[], Awaitable[None]]) -> None:
+        self._last = asyncio.ensure_future(self._after(self._last, operation))
+
+    async def _after(self, former: asyncio.Future[None] | None, operation: Callable[[], Awaitable[None]]) -> None:
+        if former is not None:
+            await former
+        try:
+            await operation()
+        except Exception as error:
+            logger.debug("a leader process failed", exc_info=True)
+            self._on_error(error)
+
+    async def _begin(self, session_id: str) -> None:
+        if self._is_closed or not self._election.has_leadership(session_id):
+            return
+        self._process = await self._create(session_id)
+        await self._process.start()
+        self._election.confirm_leadership(session_id, self._process.address)
+
+    async def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await process.stop()

@@ -1,0 +1,442 @@
+"""Runs one job."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
+from firesteel.runtime.executiongraph.execution_event import JobEvent
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, archive, job_details
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
+from firesteel.runtime.jobmaster.data_plane import DataPlane, SubtaskProgress
+from firesteel.runtime.jobmaster.job_master_gateway import (
+    TaskExecutionState,
+    TaskManagerRegistrationSuccess,
+    TaskProgress,
+    UnknownTaskManagerError,
+)
+from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
+from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
+from firesteel.runtime.options import duration_s
+from firesteel.runtime.registration.leader_connection import LeaderConnection
+from firesteel.runtime.registration.retrying_registration import Declined, RegistrationOptions
+from firesteel.runtime.resourcemanager.resource_manager_gateway import (
+    JobMasterRegistration,
+    JobMasterRegistrationSuccess,
+    ResourceManagerGateway,
+)
+from firesteel.runtime.resourcemanager.slot_report import SlotRequest
+from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
+from firesteel.runtime.scheduler.actions import (
+    CancelTask,
+    Deploy,
+    JobTerminated,
+    ReleaseSlots,
+    RequestSlots,
+    ScheduleRestart,
+    StartQuery,
+    StopQuery,
+)
+from firesteel.runtime.scheduler.restart_strategy import restart_strategy
+from firesteel.runtime.scheduler.scheduler import Scheduler
+from firesteel.runtime.slotpool.actions import (
+    CancelSlotRequest,
+    FreeSlot,
+    SendSlotRequest,
+    SlotAllocated,
+    SlotLost,
+    SlotRequestFailed,
+)
+from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.slotpool.slot_pool import SlotPool
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
+
+__all__ = ["JobMaster"]
+
+logger = logging.getLogger(__name__)
+
+CANCEL_TRIES = 3
+SLOT_REQUEST_TIMEOUT_TEXT = (
+    "Slot request bulk is not fulfillable! Could not allocate the required slot within slot request timeout"
+)
+
+
+class JobMaster(FencedRpcEndpoint):
+    """Runs one job. Flink: `runtime.jobmaster.JobMaster`.
+
+    What to do is decided by `Scheduler` and `SlotPool`, which are pure; the JobMaster tells them what happened and
+    carries out their actions, one after the other.
+
+    Args:
+        rpc_service: What makes it reachable.
+        session_id: The leader session it works in; its fencing token.
+        job_graph: The job.
+        ha: Tells who leads.
+        data_plane: What moves the records.
+        configuration: The cluster's configuration; the job's own comes first.
+        default_parallelism: Of the vertices that leave theirs to the scheduler.
+        on_terminated: Called once with the job when it is over.
+        listeners: Told of each change of the job's status.
+
+    Raises:
+        ExecutionGraphError: the job can't be run.
+        InvalidOptionError: an option can't be read.
+    """
+
+    def __init__(
+        self,
+        rpc_service: RpcService,
+        session_id: str,
+        job_graph: JobGraph,
+        ha: HighAvailabilityServices,
+        data_plane: DataPlane,
+        configuration: Mapping[str, str],
+        default_parallelism: int,
+        on_terminated: Callable[[ArchivedExecutionGraph], object],
+        listeners: Sequence[JobStatusListener] = (),
+    ) -> None:
+        super().__init__(rpc_service, f"jobmanager-{job_graph.job_id}-{session_id}", session_id)
+        configuration = {**configuration, **job_graph.configuration}
+        self.job_id = job_graph.job_id
+        self._session_id = session_id
+        self._data_plane = data_plane
+        self._on_terminated = on_terminated
+        self._listeners = listeners
+        resolve_parallelism(job_graph, default_parallelism)
+        self._graph = ExecutionGraph(job_graph, self.clock.now_ms, self._job_status_changed)
+        self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock)
+        self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}")
+        self._query: QueryRun | None = None
+        self._task_managers: dict[str, TaskExecutorGateway] = {}
+        self._actions: deque[object] = deque()
+        self._is_performing = False
+        self._slot_request_timeout_s = duration_s(configuration, "slot.request.timeout", 300)
+        interval_s = duration_s(configuration, "heartbeat.interval", 10)
+        timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
+        self._task_manager_heartbeats = HeartbeatManager(
+            self.clock,
+            timeout_s,
+            lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
+            interval_s,
+            lambda task_manager_id: self.spawn(self._ask_task_manager(task_manager_id), "heartbeat"),
+        )
+        self._resource_manager_heartbeats = HeartbeatManager(
+            self.clock, timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
+        )
+        self._resource_manager = LeaderConnection(
+            self,
+            ha.leader_retrieval(RESOURCE_MANAGER),
+            ResourceManagerGateway,
+            lambda gateway: gateway.register_job_master(
+                JobMasterRegistration(self.job_id, self._session_id, self.address)
+            ),
+            JobMasterRegistrationSuccess,
+            self._resource_manager_connected,
+            self._resource_manager_disconnected,
+            RegistrationOptions.of(configuration),
+        )
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            RequestSlots: self._request_slots,
+            ReleaseSlots: self._release_slots,
+            Deploy: self._deploy,
+            CancelTask: self._cancel_task,
+            StartQuery: self._start_query,
+            StopQuery: self._stop_query,
+            ScheduleRestart: self._schedule_restart,
+            JobTerminated: self._terminated,
+            SendSlotRequest: self._send_slot_request,
+            CancelSlotRequest: self._cancel_slot_request,
+            SlotAllocated: lambda action: self._perform(self._scheduler.slot_allocated(action.request_id, action.slot)),
+            SlotRequestFailed: self._slot_failed,
+            SlotLost: self._slot_failed,
+            FreeSlot: self._free_slot,
+        }
+
+    async def on_start(self) -> None:
+        """Connect to the ResourceManager and schedule the job."""
+        self._resource_manager.start()
+        self._perform(self._scheduler.start_scheduling())
+
+    async def on_stop(self) -> None:
+        """Give the job up; unless it is over, another leader may take it up."""
+        if self._query is not None:
+            await self._query.stop()
+        if not self._graph.status.is_terminal:
+            self._perform(self._scheduler.suspend(TaskFailure("the JobMaster stops")))
+        self._leave("the JobMaster stops")
+
+    # Calls of TaskExecutors
+
+    async def register_task_manager(
+        self, task_manager_id: str, address: str
+    ) -> TaskManagerRegistrationSuccess | Declined:
+        """Register a TaskExecutor that has slots for the job; a second time has no effect."""
+        if task_manager_id not in self._task_managers:
+            try:
+                gateway = await self.rpc_service.connect(address, TaskExecutorGateway)
+            except Exception as error:
+                return Declined(f"can't connect to the TaskExecutor at {address}: {error}")
+            self._task_managers[task_manager_id] = gateway
+            self._pool.register_task_manager(task_manager_id)
+            self._task_manager_heartbeats.monitor_target(task_manager_id)
+        return TaskManagerRegistrationSuccess(self.job_id)
+
+    async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:
+        """Offer slots; the accepted ones."""
+        if task_manager_id not in self._task_managers:
+            raise UnknownTaskManagerError(self.job_id, task_manager_id)
+        accepted, actions = self._pool.offer_slots(task_manager_id, offers, self.clock.monotonic_s())
+        # The answer goes out before tasks are submitted into the accepted slots.
+        self.run_async(lambda: self._perform(actions))
+        return tuple(accepted)
+
+    async def fail_slot(self, task_manager_id: str, allocation_id: str, cause: str) -> None:
+        """A slot can't be used; ignored from unknown TaskExecutors."""
+        if task_manager_id in self._task_managers:
+            await self.notify_allocation_failure(allocation_id, cause)
+
+    async def update_task_execution_state(self, state: TaskExecutionState) -> bool:
+        """How a task is; on False its TaskExecutor gives it up."""
+        acknowledged, actions = self._scheduler.task_state_reported(
+            state.execution_attempt_id, state.state, state.failure
+        )
+        self._perform(actions)
+        return acknowledged
+
+    async def update_task_progress(self, progress: tuple[TaskProgress, ...]) -> None:
+        """What tasks have read and emitted; former attempts are ignored."""
+        for report in progress:
+            try:
+                execution = self._graph.vertex_of(report.execution_attempt_id).current
+            except ExecutionNotFoundError:
+                continue
+            execution.progressed(report.records_in, report.records_out)
+
+    async def disconnect_task_manager(self, task_manager_id: str, cause: str) -> None:
+        """A TaskExecutor leaves: its tasks fail; unknown ones are ignored."""
+        self._release_task_manager(task_manager_id, cause)
+
+    # Calls of the ResourceManager
+
+    async def disconnect_resource_manager(self, cause: str) -> None:
+        """The ResourceManager takes the JobMaster for lost: register again."""
+        self._resource_manager.reconnect(cause)
+
+    async def notify_allocation_failure(self, allocation_id: str, cause: str) -> None:
+        """An allocation failed; unknown ids are ignored."""
+        emptied, actions = self._pool.fail_allocation(allocation_id, cause)
+        self._perform(actions)
+        if emptied is not None:
+            self._release_task_manager(emptied, "it has no slot left for the job")
+
+    async def heartbeat_from_resource_manager(self) -> None:
+        """The ResourceManager lives."""
+        self._resource_manager_heartbeats.receive_heartbeat(RESOURCE_MANAGER)
+
+    # Calls of the Dispatcher
+
+    async def cancel(self) -> None:
+        """Cancel the job; answered before it is cancelled."""
+        self._perform(self._scheduler.cancel())
+
+    async def request_job_status(self) -> JobStatus:
+        """The job's status."""
+        return self._graph.status
+
+    async def request_job_details(self) -> JobDetails:
+        """How the job is doing."""
+        return job_details(self._graph, self.clock.now_ms())
+
+    async def request_job(self) -> ArchivedExecutionGraph:
+        """All of the job as it is now."""
+        return archive(self._graph, self.clock.now_ms())
+
+    # What Scheduler and SlotPool decide
+
+    def _perform(self, actions: Iterable[object]) -> None:
+        """Carry actions out, in order; those that follow from them come after."""
+        self._actions.extend(actions)
+        if self._is_performing:
+            return
+        self._is_performing = True
+        try:
+            while self._actions:
+                action = self._actions.popleft()
+                self._handlers[type(action)](action)
+        finally:
+            self._is_performing = False
+
+    def _request_slots(self, action: RequestSlots) -> None:
+        for request_id in action.request_ids:
+            self._perform(self._pool.request_slot(request_id))
+
+        def expire() -> None:
+            for request_id in action.request_ids:
+                self._perform(self._pool.request_timed_out(request_id, SLOT_REQUEST_TIMEOUT_TEXT))
+
+        self.schedule_run_async(self._slot_request_timeout_s, expire)
+
+    def _release_slots(self, action: ReleaseSlots) -> None:
+        for request_id in action.request_ids:
+            self._perform(self._pool.release_slot(request_id, self.clock.monotonic_s(), action.cause))
+
+    def _send_slot_request(self, action: SendSlotRequest) -> None:
+        gateway: ResourceManagerGateway | None = self._resource_manager.gateway
+        if gateway is not None:
+            request = SlotRequest(self.job_id, action.allocation_id, self.address)
+            asked = gateway.request_slot(self._session_id, request)
+            self._when_failed(asked, lambda e: self._pool.resource_manager_failed(action.allocation_id, str(e)))
+
+    def _cancel_slot_request(self, action: CancelSlotRequest) -> None:
+        gateway: ResourceManagerGateway | None = self._resource_manager.gateway
+        if gateway is not None:
+            self.spawn(gateway.cancel_slot_request(action.allocation_id), "cancelling a slot request")
+
+    def _slot_failed(self, action: SlotRequestFailed | SlotLost) -> None:
+        kind = "NoResourceAvailableException: " if isinstance(action, SlotRequestFailed) else ""
+        self._perform(self._scheduler.slot_failed(action.request_id, TaskFailure(f"{kind}{action.cause}")))
+
+    def _free_slot(self, action: FreeSlot) -> None:
+        gateway = self._task_managers.get(action.task_manager_id)
+        if gateway is not None:
+            self.spawn(gateway.free_slot(action.allocation_id, action.cause), "freeing a slot")
+
+    def _deploy(self, action: Deploy) -> None:
+        tdd, gateway = action.tdd, self._task_managers.get(action.task_manager_id)
+        if gateway is None:
+            error = UnknownTaskManagerError(self.job_id, action.task_manager_id)
+            self._perform(self._deployment_failed(tdd, error))
+        else:
+            submitted = gateway.submit_task(tdd, self._session_id)
+            self._when_failed(submitted, lambda error: self._deployment_failed(tdd, error))
+
+    def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> Iterable[object]:
+        failure = TaskFailure(
+            f"the task could not be deployed: {type(error).__name__}: {error}",
+            vertex_id=tdd.vertex_id,
+            vertex_name=tdd.vertex_name,
+            subtask_index=tdd.subtask_index,
+            parallelism=tdd.parallelism,
+        )
+        try:
+            return self._scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
+        except ExecutionNotFoundError:
+            return []
+
+    def _cancel_task(self, action: CancelTask) -> None:
+        self.spawn(self._try_to_cancel(action), "cancelling a task")
+
+    async def _try_to_cancel(self, action: CancelTask) -> None:
+        """Ask up to three times; a task nobody can be asked about is taken for cancelled."""
+        for _ in range(CANCEL_TRIES):
+            gateway = self._task_managers.get(action.task_manager_id)
+            if gateway is None:
+                break
+            try:
+                await gateway.cancel_task(action.attempt_id)
+            except Exception as error:
+                logger.info("task %s could not be cancelled: %s", action.attempt_id, error)
+            else:
+                return
+        try:
+            self._perform(self._scheduler.task_state_reported(action.attempt_id, ExecutionState.CANCELED)[1])
+        except ExecutionNotFoundError:
+            return
+
+    def _start_query(self, action: StartQuery) -> None:
+        self._query = QueryRun(
+            self,
+            self._query_progressed,
+            lambda run: self._perform(self._scheduler.query_finished(run)),
+            lambda run, failure: self._perform(self._scheduler.query_failed(run, failure)),
+            self._data_plane,
+            query_descriptor(self._graph, self._scheduler.sharing, action.run),
+        )
+
+    def _query_progressed(self, run: int, progress: Sequence[SubtaskProgress]) -> None:
+        if run != self._scheduler.run:
+            return
+        for report in progress:
+            vertex = self._graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
+            vertex.current.progressed(report.records_in, report.records_out)
+            if report.finished:
+                self._perform(self._scheduler.subtask_finished(report.vertex_id, report.subtask_index))
+
+    def _stop_query(self, action: StopQuery) -> None:
+        query, self._query = self._query, None
+        if query is not None:
+            self.spawn(self._stop(query, action.run), "stopping the query")
+
+    async def _stop(self, query: QueryRun, run: int) -> None:
+        await query.stop()
+        self._perform(self._scheduler.query_stopped(run))
+
+    def _schedule_restart(self, action: ScheduleRestart) -> None:
+        self.schedule_run_async(action.delay_s, lambda: self._perform(self._scheduler.restart_due(action.run)))
+
+    def _terminated(self, _: JobTerminated) -> None:
+        if self._graph.status.is_globally_terminal:
+            self._perform(self._pool.close(f"the job is {self._graph.status.name}"))
+            self.run_async(lambda: self._on_terminated(archive(self._graph, self.clock.now_ms())))
+        else:
+            self._perform(self._pool.suspend())
+
+    def _when_failed(self, call: Any, follows: Callable[[Exception], Iterable[object]]) -> None:
+        async def watch() -> None:
+            try:
+                await call
+            except Exception as error:
+                self._perform(follows(error))
+
+        self.spawn(watch(), "a call")
+
+    # Connections
+
+    def _job_status_changed(self, event: JobEvent) -> None:
+        for listener in self._listeners:
+            listener.job_status_changed(self.job_id, event)
+
+    def _resource_manager_connected(self, gateway: Any, success: JobMasterRegistrationSuccess) -> None:
+        self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
+        self._perform(self._pool.connect_to_resource_manager())
+
+    def _resource_manager_disconnected(self, gateway: Any, cause: str) -> None:
+        self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER)
+        self._pool.disconnect_resource_manager()
+
+    async def _ask_task_manager(self, task_manager_id: str) -> None:
+        gateway = self._task_managers.get(task_manager_id)
+        if gateway is not None:
+            await gateway.heartbeat_from_job_master(self.job_id, self._pool.allocated_slot_report(task_manager_id))
+            self._task_manager_heartbeats.receive_heartbeat(task_manager_id)
+
+    def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
+        gateway = self._task_managers.pop(task_manager_id, None)
+        if gateway is not None:
+            self._task_manager_heartbeats.unmonitor_target(task_manager_id)
+            self.spawn(gateway.disconnect_job_master(self.job_id, cause), "leaving a TaskExecutor")
+            text = f"TaskExecutor {task_manager_id} is gone: {cause}"
+            self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
+
+    def _leave(self, cause: str) -> None:
+        self._task_manager_heartbeats.stop()
+        self._resource_manager_heartbeats.stop()
+        if self._graph.status.is_globally_terminal:  # Else the TaskExecutors keep the slots for the next leader.
+            for gateway in self._task_managers.values():
+                self.spawn(gateway.disconnect_job_master(self.job_id, cause), "leaving a TaskExecutor")
+        self._task_managers.clear()
+        resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
+        if resource_manager is not None:
+            self.spawn(resource_manager.disconnect_job_master(self.job_id, cause), "leaving the ResourceManager")
+        self._resource_manager.close(cause)

@@ -1,0 +1,108 @@
+"""The query of one run: from its start to when nothing of it is left."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.data_plane import (
+    DataPlane,
+    QueryDescriptor,
+    RunningQuery,
+    SubtaskLocation,
+    SubtaskProgress,
+)
+from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.slotpool.slot_sharing import SlotSharing
+
+__all__ = ["QueryRun", "query_descriptor"]
+
+logger = logging.getLogger(__name__)
+
+
+def query_descriptor(graph: ExecutionGraph, sharing: SlotSharing, run: int) -> QueryDescriptor:
+    """What the data plane needs to run a deployed job."""
+    return QueryDescriptor(
+        job_id=graph.job_id,
+        job_graph=graph.job_graph,
+        attempt=run,
+        slots=sharing.slots,
+        subtasks=tuple(
+            SubtaskLocation(
+                vertex.job_vertex.id,
+                vertex.subtask_index,
+                sharing.slot_of(vertex.job_vertex.id, vertex.subtask_index),
+                vertex.current.address,
+                vertex.current.attempt_id,
+            )
+            for vertex in graph.vertices
+        ),
+    )
+
+
+class QueryRun:
+    """One query of a job; what the data plane tells about it is passed on with the run's number.
+
+    Args:
+        endpoint: The JobMaster, in whose main thread everything happens.
+        on_progress: Called with new totals.
+        on_finished: Called when all input is processed.
+        on_failed: Called with the failure that ended the query.
+        data_plane: What runs it; told to start at once.
+        query: What to run.
+    """
+
+    def __init__(
+        self,
+        endpoint: RpcEndpoint,
+        on_progress: Callable[[int, Sequence[SubtaskProgress]], object],
+        on_finished: Callable[[int], object],
+        on_failed: Callable[[int, TaskFailure], object],
+        data_plane: DataPlane,
+        query: QueryDescriptor,
+    ) -> None:
+        self._run = query.attempt
+        self._endpoint = endpoint
+        self._on_progress = on_progress
+        self._on_finished = on_finished
+        self._on_failed = on_failed
+        self._is_stopping = False
+        self._query: RunningQuery | None = None
+        self._starting = endpoint.spawn(self._start(data_plane, query), "starting the query")
+
+    async def stop(self) -> None:
+        """Return when nothing of the query runs any more; a start under way is awaited first."""
+        self._is_stopping = True
+        await self._starting
+        query, self._query = self._query, None
+        if query is not None:
+            try:
+                await query.stop()
+            except Exception:
+                logger.exception("run %d of the query could not be stopped", self._run)
+
+    def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
+        """Take new totals."""
+        self._endpoint.validate_runs_in_main_thread()
+        if not self._is_stopping:
+            self._on_progress(self._run, progress)
+
+    def query_finished(self) -> None:
+        """All input is processed and committed."""
+        self._endpoint.validate_runs_in_main_thread()
+        if not self._is_stopping:
+            self._on_finished(self._run)
+
+    def query_failed(self, failure: TaskFailure) -> None:
+        """The query ended by a failure."""
+        self._endpoint.validate_runs_in_main_thread()
+        if not self._is_stopping:
+            self._on_failed(self._run, failure)
+
+    async def _start(self, data_plane: DataPlane, query: QueryDescriptor) -> None:
+        try:
+            self._query = await data_plane.start(query, self)
+        except Exception as error:
+            self.query_failed(TaskFailure.of(error))

@@ -1,0 +1,1 @@
+"""Getting and staying connected to a leader."""

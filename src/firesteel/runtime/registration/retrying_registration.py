@@ -1,0 +1,102 @@
+"""Registering at a leader, as often as it takes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from firesteel.runtime.clock import Clock, sleep, with_timeout
+from firesteel.runtime.options import duration_s
+
+__all__ = ["Declined", "RegistrationOptions", "Rejected", "register_with_retry"]
+
+logger = logging.getLogger(__name__)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """Not now: try again later. Flink: `RegistrationResponse.Failure`."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Never: don't try again. Flink: `RegistrationResponse.Rejection`."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationOptions:
+    """How patiently to register. Flink: `runtime.registration.RetryingRegistrationConfiguration`.
+
+    Attributes:
+        initial_timeout_s: How long the first attempt waits; doubled after each timeout.
+        max_timeout_s: No attempt waits longer.
+        error_delay_s: Pause after an error.
+        refused_delay_s: Pause after a refusal.
+    """
+
+    initial_timeout_s: float = 0.1
+    max_timeout_s: float = 30.0
+    error_delay_s: float = 10.0
+    refused_delay_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        if min(self.initial_timeout_s, self.max_timeout_s) <= 0 or min(self.error_delay_s, self.refused_delay_s) < 0:
+            raise ValueError(f"{self}: timeouts must be greater than 0, delays at least 0")
+
+    @classmethod
+    def of(cls, configuration: Mapping[str, str]) -> RegistrationOptions:
+        """As `cluster.registration.*` says."""
+        prefix = "cluster.registration"
+        return cls(
+            duration_s(configuration, f"{prefix}.initial-timeout", 0.1),
+            duration_s(configuration, f"{prefix}.max-timeout", 30.0),
+            duration_s(configuration, f"{prefix}.error-delay", 10.0),
+            duration_s(configuration, f"{prefix}.refused-registration-delay", 30.0),
+        )
+
+
+async def register_with_retry(
+    clock: Clock,
+    connect: Callable[[], Awaitable[Any]],
+    register: Callable[[Any], Awaitable[object]],
+    success_type: type[S],
+    options: RegistrationOptions,
+) -> tuple[Any, S | Rejected]:
+    """Connect and register until that succeeds: the gateway and the answer, a success or a rejection.
+
+    Flink: `runtime.registration.RetryingRegistration`. It never gives up by itself; cancel the task that awaits it.
+    """
+    gateway = await _connect(clock, connect, options)
+    timeout_s = options.initial_timeout_s
+    while True:
+        try:
+            answer = await with_timeout(clock, timeout_s, register(gateway))
+        except TimeoutError:
+            timeout_s = min(2 * timeout_s, options.max_timeout_s)
+            continue
+        except Exception as error:
+            logger.info("registration at %s failed: %s", gateway, error)
+            pause_s = options.error_delay_s
+        else:
+            if isinstance(answer, success_type | Rejected):
+                return gateway, answer
+            logger.info("registration at %s was declined: %s", gateway, answer)
+            pause_s = options.refused_delay_s
+        timeout_s = options.initial_timeout_s
+        await sleep(clock, pause_s)
+
+
+async def _connect(clock: Clock, connect: Callable[[], Awaitable[Any]], options: RegistrationOptions) -> Any:
+    while True:
+        try:
+            return await connect()
+        except Exception as error:
+            logger.info("could not connect: %s", error)
+            await sleep(clock, options.error_delay_s)

@@ -1,0 +1,51 @@
+"""From an execution that has its slot to what its TaskExecutor needs."""
+
+from __future__ import annotations
+
+import cloudpickle
+
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
+from firesteel.runtime.slotpool.slot_sharing import SlotSharing
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+
+__all__ = ["TaskDeploymentDescriptorFactory"]
+
+
+class TaskDeploymentDescriptorFactory:
+    """Makes the descriptors of one job. Flink: `runtime.deployment.TaskDeploymentDescriptorFactory`.
+
+    A vertex is serialized once; all its subtasks and attempts share the bytes.
+    """
+
+    def __init__(self, graph: ExecutionGraph, sharing: SlotSharing) -> None:
+        self._graph = graph
+        self._sharing = sharing
+        self._configuration = dict(graph.job_graph.configuration)
+        self._serialized: dict[str, bytes] = {}
+
+    def descriptor(self, vertex: ExecutionVertex) -> TaskDeploymentDescriptor:
+        """The descriptor of the current attempt, which has its slot."""
+        execution, job_vertex = vertex.current, vertex.job_vertex
+        assert execution.allocation_id is not None, f"{vertex.name} has no slot"
+        return TaskDeploymentDescriptor(
+            job_id=self._graph.job_id,
+            job_name=self._graph.name,
+            execution_attempt_id=execution.attempt_id,
+            attempt_number=execution.attempt_number,
+            vertex_id=job_vertex.id,
+            vertex_name=job_vertex.name,
+            subtask_index=vertex.subtask_index,
+            parallelism=job_vertex.parallelism,
+            max_parallelism=job_vertex.max_parallelism,
+            allocation_id=execution.allocation_id,
+            global_slot=self._sharing.slot_of(job_vertex.id, vertex.subtask_index),
+            serialized_vertex=self._serialize(vertex),
+            configuration=self._configuration,
+        )
+
+    def _serialize(self, vertex: ExecutionVertex) -> bytes:
+        job_vertex = vertex.job_vertex
+        if job_vertex.id not in self._serialized:
+            self._serialized[job_vertex.id] = cloudpickle.dumps(job_vertex.job_vertex)
+        return self._serialized[job_vertex.id]

@@ -1,0 +1,384 @@
+"""Runs the tasks of jobs in its slots."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
+from firesteel.runtime.jobmaster.job_master_gateway import (
+    JobMasterGateway,
+    TaskExecutionState,
+    TaskManagerRegistrationSuccess,
+    TaskProgress,
+)
+from firesteel.runtime.options import duration_s
+from firesteel.runtime.registration.leader_connection import LeaderConnection
+from firesteel.runtime.registration.retrying_registration import RegistrationOptions
+from firesteel.runtime.resourcemanager.resource_manager_gateway import (
+    ResourceManagerGateway,
+    TaskExecutorRegistration,
+    TaskExecutorRegistrationSuccess,
+)
+from firesteel.runtime.resourcemanager.slot_report import SlotReport
+from firesteel.runtime.rpc import RpcEndpoint, RpcService, RpcTimeoutError
+from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+from firesteel.runtime.taskexecutor.task_executor_gateway import (
+    SlotAllocationError,
+    TaskNotFoundError,
+    TaskSlotRequest,
+    TaskSubmissionError,
+)
+from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
+from firesteel.runtime.taskexecutor.task_slot_table import TaskSlot, TaskSlotState, TaskSlotTable
+
+__all__ = ["TaskExecutor"]
+
+logger = logging.getLogger(__name__)
+
+JobConnection = LeaderConnection[TaskManagerRegistrationSuccess]
+PROGRESS_INTERVAL_S = 0.5
+"""How long the progress of tasks is gathered before it is told."""
+
+
+class TaskExecutor(RpcEndpoint):
+    """Owner of slots; runs the tasks that JobMasters submit into them. Flink: `runtime.taskexecutor.TaskExecutor`.
+
+    It registers at the ResourceManager and reports its slots. Asked to give a slot to a job it opens the slot and
+    offers it to the job's JobMaster, which then submits tasks.
+
+    Args:
+        rpc_service: What makes it reachable.
+        resource_id: Its name, unique in the cluster.
+        slots: How many slots it has.
+        ha: Tells who leads.
+        runner_factory: Makes what runs the tasks.
+        configuration: The cluster's configuration.
+    """
+
+    def __init__(
+        self,
+        rpc_service: RpcService,
+        resource_id: str,
+        slots: int,
+        ha: HighAvailabilityServices,
+        runner_factory: TaskRunnerFactory,
+        configuration: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(rpc_service, f"taskmanager-{resource_id}")
+        configuration = configuration or {}
+        self.resource_id = resource_id
+        self._ha = ha
+        self._runner = runner_factory(self)
+        self._table = TaskSlotTable(slots)
+        self._registration_options = RegistrationOptions.of(configuration)
+        self._slot_timeout_s = duration_s(configuration, "taskmanager.slot.timeout", 10)
+        heartbeat_timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
+        self._resource_manager_heartbeats = HeartbeatManager(
+            self.clock, heartbeat_timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
+        )
+        self._job_master_heartbeats = HeartbeatManager(
+            self.clock, heartbeat_timeout_s, lambda job_id: self._jobs[job_id].reconnect("its heartbeat timed out")
+        )
+        self._instance_id = ""
+        self._jobs: dict[str, JobConnection] = {}
+        self._progress: dict[str, TaskProgress] = {}
+        self._resource_manager = LeaderConnection(
+            self,
+            ha.leader_retrieval(RESOURCE_MANAGER),
+            ResourceManagerGateway,
+            lambda gateway: gateway.register_task_executor(
+                TaskExecutorRegistration(self.resource_id, self.address, self._table.report())
+            ),
+            TaskExecutorRegistrationSuccess,
+            self._resource_manager_connected,
+            lambda gateway, cause: self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER),
+            self._registration_options,
+        )
+
+    async def on_start(self) -> None:
+        """Look for the ResourceManager."""
+        self._resource_manager.start()
+
+    async def on_stop(self) -> None:
+        """Take leave and stop all tasks."""
+        for connection in self._jobs.values():
+            connection.close("the TaskExecutor stops")
+        resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
+        if resource_manager is not None:
+            leave = resource_manager.disconnect_task_executor(self.resource_id, "the TaskExecutor stops")
+            self.spawn(leave, "leaving the ResourceManager")
+        self._resource_manager.close("the TaskExecutor stops")
+        self._resource_manager_heartbeats.stop()
+        self._job_master_heartbeats.stop()
+        await self._runner.close()
+
+    # Calls of the ResourceManager
+
+    async def request_slot(self, request: TaskSlotRequest) -> None:
+        """Give a slot to a job and offer it to the job's JobMaster."""
+        if self._resource_manager.gateway is None or request.resource_manager_id != self._resource_manager.session_id:
+            raise SlotAllocationError(
+                f"{self.address} is registered at ResourceManager {self._resource_manager.session_id}, "
+                f"not at {request.resource_manager_id}, which asked for slot {request.slot_index}"
+            )
+        if self._table.allocate(request.slot_index, request.job_id, request.allocation_id):
+            self._follow_job(request.job_id)
+            slot = self._table.get(request.allocation_id)
+            assert slot is not None
+            self.spawn(self._open(slot), f"opening slot {slot.index}")
+
+    async def heartbeat_from_resource_manager(self) -> SlotReport:
+        """The ResourceManager lives; tell it about the slots."""
+        self._resource_manager_heartbeats.receive_heartbeat(RESOURCE_MANAGER)
+        return self._table.report()
+
+    async def disconnect_resource_manager(self, cause: str) -> None:
+        """The ResourceManager takes this TaskExecutor for lost: register again."""
+        self._resource_manager.reconnect(cause)
+
+    # Calls of JobMasters
+
+    async def free_slot(self, allocation_id: str, cause: str) -> None:
+        """Take a slot back, with what runs in it; unknown ids are ignored."""
+        slot = self._table.get(allocation_id)
+        if slot is not None:
+            self._free(slot, cause)
+
+    async def submit_task(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
+        """Run a task; answered before it runs."""
+        self._check_job_master(tdd, job_master_id)
+        slot = self._table.get(tdd.allocation_id)
+        if slot is None or slot.job_id != tdd.job_id or slot.state is TaskSlotState.RELEASING:
+            raise TaskSubmissionError(
+                f"{self.address} can't run {tdd.task_name_with_subtask}: "
+                f"allocation {tdd.allocation_id} is no slot of job {tdd.job_id} here"
+            )
+        if not self._table.add_task(slot, tdd.execution_attempt_id):
+            raise TaskSubmissionError(f"{self.address} runs execution attempt {tdd.execution_attempt_id} already")
+        self._table.set_state(slot, TaskSlotState.ACTIVE)
+        self.spawn(self._deploy(tdd), f"deploying {tdd.task_name_with_subtask}")
+
+    async def cancel_task(self, execution_attempt_id: str) -> None:
+        """Stop a task."""
+        if self._table.slot_of_task(execution_attempt_id) is None:
+            raise TaskNotFoundError(self.address, execution_attempt_id)
+        self.spawn(self._runner.cancel(execution_attempt_id), "cancelling a task")
+
+    async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> None:
+        """The JobMaster lives; slots it does not know are freed, slots not here are reported failed."""
+        self._job_master_heartbeats.receive_heartbeat(job_id)
+        known = {offer.allocation_id for offer in slots}
+        for slot in self._table.slots_of(job_id, TaskSlotState.ACTIVE):
+            if slot.allocation_id not in known:
+                self._free(slot, "the JobMaster does not know the slot")
+        for allocation_id in known:
+            if self._table.get(allocation_id) is None:
+                self._fail_slot(job_id, allocation_id, "the TaskExecutor does not have the slot")
+
+    async def disconnect_job_master(self, job_id: str, cause: str) -> None:
+        """The JobMaster is through with this TaskExecutor."""
+        for slot in self._table.slots_of(job_id):
+            self._free(slot, cause)
+        self._leave_job(job_id, cause)
+
+    # Reports of the runner
+
+    def task_state_changed(
+        self, execution_attempt_id: str, state: ExecutionState, failure: TaskFailure | None = None
+    ) -> None:
+        """Pass a task's state on to its JobMaster; unknown tasks are ignored."""
+        self.validate_runs_in_main_thread()
+        slot = self._table.slot_of_task(execution_attempt_id)
+        if slot is None:
+            return
+        if state.is_terminal:
+            self._flush_progress(slot.job_id)
+            self._table.remove_task(execution_attempt_id)
+        job_master = self._job_master(slot.job_id)
+        if job_master is not None:
+            self.spawn(
+                self._report(job_master, TaskExecutionState(execution_attempt_id, state, failure)), "reporting a state"
+            )
+
+    def task_progress(self, execution_attempt_id: str, records_in: int, records_out: int) -> None:
+        """Gather what tasks have read and emitted, and tell it a little later."""
+        if not self._progress:
+            self.schedule_run_async(PROGRESS_INTERVAL_S, self._flush_progress)
+        self._progress[execution_attempt_id] = TaskProgress(execution_attempt_id, records_in, records_out)
+
+    # Slots
+
+    async def _open(self, slot: TaskSlot) -> None:
+        try:
+            address = await self._runner.open_slot(slot.allocation_id, slot.index)
+        except Exception as error:
+            cause = f"slot {slot.index} of {self.address} can't be opened: {type(error).__name__}: {error}"
+            self._fail_slot(slot.job_id, slot.allocation_id, cause)
+            self._free(slot, cause)
+            return
+        if self._table.get(slot.allocation_id) is slot and slot.state is TaskSlotState.ALLOCATED:
+            slot.address = address
+            self._arm_timeout(slot)
+            self._offer_slots(slot.job_id)
+
+    def _arm_timeout(self, slot: TaskSlot) -> None:
+        ticket = slot.ticket
+
+        def expire() -> None:
+            if self._table.get(slot.allocation_id) is slot and slot.ticket == ticket:
+                self._free(slot, f"no JobMaster took the slot within {self._slot_timeout_s:g} s")
+
+        self.schedule_run_async(self._slot_timeout_s, expire)
+
+    def _offer_slots(self, job_id: str) -> None:
+        job_master = self._job_master(job_id)
+        slots = [slot for slot in self._table.slots_of(job_id, TaskSlotState.ALLOCATED) if slot.address is not None]
+        if job_master is not None and slots:
+            self.spawn(self._offer(job_id, job_master, slots), "offering slots")
+
+    async def _offer(self, job_id: str, job_master: JobMasterGateway, slots: list[TaskSlot]) -> None:
+        try:
+            accepted = await job_master.offer_slots(self.resource_id, tuple(slot.offer for slot in slots))
+        except RpcTimeoutError:
+            self._offer_slots(job_id)
+            return
+        except Exception as error:
+            if self._job_master(job_id) is job_master:
+                for slot in slots:
+                    self._free(slot, f"the JobMaster refused the slot: {error}")
+            return
+        if self._job_master(job_id) is not job_master:
+            return
+        taken = {offer.allocation_id for offer in accepted}
+        for slot in slots:
+            is_present = self._table.get(slot.allocation_id) is slot and slot.state is not TaskSlotState.RELEASING
+            if slot.allocation_id not in taken:
+                self._free(slot, "the JobMaster did not accept the slot")
+            elif not is_present:
+                self._fail_slot(job_id, slot.allocation_id, "the slot was freed meanwhile")
+            elif slot.state is TaskSlotState.ALLOCATED:
+                self._table.set_state(slot, TaskSlotState.ACTIVE)
+
+    def _free(self, slot: TaskSlot, cause: str) -> None:
+        if self._table.get(slot.allocation_id) is slot and slot.state is not TaskSlotState.RELEASING:
+            self._table.set_state(slot, TaskSlotState.RELEASING)
+            self.spawn(self._release(slot, cause), f"freeing slot {slot.index}")
+
+    async def _release(self, slot: TaskSlot, cause: str) -> None:
+        self._fail_tasks(slot, cause)
+        try:
+            await self._runner.close_slot(slot.allocation_id)
+        finally:
+            self._table.free(slot)
+            resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
+            if resource_manager is not None:
+                told = resource_manager.notify_slot_available(self._instance_id, slot.index, slot.allocation_id)
+                self.spawn(told, "reporting a free slot")
+            if not self._table.slots_of(slot.job_id):
+                self._leave_job(slot.job_id, "no slot of the job is left")
+
+    def _fail_slot(self, job_id: str, allocation_id: str, cause: str) -> None:
+        job_master = self._job_master(job_id)
+        if job_master is not None:
+            self.spawn(job_master.fail_slot(self.resource_id, allocation_id, cause), "reporting a failed slot")
+
+    # Tasks
+
+    def _check_job_master(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
+        connection = self._jobs.get(tdd.job_id)
+        if connection is None or connection.gateway is None:
+            raise TaskSubmissionError(f"{self.address} has no connection to a JobMaster of job {tdd.job_id}")
+        if connection.session_id != job_master_id:
+            raise TaskSubmissionError(
+                f"{self.address} is registered at JobMaster {connection.session_id} of job {tdd.job_id}, "
+                f"not at {job_master_id}, which submitted {tdd.task_name_with_subtask}"
+            )
+
+    async def _deploy(self, tdd: TaskDeploymentDescriptor) -> None:
+        self.task_state_changed(tdd.execution_attempt_id, ExecutionState.INITIALIZING)
+        try:
+            await self._runner.deploy(tdd)
+        except Exception as error:
+            failure = TaskFailure(
+                f"{type(error).__name__}: {error}",
+                vertex_id=tdd.vertex_id,
+                vertex_name=tdd.vertex_name,
+                subtask_index=tdd.subtask_index,
+                parallelism=tdd.parallelism,
+            )
+            self.task_state_changed(tdd.execution_attempt_id, ExecutionState.FAILED, failure)
+
+    async def _report(self, job_master: JobMasterGateway, state: TaskExecutionState) -> None:
+        try:
+            acknowledged = await job_master.update_task_execution_state(state)
+        except ExecutionNotFoundError:
+            acknowledged = False
+        if not acknowledged and self._table.slot_of_task(state.execution_attempt_id) is not None:
+            await self._runner.cancel(state.execution_attempt_id)
+
+    def _fail_tasks(self, slot: TaskSlot, cause: str) -> None:
+        for attempt_id in sorted(slot.tasks):
+            self.task_state_changed(attempt_id, ExecutionState.FAILED, TaskFailure(f"the slot was freed: {cause}"))
+
+    def _flush_progress(self, only_job_id: str | None = None) -> None:
+        by_job: dict[str, list[TaskProgress]] = {}
+        for attempt_id, progress in list(self._progress.items()):
+            slot = self._table.slot_of_task(attempt_id)
+            if slot is None:
+                del self._progress[attempt_id]
+            elif only_job_id in {None, slot.job_id}:
+                del self._progress[attempt_id]
+                by_job.setdefault(slot.job_id, []).append(progress)
+        for job_id, reports in by_job.items():
+            job_master = self._job_master(job_id)
+            if job_master is not None:
+                self.spawn(job_master.update_task_progress(tuple(reports)), "reporting progress")
+
+    # Connections
+
+    def _resource_manager_connected(self, gateway: Any, success: TaskExecutorRegistrationSuccess) -> None:
+        self._instance_id = success.instance_id
+        self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
+
+    def _job_master(self, job_id: str) -> JobMasterGateway | None:
+        connection = self._jobs.get(job_id)
+        return None if connection is None else connection.gateway
+
+    def _follow_job(self, job_id: str) -> None:
+        if job_id not in self._jobs:
+            self._jobs[job_id] = LeaderConnection(
+                self,
+                self._ha.leader_retrieval(job_id),
+                JobMasterGateway,
+                lambda gateway: gateway.register_task_manager(self.resource_id, self.address),
+                TaskManagerRegistrationSuccess,
+                lambda gateway, success: self._job_master_connected(success.job_id),
+                lambda gateway, cause: self._job_master_disconnected(job_id, cause),
+                self._registration_options,
+            )
+            self._jobs[job_id].start()
+
+    def _job_master_connected(self, job_id: str) -> None:
+        self._job_master_heartbeats.monitor_target(job_id)
+        self._offer_slots(job_id)
+
+    def _job_master_disconnected(self, job_id: str, cause: str) -> None:
+        """Without its JobMaster a task can't go on; the slots are kept a while for the next leader."""
+        self._job_master_heartbeats.unmonitor_target(job_id)
+        for slot in self._table.slots_of(job_id, TaskSlotState.ACTIVE):
+            for attempt_id in sorted(slot.tasks):
+                self.spawn(self._runner.cancel(attempt_id), "cancelling a task")
+            self._table.set_state(slot, TaskSlotState.ALLOCATED)
+            self._arm_timeout(slot)
+
+    def _leave_job(self, job_id: str, cause: str) -> None:
+        connection = self._jobs.pop(job_id, None)
+        if connection is not None:
+            connection.close(cause)

@@ -1,0 +1,111 @@
+"""What others may ask of a TaskExecutor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from firesteel.errors import FiresteelError
+from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
+from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+
+__all__ = [
+    "SlotAllocationError",
+    "SlotOccupiedError",
+    "TaskExecutorGateway",
+    "TaskNotFoundError",
+    "TaskSlotRequest",
+    "TaskSubmissionError",
+]
+
+
+class SlotAllocationError(FiresteelError):
+    """A slot can't be given. Flink: `taskexecutor.exceptions.SlotAllocationException`."""
+
+
+class SlotOccupiedError(SlotAllocationError):
+    """The slot belongs to somebody else. Flink: `taskexecutor.exceptions.SlotOccupiedException`.
+
+    Attributes:
+        occupied_by: Who has it.
+    """
+
+    def __init__(self, occupied_by: SlotStatus) -> None:
+        super().__init__(occupied_by)
+        self.occupied_by = occupied_by
+
+    def __str__(self) -> str:
+        status = self.occupied_by
+        return f"slot {status.slot_index} is occupied by job {status.job_id} (allocation {status.allocation_id})"
+
+
+class TaskSubmissionError(FiresteelError):
+    """A task can't be taken. Flink: `taskexecutor.exceptions.TaskSubmissionException`."""
+
+
+class TaskNotFoundError(FiresteelError):
+    """No such task runs here."""
+
+    def __str__(self) -> str:
+        task_executor, attempt_id = self.args
+        return f"{task_executor} runs no execution attempt {attempt_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSlotRequest:
+    """Give a slot to a job.
+
+    Attributes:
+        slot_index: Which slot.
+        job_id: The job.
+        allocation_id: What the slot is known under from now on.
+        resource_manager_id: The session of the ResourceManager that asks.
+    """
+
+    slot_index: int
+    job_id: str
+    allocation_id: str
+    resource_manager_id: str
+
+
+class TaskExecutorGateway(Protocol):
+    """What others may ask of a TaskExecutor. Flink: `runtime.taskexecutor.TaskExecutorGateway`."""
+
+    async def request_slot(self, request: TaskSlotRequest) -> None:
+        """Give a slot to a job and offer it to the job's JobMaster.
+
+        Raises:
+            SlotOccupiedError: the slot belongs to somebody else.
+            SlotAllocationError: another ResourceManager asks than the one it is registered at.
+        """
+
+    async def free_slot(self, allocation_id: str, cause: str) -> None:
+        """Take a slot back, with what runs in it; unknown ids are ignored."""
+
+    async def submit_task(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
+        """Run a task; answered before it runs.
+
+        Raises:
+            TaskSubmissionError: another JobMaster asks than the one it is registered at, or the slot is not the job's.
+        """
+
+    async def cancel_task(self, execution_attempt_id: str) -> None:
+        """Stop a task.
+
+        Raises:
+            TaskNotFoundError: it does not run here.
+        """
+
+    async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> None:
+        """The JobMaster lives, and believes to have these slots."""
+
+    async def heartbeat_from_resource_manager(self) -> SlotReport:
+        """The ResourceManager lives; tell it about the slots."""
+        ...
+
+    async def disconnect_job_master(self, job_id: str, cause: str) -> None:
+        """The JobMaster is through with this TaskExecutor."""
+
+    async def disconnect_resource_manager(self, cause: str) -> None:
+        """The ResourceManager takes it for lost: register again."""
