@@ -1,0 +1,182 @@
+"""Vertices of a JobGraph and the data sets between them; plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.graph.partitioner import DistributionPattern, Partitioner
+from firesteel.graph.result_partition_type import ResultPartitionType
+
+JobVertexID = str
+OperatorID = str
+IntermediateDataSetID = str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedOutput:
+    """An edge inside a chain."""
+
+    target_node_id: int
+    type_number: int
+    output_tag: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NonChainedOutput:
+    """An output that leaves the vertex; one per produced data set."""
+
+    data_set_id: IntermediateDataSetID
+    output_tag: str | None
+
+
+@dataclass(slots=True, eq=False)
+class ChainedOperator:
+    """One operator of a vertex.
+
+    Attributes:
+        chain_index: 1 for the head of the chain.
+        operator: The descriptor that says what runs; opaque here.
+        uid: What the program set.
+        user_hash: The operator id that the program set by `set_uid_hash`.
+        user_location: `file.py:12` of the API call that made it.
+    """
+
+    node_id: int
+    operator_id: OperatorID
+    name: str
+    chain_index: int
+    operator: Any = None
+    output_type: Any = None
+    chained_outputs: tuple[ChainedOutput, ...] = ()
+    outputs: tuple[NonChainedOutput, ...] = ()
+    user_location: str | None = None
+    uid: str | None = None
+    user_hash: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class SlotSharingGroup:
+    """Vertices whose subtasks may share slots."""
+
+    name: str
+    vertex_ids: list[JobVertexID] = field(default_factory=list)
+    resource_profile: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class JobVertex:
+    """A chain of operators that run together (Flink: `jobgraph.JobVertex`).
+
+    Attributes:
+        parallelism: -1 leaves it to the scheduler.
+        max_parallelism: -1 if not set.
+        chain: Its operators, head first.
+        operator_order: Node ids of the chain in Flink's order: tails first, head last.
+        description: The tree of its operators' descriptions.
+    """
+
+    id: JobVertexID
+    name: str
+    parallelism: int = -1
+    max_parallelism: int = -1
+    chain: list[ChainedOperator] = field(default_factory=list)
+    inputs: list[JobEdge] = field(default_factory=list)
+    produced_data_sets: list[IntermediateDataSet] = field(default_factory=list)
+    slot_sharing_group: SlotSharingGroup | None = None
+    co_location_group_index: int | None = None
+    input_split_source: bool = False
+    operator_order: list[int] = field(default_factory=list)
+    description: str = ""
+
+    @property
+    def is_input_vertex(self) -> bool:
+        """True without inputs."""
+        return not self.inputs
+
+    @property
+    def is_output_vertex(self) -> bool:
+        """True without outputs."""
+        return not self.produced_data_sets
+
+    def __repr__(self) -> str:
+        return f"JobVertex({self.name!r}, {self.id})"
+
+
+@dataclass(slots=True, eq=False)
+class IntermediateDataSet:
+    """What a vertex produces for some consumers."""
+
+    id: IntermediateDataSetID
+    producer: JobVertex
+    result_type: ResultPartitionType
+    distribution_pattern: DistributionPattern
+    consumers: list[JobEdge] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"IntermediateDataSet({self.id} of {self.producer.name!r})"
+
+
+@dataclass(slots=True, eq=False)
+class JobEdge:
+    """A vertex's input: a data set and how it is spread over the subtasks."""
+
+    source: IntermediateDataSet
+    target: JobVertex
+    type_number: int
+    partitioner: Partitioner
+    distribution_pattern: DistributionPattern
+    ship_strategy: str
+    source_node_id: int
+    target_node_id: int
+    output_tag: str | None = None
+    not_chained_because: str = ""
+
+    @property
+    def is_broadcast(self) -> bool:
+        """True if every subtask gets every element."""
+        return self.partitioner.name == "BROADCAST"
+
+    @property
+    def is_forward(self) -> bool:
+        """True if subtask i reads from subtask i only."""
+        return self.partitioner.name == "FORWARD"
+
+    def __repr__(self) -> str:
+        return f"JobEdge({self.source.producer.name!r} -> {self.target.name!r}, {self.ship_strategy})"
+
+
+def topological_order(vertices: Iterable[JobVertex]) -> list[JobVertex]:
+    """The vertices, sources first, in Flink's order.
+
+    Raises:
+        ValueError: there is a cycle.
+    """
+    remaining = dict.fromkeys(vertices)
+    ordered = [vertex for vertex in remaining if not vertex.inputs]
+    for vertex in ordered:
+        del remaining[vertex]
+    position = 0
+    while remaining:
+        if position >= len(ordered):
+            raise ValueError(f"The job graph is cyclic: {[vertex.name for vertex in remaining]} feed each other")
+        _append_ready_consumers(ordered[position], ordered, remaining)
+        position += 1
+    return ordered
+
+
+def _append_ready_consumers(start: JobVertex, ordered: list[JobVertex], remaining: dict[JobVertex, None]) -> None:
+    """Depth first, with a stack of its own: chains of vertices may be longer than Python's recursion limit."""
+    stack = [iter([edge for data_set in start.produced_data_sets for edge in data_set.consumers])]
+    while stack:
+        edge = next(stack[-1], None)
+        if edge is None:
+            stack.pop()
+            continue
+        target = edge.target
+        if target not in remaining or any(other.source.producer in remaining for other in target.inputs):
+            continue
+        ordered.append(target)
+        del remaining[target]
+        stack.append(iter([e for data_set in target.produced_data_sets for e in data_set.consumers]))
