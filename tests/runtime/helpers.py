@@ -12,6 +12,7 @@ from firesteel.graph.job_graph import (
     JobEdge,
     JobGraph,
     JobVertex,
+    Partitioner,
     ResultPartitionType,
     SlotSharingGroup,
 )
@@ -30,9 +31,9 @@ def job_graph(
     groups: dict[str, str] | None = None,
     job_type: str = "STREAMING",
     name: str = "job",
-    **configuration: str,
+    configuration: dict[str, str] | None = None,
 ) -> JobGraph:
-    """A job of vertices `(name, parallelism, inputs)`; options are given with `_` for `.`-separated names as a dict."""
+    """A job of vertices `(name, parallelism, inputs)`, in slot sharing group `default` unless `groups` says else."""
     sharing: dict[str, SlotSharingGroup] = {}
     built: dict[str, JobVertex] = {}
     for vertex_name, parallelism, inputs in vertices:
@@ -49,7 +50,7 @@ def job_graph(
         name=name,
         job_type=job_type,
         dynamic=job_type == "BATCH",
-        configuration=dict(configuration),
+        configuration=dict(configuration or {}),
         vertices=list(built.values()),
         slot_sharing_groups=list(sharing.values()),
     )
@@ -64,7 +65,17 @@ def connect(
         result_type=result_type,
         distribution_pattern=pattern,
     )
-    edge = JobEdge(source=data_set, target=consumer, type_number=0, partitioner=None, distribution_pattern=pattern)
+    partitioner = Partitioner("REBALANCE" if pattern is DistributionPattern.ALL_TO_ALL else "RESCALE")
+    edge = JobEdge(
+        source=data_set,
+        target=consumer,
+        type_number=0,
+        partitioner=partitioner,
+        distribution_pattern=pattern,
+        ship_strategy=partitioner.name,
+        source_node_id=1,
+        target_node_id=2,
+    )
     data_set.consumers.append(edge)
     producer.produced_data_sets.append(data_set)
     consumer.inputs.append(edge)

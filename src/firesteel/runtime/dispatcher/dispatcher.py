@@ -78,7 +78,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._listeners = listeners
         self._runners: dict[str, JobManagerRunner] = {}
         self._outstanding: set[str] = set()
-        self._terminations: dict[str, asyncio.Task[Any]] = {}
+        self._terminations: dict[str, asyncio.Future[Any]] = {}
         self._archive: OrderedDict[str, ArchivedExecutionGraph] = OrderedDict()
         self._resource_manager_leader: tuple[str, str | None] | None = None
         self._resource_manager_retrieval = ha.leader_retrieval(RESOURCE_MANAGER)

@@ -51,7 +51,7 @@ class LeaderConnection(Generic[S]):
         self._on_disconnected = on_disconnected
         self._options = options
         self._leader: tuple[str, str | None] | None = None
-        self._registration: asyncio.Task[Any] | None = None
+        self._registration: asyncio.Future[Any] | None = None
         self._gateway: Any = None
 
     @property

@@ -31,7 +31,7 @@ class RpcEndpoint:
         self.rpc_service = rpc_service
         self.address = address
         self._main_loop = asyncio.get_running_loop()
-        self._work: set[asyncio.Task[Any]] = set()
+        self._work: set[asyncio.Future[Any]] = set()
         self._waiting: dict[asyncio.Future[Any], str] = {}
         self._is_running = False
         self._is_stopped = False
@@ -89,16 +89,18 @@ class RpcEndpoint:
         return answer
 
     def run_async(self, callback: Callable[[], object]) -> None:
-        """Run `callback` in the main thread, soon."""
-        self.schedule_run_async(0, callback)
+        """Run `callback` in the main thread, soon, unless the endpoint has stopped by then."""
+        self._main_loop.call_soon(lambda: callback() if self._is_running else None)
 
     def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` in the main thread after `delay_s` seconds, unless the endpoint has stopped by then."""
         return self.clock.call_later(delay_s, lambda: callback() if self._is_running else None)
 
-    def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Task[Any]:
+    def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Future[Any]:
         """Let `work` go on beside the calls; it ends with the endpoint and its errors are logged under `what`."""
-        return self._track(asyncio.ensure_future(self._guard(work, what)))
+        future = asyncio.ensure_future(work)
+        future.add_done_callback(lambda done: self._log_error(done, what))
+        return self._track(future)
 
     def validate_runs_in_main_thread(self) -> None:
         """Fail if the caller is not in the endpoint's main thread."""
@@ -122,17 +124,14 @@ class RpcEndpoint:
             if not answer.done():
                 answer.set_result(result)
 
-    async def _guard(self, work: Awaitable[Any], what: str) -> Any:
-        try:
-            return await work
-        except Exception as error:
-            logger.info("%s: %s failed: %s", self.address, what, error)
-            return None
+    def _log_error(self, done: asyncio.Future[Any], what: str) -> None:
+        if not done.cancelled() and done.exception() is not None:
+            logger.info("%s: %s failed: %s", self.address, what, done.exception())
 
-    def _track(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
-        return task
+    def _track(self, work: asyncio.Future[Any]) -> asyncio.Future[Any]:
+        self._work.add(work)
+        work.add_done_callback(self._work.discard)
+        return work
 
 
 class FencedRpcEndpoint(RpcEndpoint):

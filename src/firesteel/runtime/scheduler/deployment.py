@@ -15,14 +15,14 @@ __all__ = ["TaskDeploymentDescriptorFactory"]
 class TaskDeploymentDescriptorFactory:
     """Makes the descriptors of one job. Flink: `runtime.deployment.TaskDeploymentDescriptorFactory`.
 
-    A vertex is serialized once; all its subtasks and attempts share the bytes.
+    The job graph is serialized once; all subtasks and attempts share the bytes.
     """
 
     def __init__(self, graph: ExecutionGraph, sharing: SlotSharing) -> None:
         self._graph = graph
         self._sharing = sharing
         self._configuration = dict(graph.job_graph.configuration)
-        self._serialized: dict[str, bytes] = {}
+        self._serialized_job_graph: bytes = cloudpickle.dumps(graph.job_graph)
 
     def descriptor(self, vertex: ExecutionVertex) -> TaskDeploymentDescriptor:
         """The descriptor of the current attempt, which has its slot."""
@@ -40,12 +40,7 @@ class TaskDeploymentDescriptorFactory:
             max_parallelism=job_vertex.max_parallelism,
             allocation_id=execution.allocation_id,
             global_slot=self._sharing.slot_of(job_vertex.id, vertex.subtask_index),
-            serialized_vertex=self._serialize(vertex),
+            is_batch=self._graph.job_graph.job_type == "BATCH",
+            serialized_job_graph=self._serialized_job_graph,
             configuration=self._configuration,
         )
-
-    def _serialize(self, vertex: ExecutionVertex) -> bytes:
-        job_vertex = vertex.job_vertex
-        if job_vertex.id not in self._serialized:
-            self._serialized[job_vertex.id] = cloudpickle.dumps(job_vertex.job_vertex)
-        return self._serialized[job_vertex.id]

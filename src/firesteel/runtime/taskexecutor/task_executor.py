@@ -216,13 +216,11 @@ class TaskExecutor(RpcEndpoint):
     # Slots
 
     async def _open(self, slot: TaskSlot) -> None:
+        address = None
         try:
             address = await self._runner.open_slot(slot.allocation_id, slot.index)
         except Exception as error:
-            cause = f"slot {slot.index} of {self.address} can't be opened: {type(error).__name__}: {error}"
-            self._fail_slot(slot.job_id, slot.allocation_id, cause)
-            self._free(slot, cause)
-            return
+            slot.open_error = f"slot {slot.index} of {self.address} can't be opened: {type(error).__name__}: {error}"
         if self._table.get(slot.allocation_id) is slot and slot.state is TaskSlotState.ALLOCATED:
             slot.address = address
             self._arm_timeout(slot)
@@ -239,9 +237,16 @@ class TaskExecutor(RpcEndpoint):
 
     def _offer_slots(self, job_id: str) -> None:
         job_master = self._job_master(job_id)
-        slots = [slot for slot in self._table.slots_of(job_id, TaskSlotState.ALLOCATED) if slot.address is not None]
-        if job_master is not None and slots:
-            self.spawn(self._offer(job_id, job_master, slots), "offering slots")
+        if job_master is None:
+            return
+        slots = self._table.slots_of(job_id, TaskSlotState.ALLOCATED)
+        for slot in slots:
+            if slot.open_error is not None:
+                self._fail_slot(job_id, slot.allocation_id, slot.open_error)
+                self._free(slot, slot.open_error)
+        opened = [slot for slot in slots if slot.address is not None]
+        if opened:
+            self.spawn(self._offer(job_id, job_master, opened), "offering slots")
 
     async def _offer(self, job_id: str, job_master: JobMasterGateway, slots: list[TaskSlot]) -> None:
         try:

@@ -30,6 +30,7 @@ class TaskSlot:
         allocation_id: What it is known under.
         state: ALLOCATED until the JobMaster accepts it, then ACTIVE; RELEASING while its tasks end.
         address: Data address; None until the slot is open.
+        open_error: Why it can't be opened; the JobMaster is told as soon as there is a connection to it.
         tasks: Attempt ids of the tasks in it.
         ticket: Grows with each change of state, so that a late timeout is known as such.
     """
@@ -39,6 +40,7 @@ class TaskSlot:
     allocation_id: str
     state: TaskSlotState = TaskSlotState.ALLOCATED
     address: str | None = None
+    open_error: str | None = None
     tasks: set[str] = field(default_factory=set)
     ticket: int = 0
 

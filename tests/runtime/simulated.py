@@ -1,0 +1,168 @@
+"""A cluster in memory: real endpoints over simulated tasks and a simulated data plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
+from firesteel.runtime.executiongraph.execution_event import JobEvent
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
+from firesteel.runtime.highavailability.high_availability import DISPATCHER
+from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor
+from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
+from firesteel.runtime.rpc import InMemoryRpcService
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
+from tests.runtime.helpers import settle
+
+
+class SimulatedTaskRunner:
+    """Runs nothing; a task is RUNNING as soon as it is deployed."""
+
+    def __init__(self, listener: TaskStateListener) -> None:
+        self.listener = listener
+        self.slots: dict[str, int] = {}
+        self.deployed: list[TaskDeploymentDescriptor] = []
+        self.cancelled: list[str] = []
+        self.open_error: Exception | None = None
+        self.deploy_error: Exception | None = None
+
+    async def open_slot(self, allocation_id: str, slot_index: int) -> str:
+        if self.open_error is not None:
+            raise self.open_error
+        self.slots[allocation_id] = slot_index
+        return f"address-of-{allocation_id}"
+
+    async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
+        if self.deploy_error is not None:
+            raise self.deploy_error
+        assert tdd.allocation_id in self.slots
+        self.deployed.append(tdd)
+        self.listener.task_state_changed(tdd.execution_attempt_id, ExecutionState.RUNNING)
+
+    async def cancel(self, execution_attempt_id: str) -> None:
+        self.cancelled.append(execution_attempt_id)
+        self.listener.task_state_changed(execution_attempt_id, ExecutionState.CANCELED)
+
+    async def close_slot(self, allocation_id: str) -> None:
+        self.slots.pop(allocation_id, None)
+
+    async def close(self) -> None:
+        self.slots.clear()
+
+
+class SimulatedQuery:
+    """A query that goes on until the test ends it through its listener."""
+
+    def __init__(self, query: QueryDescriptor, listener: DataPlaneListener) -> None:
+        self.descriptor = query
+        self.listener = listener
+        self.is_stopped = False
+
+    async def stop(self) -> None:
+        self.is_stopped = True
+
+
+class SimulatedDataPlane:
+    """Moves no records."""
+
+    def __init__(self) -> None:
+        self.queries: list[SimulatedQuery] = []
+        self.start_error: Exception | None = None
+
+    async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> SimulatedQuery:
+        if self.start_error is not None:
+            raise self.start_error
+        self.queries.append(SimulatedQuery(query, listener))
+        return self.queries[-1]
+
+
+@dataclass
+class RecordingListener:
+    """Remembers what it was told about jobs."""
+
+    events: list[JobEvent] = field(default_factory=list)
+
+    def job_status_changed(self, job_id: str, event: JobEvent) -> None:
+        self.events.append(event)
+
+
+class Cluster:
+    """Dispatcher, ResourceManager and TaskExecutors; every call is written and read back."""
+
+    def __init__(self, clock: ManualClock, configuration: Mapping[str, str] | None = None) -> None:
+        self.clock = clock
+        self.configuration = dict(configuration or {})
+        self.rpc = InMemoryRpcService(clock, serialize_calls=True)
+        self.ha = EmbeddedHaServices()
+        self.data_plane = SimulatedDataPlane()
+        self.runners: dict[str, SimulatedTaskRunner] = {}
+        self.task_executors: dict[str, TaskExecutor] = {}
+        self.fatal_errors: list[BaseException] = []
+        self.listener = RecordingListener()
+        self.resource_manager = resource_manager_runner(
+            self.rpc, self.ha, self.configuration, on_fatal_error=self.fatal_errors.append
+        )
+        self.dispatcher = dispatcher_runner(
+            self.rpc, self.ha, self.data_plane, self.configuration, self.fatal_errors.append, [self.listener]
+        )
+        self.gateway: DispatcherGateway
+
+    async def start(self, **slots: int) -> None:
+        """Start everything, with a TaskExecutor `name=slots` for each argument."""
+        await self.resource_manager.start()
+        await self.dispatcher.start()
+        for name, count in slots.items():
+            await self.add_task_executor(name, count)
+        self.gateway = await self.dispatcher_gateway()
+        await settle()
+
+    async def dispatcher_gateway(self) -> DispatcherGateway:
+        gateway: DispatcherGateway = await leader_gateway(
+            self.rpc, self.ha.leader_retrieval(DISPATCHER), DispatcherGateway
+        )
+        return gateway
+
+    async def add_task_executor(self, name: str, slots: int) -> None:
+        def runner(listener: TaskStateListener) -> SimulatedTaskRunner:
+            self.runners[name] = SimulatedTaskRunner(listener)
+            return self.runners[name]
+
+        self.task_executors[name] = TaskExecutor(self.rpc, name, slots, self.ha, runner, self.configuration)
+        await self.task_executors[name].start()
+
+    async def submit(self, job: JobGraph) -> str:
+        await self.gateway.submit_job(job)
+        await settle()
+        return job.job_id
+
+    @property
+    def query(self) -> SimulatedQuery:
+        """The query started last."""
+        return self.data_plane.queries[-1]
+
+    async def finish_query(self) -> None:
+        self.query.listener.query_finished()
+        await settle()
+
+    async def fail_query(self, failure: TaskFailure) -> None:
+        self.query.listener.query_failed(failure)
+        await settle()
+
+    async def advance(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        await settle()
+
+    async def stop(self) -> None:
+        for task_executor in self.task_executors.values():
+            await task_executor.stop()
+        await self.dispatcher.close()
+        await self.resource_manager.close()
