@@ -37,7 +37,10 @@ def vertex_to_dict(vertex: JobVertex) -> dict[str, Any]:
         "input_split_source": vertex.input_split_source,
         "description": vertex.description,
         "operator_ids": [_operator_id_to_dict(operators[node_id]) for node_id in vertex.operator_order],
-        "chain": [_operator_to_dict(operators[node_id], cached) for node_id in sorted(operators)],
+        "chain": [
+            _operator_to_dict(operator, cached)
+            for operator in [vertex.chain[0], *sorted(vertex.chain[1:], key=lambda operator: operator.node_id)]
+        ],
         "inputs": [_edge_to_dict(edge) for edge in vertex.inputs],
         "produced_data_sets": [_data_set_to_dict(data_set) for data_set in vertex.produced_data_sets],
     }

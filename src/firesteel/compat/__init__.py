@@ -1,0 +1,5 @@
+"""Running PyFlink programs unchanged."""
+
+from firesteel.compat.alias import alias_pyflink
+
+__all__ = ["alias_pyflink"]

@@ -1,0 +1,77 @@
+"""`pyflink.*` as another name of `firesteel.*`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+_ALIASED = ("common", "datastream", "metrics")
+
+
+class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `pyflink.x` where `firesteel.x` is: the very same module object under a second name."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """A spec that loads the module of firesteel; None for other packages.
+
+        Raises:
+            ModuleNotFoundError: PyFlink has a module of that name, perhaps, but firesteel has not.
+        """
+        if fullname == "pyflink":
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+        if not fullname.startswith("pyflink."):
+            return None
+        real = "firesteel" + fullname.removeprefix("pyflink")
+        if fullname.split(".")[1] not in _ALIASED or importlib.util.find_spec(real) is None:
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r} in firesteel, which stands in for PyFlink here: "
+                f"only pyflink.{', pyflink.'.join(_ALIASED)} and what of them needs no Java is available",
+                name=fullname,
+            )
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        """The module of firesteel, imported now."""
+        if spec.name == "pyflink":
+            module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
+            module.__path__ = []
+            return module
+        module = importlib.import_module("firesteel" + spec.name.removeprefix("pyflink"))
+        self._own_specs[spec.name] = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run; puts back the module's own spec, which the import system replaced by the alias."""
+        alias = module.__spec__.name if module.__spec__ is not None else ""
+        own = self._own_specs.pop(alias, None)
+        if own is not None:
+            module.__spec__ = own
+
+    def __init__(self) -> None:
+        self._own_specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
+
+def alias_pyflink() -> None:
+    """Makes `import pyflink...` give firesteel's modules, in this process; calling it again changes nothing.
+
+    A class is the same object under both names and is pickled under firesteel's.
+
+    Raises:
+        ImportError: the real PyFlink was imported before.
+
+    Example:
+        >>> alias_pyflink()
+        >>> from pyflink.datastream import StreamExecutionEnvironment
+    """
+    if any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+        return
+    if "pyflink" in sys.modules:
+        raise ImportError("PyFlink is imported already; call alias_pyflink() before any import of pyflink")
+    sys.meta_path.insert(0, _AliasFinder())

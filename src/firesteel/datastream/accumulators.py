@@ -1,0 +1,78 @@
+"""What `sum`, `min`, `max`, `min_by` and `max_by` reduce with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Number
+from typing import Any
+
+from firesteel.common.types import Row
+
+Reduce = Callable[[Any, Any], Any]
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+_FIELD_FUNCTIONS: dict[str, Reduce] = {"sum": _add, "min": min, "max": max}
+
+
+def accumulator(kind: str, position: int | str) -> Reduce:
+    """The function of two values that keeps `sum`, `min`, `max`, `min_by` or `max_by` of one field.
+
+    `sum`, `min` and `max` keep the other fields of the first value; `min_by` and `max_by` keep the whole value, the first
+    one among equals. `position` is a field of a tuple, list or Row (or its name, in a Row); scalars have position 0.
+
+    Raises:
+        TypeError: `position` is neither int nor str.
+    """
+    if not isinstance(position, (int, str)) or isinstance(position, bool):
+        raise TypeError(f"The field position of {kind} must be of int or str type, found {position!r}")
+    if kind in _FIELD_FUNCTIONS:
+        return _field_accumulator(kind, position, _FIELD_FUNCTIONS[kind])
+
+    def keep(value1: Any, value2: Any) -> Any:
+        first, second = _field(value1, position, kind), _field(value2, position, kind)
+        return value1 if (first <= second if kind == "min_by" else first >= second) else value2
+
+    return keep
+
+
+def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduce:
+    def accumulate(value1: Any, value2: Any) -> Any:
+        result = combine(_field(value1, position, kind), _field(value2, position, kind))
+        return _with_field(value1, position, result)
+
+    return accumulate
+
+
+def _field(value: Any, position: int | str, kind: str) -> Any:
+    if isinstance(value, (tuple, list, Row)):
+        try:
+            return value[position]  # type: ignore[call-overload, index]
+        except (IndexError, KeyError, TypeError):
+            raise TypeError(f"{kind}({position!r}): there is no such field in {value!r}") from None
+    if position != 0:
+        raise TypeError(f"{kind}({position!r}): a scalar has only position 0, found {value!r}")
+    if kind in _FIELD_FUNCTIONS and not isinstance(value, Number):
+        raise TypeError(f"{kind}: needs numbers, or tuples, lists or Rows with a position; found {value!r}")
+    return value
+
+
+def _with_field(value: Any, position: int | str, result: Any) -> Any:
+    if isinstance(value, tuple):
+        assert isinstance(position, int)
+        fields = list(value)
+        fields[position] = result
+        return tuple(fields)
+    if isinstance(value, list):
+        copied = list(value)
+        copied[position] = result  # type: ignore[index, call-overload]
+        return copied
+    if isinstance(value, Row):
+        row = Row.of_kind(value.get_row_kind(), *value)
+        row._fields = value._fields
+        row[position] = result
+        return row
+    return result

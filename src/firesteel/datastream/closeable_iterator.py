@@ -1,0 +1,45 @@
+"""Results of a running job: re-exported by `firesteel.datastream.data_stream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+
+class CloseableIterator:
+    """The elements of `execute_and_collect` as they come; closing it cancels the job if it still runs.
+
+    Example:
+        >>> with stream.execute_and_collect() as results:
+        ...     print(sum(results))
+    """
+
+    def __init__(self, elements: Iterable[Any], close: Callable[[], None] | None = None) -> None:
+        self._elements = iter(elements)
+        self._close = close
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._elements)
+
+    def next(self) -> Any:
+        """The next element.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        return next(self._elements)
+
+    def __enter__(self) -> CloseableIterator:
+        return self
+
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the job, if it still runs; may be called again."""
+        close, self._close = self._close, None
+        if close is not None:
+            close()

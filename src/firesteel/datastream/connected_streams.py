@@ -1,0 +1,137 @@
+"""Two streams as inputs of one operator: re-exported by `firesteel.datastream.data_stream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.functions import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    KeySelector,
+)
+from firesteel.datastream.operator_descriptors import (
+    BroadcastProcessOperator,
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+)
+from firesteel.datastream.state import MapStateDescriptor
+from firesteel.datastream.stream_base import require
+from firesteel.errors import InvalidProgramError
+from firesteel.graph.transformations import PythonOperatorKind
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
+
+_Key = Callable[[Any], Any] | KeySelector[Any, Any]
+
+
+class ConnectedStreams:
+    """Two streams whose elements meet in one operator; keyed if both are."""
+
+    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+        self.stream1 = stream1
+        self.stream2 = stream2
+        keyed = [stream._is_keyed for stream in (stream1, stream2)]
+        if keyed[0] != keyed[1]:
+            raise InvalidProgramError(
+                "connect(): both streams must be keyed or none; found one that is and one that is not"
+            )
+        self._keyed = keyed[0]
+
+    def key_by(
+        self, key_selector1: _Key, key_selector2: _Key, key_type: TypeInformation | None = None
+    ) -> ConnectedStreams:
+        """Both streams by key: elements of equal key meet."""
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+        )
+
+    def map(self, func: CoMapFunction[Any, Any, Any], output_type: TypeInformation | None = None) -> DataStream:
+        """One result per element of either stream."""
+        require(func, CoMapFunction, "map() of connected streams")
+        return self._co("Co-Map", CoMapOperator(func, self._keyed), output_type)
+
+    def flat_map(
+        self, func: CoFlatMapFunction[Any, Any, Any], output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """Any number of results per element of either stream."""
+        require(func, CoFlatMapFunction, "flat_map() of connected streams")
+        return self._co("Co-Flat Map", CoFlatMapOperator(func, self._keyed), output_type)
+
+    def process(
+        self,
+        func: CoProcessFunction[Any, Any, Any] | KeyedCoProcessFunction[Any, Any, Any, Any],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Any number of results per element of either stream; with state and timers if both are keyed.
+
+        Raises:
+            TypeError: `func` is not of the kind that fits: KeyedCoProcessFunction on keyed streams, else CoProcessFunction.
+        """
+        kinds: Any = (KeyedCoProcessFunction, CoProcessFunction) if self._keyed else CoProcessFunction
+        require(func, kinds, f"process() of {'keyed ' if self._keyed else ''}connected streams")
+        name = "Keyed Co-Process" if self._keyed else "Co-Process"
+        return self._co(name, CoProcessOperator(func, self._keyed, self.stream1._key_type), output_type)
+
+    def _co(self, name: str, operator: Any, output_type: TypeInformation | None) -> DataStream:
+        kind = PythonOperatorKind.KEYED_CO_PROCESS if self._keyed else PythonOperatorKind.CO_PROCESS
+        transformation = self.stream1._operator(name, operator, output_type, kind=kind, other=self.stream2)
+        return self.stream1._new_stream(transformation)
+
+
+class BroadcastStream:
+    """A stream that every subtask gets in full, with the states that its elements are kept in."""
+
+    def __init__(self, input_stream: DataStream, broadcast_state_descriptors: list[MapStateDescriptor]) -> None:
+        self.input_stream = input_stream
+        self.broadcast_state_descriptors = broadcast_state_descriptors
+
+
+class BroadcastConnectedStream:
+    """A stream and a broadcast stream as inputs of one operator."""
+
+    def __init__(
+        self,
+        non_broadcast_stream: DataStream,
+        broadcast_stream: BroadcastStream,
+        broadcast_state_descriptors: list[MapStateDescriptor],
+    ) -> None:
+        self.non_broadcast_stream = non_broadcast_stream
+        self.broadcast_stream = broadcast_stream
+        self.broadcast_state_descriptors = broadcast_state_descriptors
+
+    def process(
+        self,
+        func: BroadcastProcessFunction[Any, Any, Any] | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Any number of results per element of either side.
+
+        Raises:
+            TypeError: `func` is not of the kind that fits: KeyedBroadcastProcessFunction if the first stream is keyed,
+                else BroadcastProcessFunction.
+        """
+        stream = self.non_broadcast_stream
+        keyed = stream._is_keyed
+        require(
+            func,
+            KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction,
+            f"process() of a {'keyed ' if keyed else ''}stream connected with a broadcast stream",
+        )
+        operator = BroadcastProcessOperator(func, tuple(self.broadcast_state_descriptors), keyed, stream._key_type)
+        transformation = stream._operator(
+            "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast",
+            operator,
+            output_type,
+            kind=PythonOperatorKind.BROADCAST,
+            other=self.broadcast_stream.input_stream,
+        )
+        transformation.keyed = keyed
+        return stream._new_stream(transformation)

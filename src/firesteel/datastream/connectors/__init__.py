@@ -1,0 +1,5 @@
+"""Sources and sinks that come with firesteel (as `pyflink.datastream.connectors`)."""
+
+from firesteel.datastream.connectors.base import DeliveryGuarantee, Sink, Source
+
+__all__ = ["DeliveryGuarantee", "Sink", "Source"]

@@ -1,0 +1,45 @@
+"""Files as sources and sinks (module as `pyflink.datastream.connectors.file_system`)."""
+
+from __future__ import annotations
+
+from firesteel.datastream.connectors.file_sink import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    FileSinkSettings,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+    StreamingFileSink,
+)
+from firesteel.datastream.connectors.file_source import (
+    BulkFormat,
+    FileEnumeratorProvider,
+    FileSource,
+    FileSourceBuilder,
+    FileSourceSettings,
+    FileSplitAssignerProvider,
+    StreamFormat,
+)
+
+__all__ = [
+    "BucketAssigner",
+    "BulkFormat",
+    "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
+    "FileEnumeratorProvider",
+    "FileSink",
+    "FileSinkSettings",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSourceSettings",
+    "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "RollingPolicy",
+    "StreamFormat",
+    "StreamingFileSink",
+]

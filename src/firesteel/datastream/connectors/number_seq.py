@@ -1,0 +1,24 @@
+"""A source of numbers (module as `pyflink.datastream.connectors.number_seq`)."""
+
+from __future__ import annotations
+
+from firesteel.datastream.connectors.base import Source
+
+__all__ = ["NumberSequenceSource"]
+
+
+class NumberSequenceSource(Source):
+    """The numbers from `start` to `end`, both included; split among the subtasks.
+
+    Attributes:
+        start: First number.
+        end: Last number.
+
+    Example:
+        >>> env.from_source(NumberSequenceSource(1, 10), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    """
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__()
+        self.start = start
+        self.end = end

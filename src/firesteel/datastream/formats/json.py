@@ -1,0 +1,155 @@
+"""Rows as JSON (module as `pyflink.datastream.formats.json`)."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.common.serialization import DeserializationSchema, SerializationSchema
+from firesteel.common.typeinfo import RowTypeInfo, TypeInformation
+from firesteel.common.types import Row
+from firesteel.errors import TypeMismatchError
+
+__all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+
+
+class JsonRowDeserializationSchema(DeserializationSchema):
+    """A JSON object to a Row of a declared type.
+
+    Example:
+        >>> schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["a"], [Types.INT()])).build()
+        >>> schema.deserialize(b'{"a": 1}')
+        Row(a=1)
+    """
+
+    def __init__(self, row_type: RowTypeInfo, fail_on_missing_field: bool, ignore_parse_errors: bool) -> None:
+        self.row_type = row_type
+        self.fail_on_missing_field = fail_on_missing_field
+        self.ignore_parse_errors = ignore_parse_errors
+        self._coerce = coercer(row_type)
+
+    @staticmethod
+    def builder() -> JsonRowDeserializationSchema.Builder:
+        """A builder."""
+        return JsonRowDeserializationSchema.Builder()
+
+    def deserialize(self, message: bytes) -> Row | None:
+        """The Row; None for what can't be read, if errors are ignored.
+
+        Raises:
+            ValueError: the message is no JSON object, or a field is missing or of another type.
+        """
+        try:
+            return self._read(message)
+        except (ValueError, TypeMismatchError) as error:
+            if self.ignore_parse_errors:
+                return None
+            raise ValueError(f"Failed to deserialize JSON {message[:200]!r}: {error}") from error
+
+    def _read(self, message: bytes) -> Row:
+        value = json.loads(message)
+        if not isinstance(value, dict):
+            raise ValueError("it is no object")
+        missing = [name for name in self.row_type.get_field_names() if name not in value]
+        if missing and self.fail_on_missing_field:
+            raise ValueError(f"could not find field with name {missing[0]!r}")
+        assert self._coerce is not None
+        row: Row = self._coerce(value)
+        return row
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.row_type, self.fail_on_missing_field, self.ignore_parse_errors)
+
+    class Builder:
+        """Builds a `JsonRowDeserializationSchema`."""
+
+        def __init__(self) -> None:
+            self._type_info: TypeInformation | None = None
+            self._fail_on_missing_field = False
+            self._ignore_parse_errors = False
+
+        def type_info(self, type_info: TypeInformation) -> JsonRowDeserializationSchema.Builder:
+            """Sets the type of the rows."""
+            self._type_info = type_info
+            return self
+
+        def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
+            """Refused.
+
+            Raises:
+                NotImplementedError: always.
+            """
+            raise NotImplementedError("JsonRowDeserializationSchema by json_schema(): use type_info()")
+
+        def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
+            """Refuses objects without one of the fields; else it is null."""
+            self._fail_on_missing_field = True
+            return self
+
+        def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
+            """Skips what can't be read."""
+            self._ignore_parse_errors = True
+            return self
+
+        def build(self) -> JsonRowDeserializationSchema:
+            """The schema.
+
+            Raises:
+                ValueError: no row type is set, or both ways to treat errors.
+            """
+            if not isinstance(self._type_info, RowTypeInfo):
+                raise ValueError(f"type_info() must be given a Types.ROW, found {self._type_info!r}")
+            if self._fail_on_missing_field and self._ignore_parse_errors:
+                raise ValueError("fail_on_missing_field() and ignore_parse_errors() can't both be set")
+            return JsonRowDeserializationSchema(self._type_info, self._fail_on_missing_field, self._ignore_parse_errors)
+
+
+class JsonRowSerializationSchema(SerializationSchema):
+    """A Row of a declared type to a JSON object."""
+
+    def __init__(self, row_type: RowTypeInfo) -> None:
+        self.row_type = row_type
+
+    @staticmethod
+    def builder() -> JsonRowSerializationSchema.Builder:
+        """A builder."""
+        return JsonRowSerializationSchema.Builder()
+
+    def serialize(self, element: Any) -> bytes:
+        """The JSON object, without blanks."""
+        return json.dumps(_plain(element, self.row_type), separators=(",", ":"), ensure_ascii=False).encode()
+
+    class Builder:
+        """Builds a `JsonRowSerializationSchema`."""
+
+        def __init__(self) -> None:
+            self._type_info: TypeInformation | None = None
+
+        def with_type_info(self, type_info: TypeInformation) -> JsonRowSerializationSchema.Builder:
+            """Sets the type of the rows."""
+            self._type_info = type_info
+            return self
+
+        def build(self) -> JsonRowSerializationSchema:
+            """The schema.
+
+            Raises:
+                ValueError: no row type is set.
+            """
+            if not isinstance(self._type_info, RowTypeInfo):
+                raise ValueError(f"with_type_info() must be given a Types.ROW, found {self._type_info!r}")
+            return JsonRowSerializationSchema(self._type_info)
+
+
+def _plain(value: Any, type_info: TypeInformation | None = None) -> Any:
+    if isinstance(type_info, RowTypeInfo) and value is not None:
+        fields = zip(type_info.get_field_names(), value, type_info.get_field_types(), strict=True)
+        return {name: _plain(item, field) for name, item, field in fields}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,194 @@
+"""Groups of operators that share slots (module as `pyflink.datastream.slot_sharing_group`)."""
+
+from __future__ import annotations
+
+from functools import total_ordering
+
+__all__ = ["MemorySize", "SlotSharingGroup"]
+
+_MEBI = 1 << 20
+
+
+@total_ordering
+class MemorySize:
+    """An amount of memory."""
+
+    def __init__(self, bytes_size: int) -> None:
+        if bytes_size < 0:
+            raise ValueError(f"bytes must be 0 or greater, found {bytes_size}")
+        self._bytes = bytes_size
+
+    @staticmethod
+    def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        """So many MiB."""
+        return MemorySize(mebi_bytes * _MEBI)
+
+    def get_bytes(self) -> int:
+        """Bytes."""
+        return self._bytes
+
+    def get_kibi_bytes(self) -> int:
+        """Whole KiB."""
+        return self._bytes >> 10
+
+    def get_mebi_bytes(self) -> int:
+        """Whole MiB."""
+        return self._bytes >> 20
+
+    def get_gibi_bytes(self) -> int:
+        """Whole GiB."""
+        return self._bytes >> 30
+
+    def get_tebi_bytes(self) -> int:
+        """Whole TiB."""
+        return self._bytes >> 40
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemorySize) and self._bytes == other._bytes
+
+    def __lt__(self, other: MemorySize) -> bool:
+        return self._bytes < other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+    def __str__(self) -> str:
+        for shift, unit in ((40, "tb"), (30, "gb"), (20, "mb"), (10, "kb")):
+            if self._bytes and self._bytes % (1 << shift) == 0:
+                return f"{self._bytes >> shift} {unit}"
+        return f"{self._bytes} bytes"
+
+    __repr__ = __str__
+
+
+class SlotSharingGroup:
+    """A named group, with or without declared resources.
+
+    Example:
+        >>> group = SlotSharingGroup.builder("heavy").set_cpu_cores(2).set_task_heap_memory_mb(512).build()
+    """
+
+    def __init__(
+        self,
+        name: str,
+        cpu_cores: float | None = None,
+        task_heap_memory: MemorySize | None = None,
+        task_off_heap_memory: MemorySize | None = None,
+        managed_memory: MemorySize | None = None,
+        external_resources: dict[str, float] | None = None,
+    ) -> None:
+        self._name = name
+        self._cpu_cores = cpu_cores
+        self._task_heap_memory = task_heap_memory
+        self._task_off_heap_memory = task_off_heap_memory
+        self._managed_memory = managed_memory
+        self._external_resources = dict(external_resources or {})
+
+    @staticmethod
+    def builder(name: str) -> SlotSharingGroup.Builder:
+        """A builder for the group of that name."""
+        return SlotSharingGroup.Builder(name)
+
+    def get_name(self) -> str:
+        """Name of the group."""
+        return self._name
+
+    def get_cpu_cores(self) -> float | None:
+        """CPU cores per slot; None if not declared."""
+        return self._cpu_cores
+
+    def get_task_heap_memory(self) -> MemorySize | None:
+        """Heap memory per slot; None if not declared."""
+        return self._task_heap_memory
+
+    def get_task_off_heap_memory(self) -> MemorySize | None:
+        """Off-heap memory per slot; None if not declared."""
+        return self._task_off_heap_memory
+
+    def get_managed_memory(self) -> MemorySize | None:
+        """Managed memory per slot; None if not declared."""
+        return self._managed_memory
+
+    def get_external_resources(self) -> dict[str, float]:
+        """Other resources per slot."""
+        return dict(self._external_resources)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SlotSharingGroup) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __repr__(self) -> str:
+        return f"SlotSharingGroup({self._name!r})"
+
+    class Builder:
+        """Builds a `SlotSharingGroup`; resources are declared by at least CPU cores and heap memory, or not at all."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+            self._cpu_cores: float | None = None
+            self._task_heap_memory: MemorySize | None = None
+            self._task_off_heap_memory: MemorySize | None = None
+            self._managed_memory: MemorySize | None = None
+            self._external_resources: dict[str, float] = {}
+
+        def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            """Sets the CPU cores per slot."""
+            if cpu_cores <= 0:
+                raise ValueError(f"cpu_cores must be greater than 0, found {cpu_cores}")
+            self._cpu_cores = float(cpu_cores)
+            return self
+
+        def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Sets the heap memory per slot."""
+            self._task_heap_memory = task_heap_memory
+            return self
+
+        def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Sets the heap memory per slot, in MiB."""
+            return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
+
+        def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Sets the off-heap memory per slot."""
+            self._task_off_heap_memory = task_off_heap_memory
+            return self
+
+        def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Sets the off-heap memory per slot, in MiB."""
+            return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
+
+        def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Sets the managed memory per slot."""
+            self._managed_memory = managed_memory
+            return self
+
+        def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Sets the managed memory per slot, in MiB."""
+            return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
+
+        def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            """Sets another resource per slot."""
+            self._external_resources[name] = value
+            return self
+
+        def build(self) -> SlotSharingGroup:
+            """The group.
+
+            Raises:
+                ValueError: resources are declared without CPU cores or heap memory.
+            """
+            others = (self._task_off_heap_memory, self._managed_memory, self._external_resources or None)
+            required = (self._cpu_cores, self._task_heap_memory)
+            if None in required and any(part is not None for part in required + others):
+                raise ValueError(
+                    f"Slot sharing group {self._name!r}: CPU cores and task heap memory must be set if any resource is"
+                )
+            return SlotSharingGroup(
+                self._name,
+                self._cpu_cores,
+                self._task_heap_memory,
+                self._task_off_heap_memory,
+                self._managed_memory,
+                self._external_resources,
+            )

@@ -1,0 +1,191 @@
+"""What all streams share: settings of the last operator, and how the next one is added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.user_location import user_location
+from firesteel.graph.partitioner import Partitioner
+from firesteel.graph.transformations import (
+    OperatorTransformation,
+    PartitionTransformation,
+    PythonOperatorKind,
+    SinkTransformation,
+    Transformation,
+)
+
+if TYPE_CHECKING:
+    from firesteel.common.execution_config import ExecutionConfig
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+def check_function(function: Any, kind: type, method: str, call: str) -> None:
+    """Checks that `function` can be used where a function object of `kind` or a callable is needed.
+
+    Raises:
+        TypeError: it can't.
+    """
+    if not isinstance(function, kind) and not hasattr(function, method) and not callable(function):
+        raise TypeError(f"{call} takes a {kind.__name__} or a callable; found {type(function).__name__} {function!r}")
+
+
+def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
+    """Checks that `function` is an object of one of these kinds.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if not isinstance(function, kinds):
+        names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        raise TypeError(f"{call} takes a {names}; found {type(function).__name__} {function!r}")
+
+
+def type_or_pickled(type_info: TypeInformation | None) -> TypeInformation:
+    """The type, or that of pickled objects if none is declared."""
+    return PickledBytesTypeInfo() if type_info is None else type_info
+
+
+class OperatorSettings:
+    """Settings of one operator, source or sink."""
+
+    _environment: StreamExecutionEnvironment
+    _transformation: Transformation
+
+    def name(self, name: str) -> Self:
+        """Names the operator, in plans, logs and metrics."""
+        self._transformation.name = name
+        return self
+
+    def uid(self, uid: str) -> Self:
+        """Gives the operator an id that stays the same when the program changes: state is found by it."""
+        self._transformation.uid = uid
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> Self:
+        """Sets the operator id itself, 32 hexadecimal digits, for state written under that id.
+
+        Raises:
+            ValueError: it is not 32 hexadecimal digits.
+        """
+        if len(uid_hash) != 32 or any(digit not in "0123456789abcdefABCDEF" for digit in uid_hash):
+            raise ValueError(f"uid_hash must be 32 hexadecimal digits, found {uid_hash!r}")
+        self._transformation.user_hash = uid_hash
+        return self
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Sets the number of subtasks.
+
+        Raises:
+            ValueError: it is less than 1, or more than 1 where the operator must not run in parallel.
+        """
+        if parallelism < 1:
+            raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
+        if self._transformation.max_parallelism == 1 and parallelism > 1:
+            raise ValueError(
+                f"The parallelism of non parallel operator {self._transformation.name!r} must be 1, found {parallelism}"
+            )
+        self._transformation.parallelism = parallelism
+        self._transformation.parallelism_configured = True
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Sets the number of key groups, the upper bound for rescaling.
+
+        Raises:
+            ValueError: it is not within 1..32768.
+        """
+        if not 1 <= max_parallelism <= 32768:
+            raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
+        self._transformation.max_parallelism = max_parallelism
+        return self
+
+    def set_description(self, description: str) -> Self:
+        """Describes the operator in plans."""
+        self._transformation.description = description
+        return self
+
+    def disable_chaining(self) -> Self:
+        """Keeps the operator apart from its neighbours."""
+        self._transformation.chaining_strategy = "NEVER"
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Puts the operator into a slot sharing group; operators behind it inherit the group."""
+        if isinstance(slot_sharing_group, SlotSharingGroup):
+            self._environment.register_slot_sharing_group(slot_sharing_group)
+            slot_sharing_group = slot_sharing_group.get_name()
+        self._transformation.slot_sharing_group = slot_sharing_group
+        return self
+
+
+class StreamBase(OperatorSettings):
+    """A stream: where the next operator reads from."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
+        self._environment = environment
+        self._transformation = transformation
+
+    def get_type(self) -> TypeInformation:
+        """Type of the elements."""
+        return type_or_pickled(self._transformation.output_type)
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment of the program."""
+        return self._environment
+
+    def get_execution_config(self) -> ExecutionConfig:
+        """The settings of the program's execution."""
+        return self._environment.get_config()
+
+    def _operator(
+        self,
+        name: str,
+        operator: Any,
+        output_type: TypeInformation | None,
+        *,
+        kind: PythonOperatorKind | None = PythonOperatorKind.PROCESS,
+        cls: type[OperatorTransformation] = OperatorTransformation,
+        other: StreamBase | None = None,
+        **settings: Any,
+    ) -> OperatorTransformation:
+        """Adds an operator behind this stream (and `other`, as second input)."""
+        inputs = [self._transformation] if other is None else [self._transformation, other._transformation]
+        transformation = cls(
+            id=self._environment._ids.next(),
+            name=name,
+            inputs=inputs,
+            parallelism=self._environment.get_parallelism(),
+            output_type=type_or_pickled(output_type),
+            user_location=user_location(),
+            operator=operator,
+            python_kind=kind,
+            keyed=kind in (PythonOperatorKind.KEYED_PROCESS, PythonOperatorKind.KEYED_CO_PROCESS),
+            **settings,
+        )
+        self._environment._transformations.append(transformation)
+        return transformation
+
+    def _partition(self, partitioner: Partitioner) -> PartitionTransformation:
+        return PartitionTransformation(
+            id=self._environment._ids.next(),
+            name="Partition",
+            inputs=[self._transformation],
+            parallelism=self._transformation.parallelism,
+            output_type=self._transformation.output_type,
+            partitioner=partitioner,
+            user_location=user_location(),
+        )
+
+
+class DataStreamSink(OperatorSettings):
+    """The end of a stream, to be named and placed."""
+
+    def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
+        self._environment = environment
+        self._transformation = transformation
+
+    def get_transformation(self) -> OperatorTransformation | SinkTransformation | Transformation:
+        """The transformation behind it."""
+        return self._transformation

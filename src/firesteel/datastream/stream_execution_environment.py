@@ -1,0 +1,435 @@
+"""Where a program starts (module as `pyflink.datastream.stream_execution_environment`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from firesteel.common.coercion import coercer
+from firesteel.common.configuration import Configuration, default_options
+from firesteel.common.execution_config import ExecutionConfig
+from firesteel.common.io import InputFormat
+from firesteel.common.job_client import JobClient
+from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.time import Duration
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.datastream.checkpoint_config import CheckpointConfig
+from firesteel.datastream.checkpointing_mode import CheckpointingMode
+from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.datastream.connectors.base import Source
+from firesteel.datastream.connectors.file_source import FileSource
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.datastream.data_stream import DataStream
+from firesteel.datastream.execution_mode import RuntimeExecutionMode
+from firesteel.datastream.functions import SourceFunction
+from firesteel.datastream.operator_descriptors import (
+    CollectionSourceOperator,
+    MergedOperator,
+    OperatorDescriptor,
+    SourceFunctionOperator,
+    SourceOperator,
+)
+from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.stream_base import require, type_or_pickled
+from firesteel.datastream.user_location import user_location
+from firesteel.errors import TypeMismatchError
+from firesteel.graph.python_merging import align_hidden_operators, copy_transformations, merge_python_operators
+from firesteel.graph.stream_graph import StreamGraph
+from firesteel.graph.stream_graph_generator import generate_stream_graph
+from firesteel.graph.transformations import IdGenerator, OperatorTransformation, Transformation
+
+__all__ = ["StreamExecutionEnvironment"]
+
+_SOURCE_TYPES = {NumberSequenceSource: Types.LONG(), FileSource: Types.STRING()}
+_default_local_parallelism: list[int] = []
+
+
+class StreamExecutionEnvironment:
+    """The context of one program: its settings, its sources, and what starts it.
+
+    Example:
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> env.from_collection([1, 2, 3], type_info=Types.INT()).print()
+        >>> env.execute("numbers")
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+        self._config = ExecutionConfig(self._configuration)
+        self._checkpoint_config = CheckpointConfig(self._configuration)
+        self._ids = IdGenerator()
+        self._transformations: list[Transformation] = []
+        self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
+        self._cached_files: list[tuple[str, str, bool]] = []
+
+    @staticmethod
+    def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
+        """An environment with these settings, behind those of the command line that started the program."""
+        merged = Configuration.from_dict(default_options())
+        if configuration is not None:
+            merged.add_all(configuration)
+        return StreamExecutionEnvironment(merged)
+
+    # --- settings ----------------------------------------------------------------------------------------------------
+
+    def get_config(self) -> ExecutionConfig:
+        """The settings of the execution."""
+        return self._config
+
+    def get_configuration(self) -> Configuration:
+        """All settings; changes count."""
+        return self._configuration
+
+    def configure(self, configuration: Configuration) -> None:
+        """Takes over settings."""
+        self._configuration.add_all(configuration)
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """Sets the parallelism of operators that set none."""
+        self._config.set_parallelism(parallelism)
+        return self
+
+    def get_parallelism(self) -> int:
+        """The parallelism of operators that set none: the CPU cores, if it is not set."""
+        configured = self._config.get_parallelism()
+        return configured if configured > 0 else self.get_default_local_parallelism()
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """Sets the max parallelism (number of key groups) of operators that set none."""
+        self._config.set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """The max parallelism of operators that set none; -1 if it is open."""
+        return self._config.get_max_parallelism()
+
+    def get_default_local_parallelism(self) -> int:
+        """Parallelism where none is set: the CPU cores."""
+        return _default_local_parallelism[0] if _default_local_parallelism else os.cpu_count() or 1
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Sets the parallelism where none is set, for all environments of this process."""
+        if parallelism < 1:
+            raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
+        _default_local_parallelism[:] = [parallelism]
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """Sets how the job is executed: STREAMING, BATCH or AUTOMATIC."""
+        require(execution_mode, RuntimeExecutionMode, "set_runtime_mode()")
+        self._configuration.set_string("execution.runtime-mode", execution_mode.name)
+        return self
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """Sets after how many milliseconds output is sent on at the latest; -1 waits for full buffers."""
+        if timeout_millis < -1:
+            raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
+        self._configuration.set_boolean("execution.buffer-timeout.enabled", timeout_millis >= 0)
+        if timeout_millis >= 0:
+            self._configuration.set_string("execution.buffer-timeout.interval", f"{timeout_millis} ms")
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """Milliseconds after which output is sent on at the latest (100); -1 waits for full buffers."""
+        if not self._configuration.get_boolean("execution.buffer-timeout.enabled", True):
+            return -1
+        return self._configuration.get_duration(
+            "execution.buffer-timeout.interval", Duration.of_millis(100)
+        ).to_millis()
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Runs every operator in a vertex of its own; neighbouring Python operators are merged all the same."""
+        self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """True unless disabled."""
+        return self._configuration.get_boolean("pipeline.operator-chaining.enabled", True)
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """True unless disabled."""
+        key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
+        return self._configuration.get_boolean(key, True)
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
+        """Makes the resources of a slot sharing group known."""
+        require(slot_sharing_group, SlotSharingGroup, "register_slot_sharing_group()")
+        self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
+        return self
+
+    # --- checkpoints -------------------------------------------------------------------------------------------------
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """The settings of checkpoints."""
+        return self._checkpoint_config
+
+    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> StreamExecutionEnvironment:
+        """Takes a checkpoint every so many milliseconds."""
+        self._checkpoint_config.set_checkpoint_interval(interval)
+        if mode is not None:
+            self._checkpoint_config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """Milliseconds between checkpoints; -1 without checkpoints."""
+        return self._checkpoint_config.get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """What a checkpoint guarantees."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """What a checkpoint guarantees."""
+        return self._checkpoint_config.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """False unless enabled."""
+        return self._checkpoint_config.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """False unless set."""
+        return self._checkpoint_config.is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
+        """Stored; state is written as changes per micro-batch in any case."""
+        self._configuration.set_boolean("state.changelog.enabled", enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """None if it is not set."""
+        if not self._configuration.contains_key("state.changelog.enabled"):
+            return None
+        return self._configuration.get_boolean("state.changelog.enabled", False)
+
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Sets where savepoints go unless said otherwise."""
+        self._configuration.set_string("execution.checkpointing.savepoint-dir", directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """Where savepoints go unless said otherwise."""
+        return self._configuration.get_string("execution.checkpointing.savepoint-dir", "") or None
+
+    # --- files that the program needs --------------------------------------------------------------------------------
+
+    def add_python_file(self, file_path: str) -> None:
+        """Makes a Python file, package or zip archive importable where the job runs."""
+        self._append("python.files", file_path, ",")
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Names a requirements.txt to be installed where the job runs."""
+        value = requirements_file_path + ("" if requirements_cache_dir is None else f"#{requirements_cache_dir}")
+        self._configuration.set_string("python.requirements", value)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpacks an archive into the working directory of the functions."""
+        self._append("python.archives", archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Sets the interpreter that runs the functions."""
+        self._configuration.set_string("python.executable", python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Makes jars known to Spark (`pipeline.jars`)."""
+        for path in jars_path:
+            self._append("pipeline.jars", path, ";")
+
+    def add_classpaths(self, *classpaths: str) -> NoReturn:
+        """Refused.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("add_classpaths: there are no Java user classes; add_jars() gives jars to Spark")
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Refused.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(
+            f"register_cached_file({file_path!r}): use add_python_archive(), or read the file in open()"
+        )
+
+    def _append(self, key: str, value: str, separator: str) -> None:
+        present = self._configuration.get_string(key, "")
+        self._configuration.set_string(key, f"{present}{separator}{value}" if present else value)
+
+    # --- sources -----------------------------------------------------------------------------------------------------
+
+    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
+        """A stream of these elements, converted to `type_info` at once.
+
+        Raises:
+            TypeError: an element does not fit; the text names it.
+        """
+        convert = coercer(type_info)
+        elements = list(collection)
+        if convert is not None:
+            for index, element in enumerate(elements):
+                try:
+                    elements[index] = convert(element)
+                except TypeMismatchError as mismatch:
+                    raise mismatch.below(f"[{index}]") from None
+        return self._source(
+            "Collection Source",
+            CollectionSourceOperator(tuple(elements)),
+            type_info,
+            legacy_source=True,
+            parallelism=1,
+            parallelism_configured=True,
+            max_parallelism=1,
+            chaining_strategy="HEAD",
+        )
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """A stream of what a source gives, with its watermarks."""
+        require(source, Source, "from_source()")
+        require(watermark_strategy, WatermarkStrategy, "from_source()")
+        return self._source(
+            source_name,
+            SourceOperator(source, watermark_strategy),
+            _source_type(source) if type_info is None else type_info,
+            bounded=source.is_bounded(),
+            parallelism=self.get_parallelism(),
+        )
+
+    def add_source(
+        self,
+        source_func: SourceFunction[Any],
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """A stream of what a `SourceFunction` gives; runs with parallelism 1."""
+        require(source_func, SourceFunction, "add_source()")
+        return self._source(
+            source_name,
+            SourceFunctionOperator(source_func),
+            type_info,
+            legacy_source=True,
+            bounded=False,
+            parallelism=1,
+            parallelism_configured=True,
+            max_parallelism=1,
+            chaining_strategy="HEAD",
+        )
+
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> NoReturn:
+        """Refused.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(f"create_input({input_format!r}): use from_source() with a FileSource")
+
+    def _source(
+        self, name: str, operator: OperatorDescriptor, type_info: TypeInformation | None, **settings: Any
+    ) -> DataStream:
+        transformation = OperatorTransformation(
+            id=self._ids.next(),
+            name=name,
+            inputs=[],
+            output_type=type_or_pickled(type_info),
+            operator=operator,
+            is_source=True,
+            user_location=user_location(),
+            **settings,
+        )
+        return DataStream(self, transformation)
+
+    # --- execution ---------------------------------------------------------------------------------------------------
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Runs the program and waits for its end.
+
+        Raises:
+            InvalidProgramError: the program can't become a job.
+            JobExecutionError: the job failed.
+        """
+        from firesteel import client  # the one late import: the API does not depend on what runs it
+
+        result: JobExecutionResult = client.execute(self._finish(job_name), self._configuration)
+        return result
+
+    def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
+        """Starts the program; gives a handle to it.
+
+        Raises:
+            InvalidProgramError: the program can't become a job.
+        """
+        from firesteel import client  # see execute()
+
+        job_client: JobClient = client.execute_async(self._finish(job_name), self._configuration)
+        return job_client
+
+    def _collect(self, collect_id: str, job_name: str | None, limit: int | None) -> CloseableIterator:
+        from firesteel import client  # see execute()
+
+        results: CloseableIterator = client.collect(self._finish(job_name), self._configuration, collect_id, limit)
+        return results
+
+    def _finish(self, job_name: str | None) -> StreamGraph:
+        graph = self.get_stream_graph(job_name)
+        self._transformations.clear()
+        return graph
+
+    def get_execution_plan(self) -> str:
+        """The program's operators as JSON text."""
+        return self.get_stream_graph().get_execution_plan()
+
+    def get_stream_graph(self, job_name: str | None = None) -> StreamGraph:
+        """The graph of the program so far; asking changes nothing.
+
+        Raises:
+            InvalidProgramError: the program can't become a job.
+        """
+        ids = IdGenerator(self._ids.last)
+        transformations = self._merged(copy_transformations(self._transformations), ids)
+        return generate_stream_graph(transformations, self._configuration, ids, self._slot_sharing_groups, job_name)
+
+    def _merge_in_place(self, wanted: Transformation) -> Transformation:
+        """Merges what is registered so far, as Flink does before it adds the sink that collects; gives `wanted` anew."""
+        before = [*self._transformations, wanted]
+        copies = copy_transformations(before)
+        self._transformations = self._merged(copies[:-1], self._ids)
+        if wanted not in before[:-1]:
+            return copies[-1]
+        operator = copies[-1]
+        return operator if operator in self._transformations else self._transformations[-1]
+
+    def _merged(self, transformations: list[Transformation], ids: IdGenerator) -> list[Transformation]:
+        align_hidden_operators(transformations, ids)
+        if not self._configuration.get_boolean("python.operator-chaining.enabled", True):
+            return transformations
+        return merge_python_operators(transformations, ids, _combine)
+
+    def close(self) -> None:
+        """Forgets the operators that were not executed."""
+        self._transformations.clear()
+
+
+def _source_type(source: Source) -> TypeInformation:
+    return next(
+        (type_info for kind, type_info in _SOURCE_TYPES.items() if isinstance(source, kind)), PickledBytesTypeInfo()
+    )
+
+
+def _combine(upstream: OperatorTransformation, downstream: OperatorTransformation) -> MergedOperator:
+    parts = [_parts(upstream), _parts(downstream)]
+    operators, names, types = (tuple(item for part in parts for item in part[i]) for i in range(3))
+    return MergedOperator(operators, names, types)
+
+
+def _parts(transformation: OperatorTransformation) -> tuple[tuple[Any, ...], tuple[str, ...], tuple[Any, ...]]:
+    operator = transformation.operator
+    if isinstance(operator, MergedOperator):
+        return operator.operators, operator.names, operator.output_types
+    return (operator,), (transformation.name,), (transformation.output_type,)

@@ -1,0 +1,88 @@
+"""How streams end: the methods of `DataStream` that add sinks."""
+
+from __future__ import annotations
+
+import uuid
+from itertools import islice
+from typing import Any, Self
+
+from firesteel.common.typeinfo import PickledBytesTypeInfo, Types
+from firesteel.datastream import operator_descriptors as op
+from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.datastream.connectors.base import Sink
+from firesteel.datastream.functions import SinkFunction
+from firesteel.datastream.stream_base import DataStreamSink, StreamBase, check_function, require
+from firesteel.datastream.user_location import user_location
+from firesteel.graph.transformations import SinkTransformation
+
+
+class StreamSinks(StreamBase):
+    """The part of `DataStream` that ends streams."""
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Prints each element in Java's text: `2> value`, or `id:2> value` with `sink_identifier`."""
+        stream = self._printable()
+        operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
+        return stream._legacy_sink("Print to Std. Out", operator)
+
+    def _printable(self) -> Self:
+        if not isinstance(self.get_type(), PickledBytesTypeInfo):
+            return self
+        return type(self)(self._environment, self._operator("Map", op.MapOperator(_to_text), Types.STRING()))
+
+    def add_sink(self, sink_func: SinkFunction[Any]) -> DataStreamSink:
+        """Hands each element to a `SinkFunction` or a `StreamingFileSink`."""
+        check_function(sink_func, SinkFunction, "invoke", "add_sink()")
+        return self._legacy_sink("Unnamed", op.SinkFunctionOperator(sink_func, self.get_type()))
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Writes the elements to a sink, e.g. a `FileSink`."""
+        require(sink, Sink, "sink_to()")
+        transformation = SinkTransformation(
+            id=self._environment._ids.next(),
+            name="Sink",
+            inputs=[self._transformation],
+            parallelism=self._environment.get_parallelism(),
+            output_type=self.get_type(),
+            writer=op.SinkWriterOperator(sink, self.get_type()),
+            committer=op.CommitterOperator(sink) if sink.is_two_phase() else None,
+            user_location=user_location(),
+        )
+        self._environment._transformations.append(transformation)
+        return DataStreamSink(self._environment, transformation)
+
+    def _legacy_sink(self, name: str, operator: Any) -> DataStreamSink:
+        transformation = self._operator(name, operator, self.get_type(), kind=None, is_sink=True)
+        return DataStreamSink(self._environment, transformation)
+
+    def collect_async(self) -> str:
+        """Registers the sink that collects the elements for the client, without executing; gives its id."""
+        self._transformation = self._environment._merge_in_place(self._transformation)
+        collect_id = uuid.uuid4().hex
+        operator = op.CollectSinkOperator(collect_id, self.get_type())
+        sink = self._legacy_sink("Data stream collect sink", operator)
+        sink.set_parallelism(1).uid(f"dataStreamCollect_{sink._transformation.id}")
+        return collect_id
+
+    def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:
+        """Runs the program and gives the elements of this stream: an iterator, or with `limit` a list of the first ones.
+
+        Example:
+            >>> with stream.execute_and_collect() as results:
+            ...     print(list(results))
+        """
+        if limit is not None and limit <= 0:
+            raise ValueError(f"limit must be greater than 0, found {limit}")
+        collect_id = self.collect_async()
+        results: CloseableIterator = self._environment._collect(
+            collect_id, job_execution_name or "DataStream Collect", limit
+        )
+        if limit is None:
+            return results
+        with results:
+            return list(islice(results, limit))
+
+
+def _to_text(value: Any) -> Any:
+    """What PyFlink prints of records without declared type."""
+    return value if isinstance(value, str) else str(value)

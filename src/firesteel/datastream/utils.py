@@ -1,0 +1,23 @@
+"""Conversion of values that came over a wire (module as `pyflink.datastream.utils`)."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+
+
+def convert_to_python_obj(data: Any, type_info: TypeInformation) -> Any:
+    """The object that `data` stands for: bytes are unpickled where the type is that of pickled objects."""
+    if type_info == PickledBytesTypeInfo():
+        return pickle.loads(data)
+    return pickled_bytes_to_python_obj(data, type_info)
+
+
+def pickled_bytes_to_python_obj(data: Any, type_info: TypeInformation) -> Any:
+    """The value in its declared type; bytes are unpickled first."""
+    value = pickle.loads(data) if isinstance(data, (bytes, bytearray)) else data
+    convert = coercer(type_info)
+    return value if convert is None else convert(value)

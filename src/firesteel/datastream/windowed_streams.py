@@ -1,0 +1,210 @@
+"""Streams cut into windows: re-exported by `firesteel.datastream.data_stream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.functions import (
+    AggregateFunction,
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    WindowFunction,
+)
+from firesteel.datastream.operator_descriptors import WindowOperator
+from firesteel.datastream.output_tag import OutputTag
+from firesteel.datastream.stream_base import check_function, require
+from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
+from firesteel.graph.transformations import PythonOperatorKind
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream, KeyedStream
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class _Windowed:
+    """What keyed and non-keyed windows share."""
+
+    _all_windows = False
+    _functions: tuple[type, ...] = (WindowFunction, ProcessWindowFunction)
+
+    def __init__(self, keyed_stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+        require(window_assigner, WindowAssigner, "window()")
+        self._keyed_stream = keyed_stream
+        self._assigner = window_assigner
+        self._trigger: Trigger[Any, Any] = window_assigner.get_default_trigger(keyed_stream.get_execution_environment())
+        self._allowed_lateness_ms = 0
+        self._late_data_tag: OutputTag | None = None
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment of the program."""
+        return self._keyed_stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """Type of the elements."""
+        return self._keyed_stream.get_type()
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Decides when windows fire, instead of the assigner's default.
+
+        Raises:
+            ValueError: the windows merge and the trigger can't.
+        """
+        require(trigger, Trigger, "trigger()")
+        if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise ValueError(f"{self._assigner} merges windows, {type(trigger).__name__} can't: choose another trigger")
+        self._trigger = trigger
+        return self
+
+    def allowed_lateness(self, time_ms: int) -> Self:
+        """Keeps windows so many milliseconds after their end, for late elements.
+
+        Raises:
+            ValueError: it is negative.
+        """
+        if time_ms < 0:
+            raise ValueError(f"Allowed lateness must be 0 ms or greater, found {time_ms}")
+        self._allowed_lateness_ms = time_ms
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Sends elements that come too late to a side output instead of dropping them."""
+        require(output_tag, OutputTag, "side_output_late_data()")
+        self._late_data_tag = output_tag
+        return self
+
+    def _check_window_function(self, function: Any, call: str) -> None:
+        if function is not None:
+            require(function, self._functions, call)
+
+    def _window(
+        self,
+        aggregation: Any,
+        window_function: Any,
+        state_type: TypeInformation | None,
+        output_type: TypeInformation | None,
+    ) -> DataStream:
+        operator = WindowOperator(
+            self._assigner,
+            self._trigger,
+            self._allowed_lateness_ms,
+            self._late_data_tag,
+            aggregation,
+            window_function,
+            self._all_windows,
+            self._keyed_stream._key_type,
+            state_type,
+        )
+        functions = [type(f).__name__ for f in (aggregation, window_function) if f is not None]
+        parts = ", ".join([repr(self._assigner), type(self._trigger).__name__, *functions])
+        transformation = self._keyed_stream._operator(
+            type(self._assigner).__name__, operator, output_type, kind=PythonOperatorKind.KEYED_PROCESS
+        )
+        transformation.description = f"{'AllWindow' if self._all_windows else 'Window'}({parts})"
+        stream = self._keyed_stream._new_stream(transformation)
+        return stream.force_non_parallel() if self._all_windows else stream
+
+    def _reduce(self, function: Any, window_function: Any, output_type: TypeInformation | None) -> DataStream:
+        check_function(function, ReduceFunction, "reduce", "reduce()")
+        self._check_window_function(window_function, "reduce()")
+        own_type = self.get_input_type()
+        result_type = own_type if output_type is None and window_function is None else output_type
+        return self._window(function, window_function, own_type, result_type)
+
+    def _aggregate(
+        self,
+        function: Any,
+        window_function: Any,
+        accumulator_type: TypeInformation | None,
+        output_type: TypeInformation | None,
+    ) -> DataStream:
+        require(function, AggregateFunction, "aggregate()")
+        self._check_window_function(window_function, "aggregate()")
+        return self._window(function, window_function, accumulator_type, output_type)
+
+
+class WindowedStream(_Windowed):
+    """A keyed stream cut into windows."""
+
+    def reduce(
+        self,
+        reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any],
+        window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """One value per window: its elements reduced as they come, then passed through `window_function` if given."""
+        return self._reduce(reduce_function, window_function, output_type)
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[Any, Any, Any],
+        window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """One value per window: its elements aggregated as they come, then passed through `window_function` if given."""
+        return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
+
+    def apply(
+        self, window_function: WindowFunction[Any, Any, Any, Any], output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """What the function makes of all elements of a window."""
+        require(window_function, WindowFunction, "apply()")
+        return self._window(None, window_function, self.get_input_type(), output_type)
+
+    def process(
+        self,
+        process_window_function: ProcessWindowFunction[Any, Any, Any, Any],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function makes of all elements of a window."""
+        require(process_window_function, ProcessWindowFunction, "process()")
+        return self._window(None, process_window_function, self.get_input_type(), output_type)
+
+
+class AllWindowedStream(_Windowed):
+    """A stream cut into windows over all elements; runs with parallelism 1."""
+
+    _all_windows = True
+    _functions = (AllWindowFunction, ProcessAllWindowFunction)
+
+    def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+        super().__init__(data_stream._key_by_nothing(), window_assigner)
+
+    def reduce(
+        self,
+        reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any],
+        window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """One value per window: its elements reduced as they come, then passed through `window_function` if given."""
+        return self._reduce(reduce_function, window_function, output_type)
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[Any, Any, Any],
+        window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """One value per window: its elements aggregated as they come, then passed through `window_function` if given."""
+        return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
+
+    def apply(
+        self, window_function: AllWindowFunction[Any, Any, Any], output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """What the function makes of all elements of a window."""
+        require(window_function, AllWindowFunction, "apply()")
+        return self._window(None, window_function, self.get_input_type(), output_type)
+
+    def process(
+        self,
+        process_window_function: ProcessAllWindowFunction[Any, Any, Any],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function makes of all elements of a window."""
+        require(process_window_function, ProcessAllWindowFunction, "process()")
+        return self._window(None, process_window_function, self.get_input_type(), output_type)

@@ -1,0 +1,166 @@
+"""Neighbouring Python operators as one (PyFlink: `PythonOperatorChainingOptimizer`), and the alignment before it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from firesteel.graph.partitioner import FORWARD
+from firesteel.graph.transformations import (
+    IdGenerator,
+    KeyByTransformation,
+    OperatorTransformation,
+    PartitionTransformation,
+    PythonOperatorKind,
+    SideOutputTransformation,
+    Transformation,
+    UnionTransformation,
+    ValuesTransformation,
+)
+
+Combine = Callable[[OperatorTransformation, OperatorTransformation], Any]
+
+_UPSTREAM_KINDS = frozenset(PythonOperatorKind) - {PythonOperatorKind.BROADCAST}
+_VIRTUAL = (UnionTransformation, PartitionTransformation, SideOutputTransformation)
+
+
+def copy_transformations(transformations: Sequence[Transformation]) -> list[Transformation]:
+    """The same transformations anew, so that passes may change them; operators and types are shared."""
+    copies: dict[int, Transformation] = {}
+    pending = list(transformations)
+    while pending:
+        current = pending.pop()
+        if id(current) not in copies:
+            copies[id(current)] = copy.copy(current)
+            pending.extend(current.inputs)
+    for one in copies.values():
+        one.inputs = [copies[id(source)] for source in one.inputs]
+    return [copies[id(one)] for one in transformations]
+
+
+def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGenerator) -> None:
+    """Hidden operators run where their neighbour does: the one of `key_by` like its input, the one for values like its
+    consumer; a forward partition keeps them together.
+    """
+    consumers = _consumers(transformations)
+    for transformation in transformations:
+        if isinstance(transformation, KeyByTransformation):
+            _align_with(transformation, _physical_input(transformation))
+            transformation.inputs = [_forward(transformation.inputs[0], ids)]
+        elif isinstance(transformation, ValuesTransformation):
+            _align_values(transformation, consumers, ids)
+
+
+def _align_values(values: ValuesTransformation, consumers: dict[int, list[Transformation]], ids: IdGenerator) -> None:
+    direct = consumers.get(id(values), [])
+    consumer: Transformation | None = direct[0] if direct else None
+    while isinstance(consumer, _VIRTUAL):
+        further = consumers.get(id(consumer), [])
+        consumer = further[0] if further else None
+    if consumer is None:
+        return
+    _align_with(values, consumer)
+    forward = _forward(values, ids)
+    for one in direct:
+        one.inputs = [forward if source is values else source for source in one.inputs]
+
+
+def _align_with(hidden: Transformation, neighbour: Transformation) -> None:
+    hidden.parallelism = neighbour.parallelism
+    hidden.parallelism_configured = neighbour.parallelism_configured
+    hidden.slot_sharing_group = neighbour.slot_sharing_group
+
+
+def _physical_input(transformation: Transformation) -> Transformation:
+    source = transformation.inputs[0]
+    while isinstance(source, _VIRTUAL):
+        source = source.inputs[0]
+    return source
+
+
+def _forward(source: Transformation, ids: IdGenerator) -> PartitionTransformation:
+    return PartitionTransformation(
+        id=ids.next(), name="Partition", inputs=[source], parallelism=source.parallelism, partitioner=FORWARD
+    )
+
+
+def _consumers(transformations: Sequence[Transformation]) -> dict[int, list[Transformation]]:
+    consumers: dict[int, list[Transformation]] = {}
+    seen: set[int] = set()
+    pending = list(reversed(transformations))
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        for source in current.inputs:
+            consumers.setdefault(id(source), []).append(current)
+            pending.append(source)
+    return consumers
+
+
+def merge_python_operators(
+    transformations: Sequence[Transformation], ids: IdGenerator, combine: Combine
+) -> list[Transformation]:
+    """The list with neighbouring Python operators merged, each pair under a new id; inputs are rewired in place.
+
+    `combine` gives the descriptor of two operators in one.
+    """
+    consumers = _consumers(transformations)
+    result: dict[int, Transformation] = {}
+    for transformation in transformations:
+        upstream = _mergeable_upstream(transformation, consumers)
+        if upstream is None:
+            result[id(transformation)] = transformation
+            continue
+        assert isinstance(transformation, OperatorTransformation)
+        merged = _merge(upstream, transformation, ids.next(), combine)
+        for consumer in consumers.get(id(transformation), []):
+            consumer.inputs = [merged if source is transformation else source for source in consumer.inputs]
+        consumers[id(merged)] = consumers.get(id(transformation), [])
+        for source in merged.inputs:
+            consumers[id(source)] = [merged if c is upstream else c for c in consumers[id(source)]]
+        result.pop(id(upstream), None)
+        result[id(merged)] = merged
+    return list(result.values())
+
+
+def _mergeable_upstream(
+    downstream: Transformation, consumers: dict[int, list[Transformation]]
+) -> OperatorTransformation | None:
+    if not isinstance(downstream, OperatorTransformation) or downstream.python_kind is not PythonOperatorKind.PROCESS:
+        return None
+    upstream = downstream.inputs[0]
+    while isinstance(upstream, PartitionTransformation):
+        if upstream.partitioner.name != "FORWARD" or len(consumers[id(upstream)]) != 1:
+            return None
+        upstream = upstream.inputs[0]
+    if not isinstance(upstream, OperatorTransformation) or upstream.python_kind not in _UPSTREAM_KINDS:
+        return None
+    may_merge = (
+        upstream.parallelism == downstream.parallelism
+        and upstream.max_parallelism == downstream.max_parallelism
+        and upstream.slot_sharing_group == downstream.slot_sharing_group
+        and len(consumers[id(upstream)]) == 1
+        and downstream.chaining_strategy == "ALWAYS"
+        and upstream.chaining_strategy != "NEVER"
+    )
+    return upstream if may_merge else None
+
+
+def _merge(
+    upstream: OperatorTransformation, downstream: OperatorTransformation, new_id: int, combine: Combine
+) -> OperatorTransformation:
+    merged = copy.copy(upstream)
+    merged.__class__ = OperatorTransformation
+    merged.id = new_id
+    merged.name = f"{upstream.name}, {downstream.name}"
+    merged.output_type = downstream.output_type
+    merged.operator = combine(upstream, downstream)
+    merged.parallelism_configured = upstream.parallelism_configured or downstream.parallelism_configured
+    timeouts = [-1 if timeout is None else timeout for timeout in (upstream.buffer_timeout, downstream.buffer_timeout)]
+    merged.buffer_timeout = None if min(timeouts) < 0 else min(timeouts)
+    descriptions = [text for text in (upstream.description, downstream.description) if text is not None]
+    merged.description = ", ".join(descriptions) or None
+    return merged

@@ -1,0 +1,280 @@
+"""Transformations to StreamGraph (Flink: `StreamGraphGenerator`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.common.configuration import Configuration
+from firesteel.common.time import Duration
+from firesteel.errors import InvalidProgramError
+from firesteel.graph.partitioner import FORWARD, Partitioner
+from firesteel.graph.stream_graph import StreamGraph
+from firesteel.graph.stream_node import StreamNode
+from firesteel.graph.transformations import (
+    CacheTransformation,
+    IdGenerator,
+    OperatorTransformation,
+    PartitionTransformation,
+    SideOutputTransformation,
+    SinkTransformation,
+    Transformation,
+    UnionTransformation,
+)
+
+_BATCH_EXCHANGES = {
+    "ALL_EXCHANGES_BLOCKING": "ALL_EDGES_BLOCKING",
+    "ALL_EXCHANGES_PIPELINED": "ALL_EDGES_PIPELINED",
+    "ALL_EXCHANGES_HYBRID_FULL": "ALL_EDGES_HYBRID_FULL",
+    "ALL_EXCHANGES_HYBRID_SELECTIVE": "ALL_EDGES_HYBRID_SELECTIVE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """What a consumer connects to: a node, through virtual partitions and side outputs."""
+
+    node_id: int
+    partitioner: Partitioner | None = None
+    exchange_mode: str = "UNDEFINED"
+    output_tag: str | None = None
+
+
+def generate_stream_graph(
+    transformations: Sequence[Transformation],
+    configuration: Configuration,
+    ids: IdGenerator,
+    resources: dict[str, Any] | None = None,
+    job_name: str | None = None,
+) -> StreamGraph:
+    """The StreamGraph of these transformations; what they are connected to but nobody lists is found through inputs.
+
+    `ids` numbers what the generation adds (writers and committers of sinks, virtual nodes).
+
+    Raises:
+        InvalidProgramError: there are no transformations, a forward edge changes the parallelism, or `cache()` is used
+            in a streaming job.
+    """
+    if not transformations:
+        raise InvalidProgramError("No operators defined in streaming topology. Cannot execute.")
+    generator = _Generator(configuration, ids, batch=_is_batch(transformations, configuration))
+    if job_name is not None:
+        generator.graph.job_name = job_name
+    generator.graph.resources = dict(resources or {})
+    for transformation in transformations:
+        generator.transform(transformation)
+    return generator.graph
+
+
+def _is_batch(transformations: Sequence[Transformation], configuration: Configuration) -> bool:
+    mode = configuration.get_string("execution.runtime-mode", "STREAMING").upper()
+    if mode not in ("STREAMING", "BATCH", "AUTOMATIC"):
+        raise ValueError(f"execution.runtime-mode: {mode!r} is unknown; use STREAMING, BATCH or AUTOMATIC")
+    unbounded = [source for source in _sources(transformations) if not source.bounded]
+    if mode == "BATCH" and unbounded:
+        names = ", ".join(f"{source.name!r} ({source.user_location})" for source in unbounded)
+        raise InvalidProgramError(
+            f"Detected an UNBOUNDED source with the 'execution.runtime-mode' set to 'BATCH': {names}. "
+            "Set it to 'AUTOMATIC' or 'STREAMING', or bound the source"
+        )
+    return mode == "BATCH" or (mode == "AUTOMATIC" and not unbounded)
+
+
+def _sources(transformations: Sequence[Transformation]) -> list[OperatorTransformation]:
+    seen: set[int] = set()
+    found = []
+    pending = list(transformations)
+    while pending:
+        transformation = pending.pop()
+        if id(transformation) in seen:
+            continue
+        seen.add(id(transformation))
+        pending.extend(transformation.inputs)
+        if isinstance(transformation, OperatorTransformation) and transformation.is_source:
+            found.append(transformation)
+    return found
+
+
+class _Generator:
+    def __init__(self, configuration: Configuration, ids: IdGenerator, batch: bool) -> None:
+        self.configuration = configuration
+        self.ids = ids
+        self.batch = batch
+        self.graph = self._empty_graph()
+        default_timeout = configuration.get_duration("execution.buffer-timeout.interval", Duration.of_millis(100))
+        self.buffer_timeout = -1 if batch else default_timeout.to_millis()
+        self.max_parallelism = configuration.get_integer("pipeline.max-parallelism", -1)
+        self._outputs: dict[int, list[_Output]] = {}
+        self._kinds: dict[type, Callable[[Any], list[_Output]]] = {
+            UnionTransformation: self._union,
+            PartitionTransformation: self._partition,
+            SideOutputTransformation: self._side_output,
+            SinkTransformation: self._sink,
+            CacheTransformation: self._cache,
+        }
+
+    def _empty_graph(self) -> StreamGraph:
+        get = self.configuration.get_boolean
+        scheduler = self.configuration.get_string("jobmanager.scheduler", "AdaptiveBatch" if self.batch else "Default")
+        exchange = self.configuration.get_string("execution.batch-shuffle-mode", "ALL_EXCHANGES_BLOCKING")
+        if exchange not in _BATCH_EXCHANGES:
+            raise ValueError(
+                f"execution.batch-shuffle-mode: {exchange!r} is unknown; use {', '.join(_BATCH_EXCHANGES)}"
+            )
+        return StreamGraph(
+            job_name=self.configuration.get_string(
+                "pipeline.name", "Flink Batch Job" if self.batch else "Flink Streaming Job"
+            ),
+            job_type="BATCH" if self.batch else "STREAMING",
+            dynamic=self.batch and scheduler.lower() == "adaptivebatch",
+            chaining_enabled=get("pipeline.operator-chaining.enabled", True),
+            chain_different_max_parallelism=get(
+                "pipeline.operator-chaining.chain-operators-with-different-max-parallelism", True
+            ),
+            auto_generate_uids=get("pipeline.auto-generate-uids", True),
+            global_exchange_mode=_BATCH_EXCHANGES[exchange] if self.batch else "ALL_EDGES_PIPELINED",
+            checkpointing_enabled=not self.batch
+            and self.configuration.get_duration("execution.checkpointing.interval", Duration(0)).to_millis() > 0,
+            one_default_group=not self.batch,
+            vertex_description_mode=self.configuration.get_string("pipeline.vertex-description-mode", "TREE").upper(),
+            vertex_name_include_index_prefix=get("pipeline.vertex-name-include-index-prefix", False),
+            configuration=self.configuration.to_dict(),
+        )
+
+    def transform(self, transformation: Transformation) -> list[_Output]:
+        """Translates what leads to a transformation, then itself; iterative over its inputs, as programs may be long."""
+        pending: list[Transformation] = [transformation]
+        while pending:
+            current = pending[-1]
+            missing = [one for one in current.inputs if id(one) not in self._outputs]
+            if missing and id(current) not in self._outputs:
+                pending.extend(reversed(missing))
+                continue
+            pending.pop()
+            if id(current) not in self._outputs:
+                self._outputs[id(current)] = self._kinds.get(type(current), self._operator)(current)
+        return self._outputs[id(transformation)]
+
+    # --- virtual transformations -------------------------------------------------------------------------------------
+
+    def _inputs(self, transformation: Transformation) -> list[_Output]:
+        return [output for one in transformation.inputs for output in self._outputs[id(one)]]
+
+    def _union(self, transformation: UnionTransformation) -> list[_Output]:
+        return self._inputs(transformation)
+
+    def _partition(self, transformation: PartitionTransformation) -> list[_Output]:
+        mode = transformation.exchange_mode if self.batch else "UNDEFINED"
+        outputs = self._inputs(transformation)
+        for _ in outputs:
+            self.ids.next()  # Flink numbers its virtual nodes too
+        return [replace(output, partitioner=transformation.partitioner, exchange_mode=mode) for output in outputs]
+
+    def _side_output(self, transformation: SideOutputTransformation) -> list[_Output]:
+        outputs = self._inputs(transformation)
+        for _ in outputs:
+            self.ids.next()
+        return [replace(output, output_tag=transformation.output_tag) for output in outputs]
+
+    # --- nodes -------------------------------------------------------------------------------------------------------
+
+    def _operator(self, transformation: OperatorTransformation) -> list[_Output]:
+        prefix = "Source: " if transformation.is_source else "Sink: " if transformation.is_sink else ""
+        node = self._node(transformation, prefix + transformation.name)
+        node.legacy_source = transformation.legacy_source
+        node.yielding = transformation.yielding
+        node.operator = transformation.operator
+        if self.batch and transformation.keyed and node.chaining_strategy == "ALWAYS":
+            node.chaining_strategy = "HEAD"
+        self.graph.add_node(node)
+        if transformation.is_source:
+            self.graph.source_ids.append(node.id)
+        if transformation.is_sink:
+            self.graph.sink_ids.append(node.id)
+        two_inputs = len(transformation.inputs) == 2
+        for number, one in enumerate(transformation.inputs, start=1):
+            for output in self._outputs[id(one)]:
+                self._connect(output, node.id, number if two_inputs else 0)
+        return [_Output(node.id)]
+
+    def _node(self, transformation: Transformation, name: str) -> StreamNode:
+        timeout = transformation.buffer_timeout
+        own_max = transformation.max_parallelism
+        return StreamNode(
+            transformation.id,
+            name,
+            transformation.parallelism,
+            description=transformation.description or name,
+            parallelism_configured=transformation.parallelism_configured,
+            max_parallelism=own_max if own_max > 0 else self.max_parallelism,
+            slot_sharing_group=transformation.slot_sharing_group or self._inherited_group(transformation),
+            chaining_strategy=transformation.chaining_strategy,
+            buffer_timeout=self.buffer_timeout if timeout is None or self.batch else timeout,
+            uid=transformation.uid,
+            user_hash=transformation.user_hash,
+            output_type=transformation.output_type,
+            user_location=transformation.user_location,
+        )
+
+    def _inherited_group(self, transformation: Transformation) -> str:
+        groups = {self.graph.nodes[output.node_id].slot_sharing_group for output in self._inputs(transformation)}
+        return groups.pop() if len(groups) == 1 else "default"
+
+    def _connect(self, output: _Output, target_id: int, type_number: int) -> None:
+        self.graph.add_edge(
+            output.node_id, target_id, type_number, output.partitioner, output.exchange_mode, output.output_tag
+        )
+
+    def _sink(self, transformation: SinkTransformation) -> list[_Output]:
+        """A writer and, where the sink commits, a committer behind it; numbered anew each time, as in Flink."""
+        writer = self._sink_part(transformation, transformation.inputs[0], "Writer", transformation.writer, "")
+        writer.yielding = True
+        self.transform(writer)
+        if transformation.committer is None:
+            return []
+        between = PartitionTransformation(
+            id=self.ids.next(),
+            name="Partition",
+            inputs=[writer],
+            parallelism=writer.parallelism,
+            partitioner=FORWARD,
+            exchange_mode="BATCH",
+        )
+        committer = self._sink_part(transformation, between, "Committer", transformation.committer, "Sink Committer: ")
+        self.transform(committer)
+        return []
+
+    def _sink_part(
+        self, sink: SinkTransformation, source: Transformation, part: str, operator: Any, uid_prefix: str
+    ) -> OperatorTransformation:
+        return OperatorTransformation(
+            id=self.ids.next(),
+            name=f"{sink.name}: {part}",
+            inputs=[source],
+            parallelism=sink.parallelism,
+            parallelism_configured=sink.parallelism_configured,
+            max_parallelism=sink.max_parallelism,
+            buffer_timeout=sink.buffer_timeout,
+            uid=None if sink.uid is None else uid_prefix + sink.uid,
+            user_hash=sink.user_hash if part == "Writer" else None,
+            slot_sharing_group=sink.slot_sharing_group,
+            chaining_strategy=sink.chaining_strategy,
+            description=sink.description,
+            user_location=sink.user_location,
+            operator=operator,
+        )
+
+    def _cache(self, transformation: CacheTransformation) -> list[_Output]:
+        if not self.batch:
+            raise InvalidProgramError(
+                f"cache() at {transformation.user_location} needs a batch job; set execution.runtime-mode to BATCH"
+            )
+        outputs = self._inputs(transformation)
+        node = self._node(transformation, transformation.name)
+        node.operator = transformation.operator
+        node.chaining_strategy = "HEAD"
+        self.graph.add_node(node)
+        for output in outputs:
+            self.graph.add_edge(output.node_id, node.id, 0, None, data_set_id=transformation.data_set_id)
+        return outputs
