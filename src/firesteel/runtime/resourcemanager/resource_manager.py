@@ -26,7 +26,7 @@ from firesteel.runtime.resourcemanager.slot_manager import (
     SlotManager,
     SlotManagerAction,
 )
-from firesteel.runtime.resourcemanager.slot_report import SlotRequest
+from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotOccupiedError,
@@ -162,8 +162,14 @@ class ResourceManager(FencedRpcEndpoint):
         self._forget_worker(resource_id, "the TaskExecutor registered anew")
         self._workers[resource_id] = _Worker(resource_id, instance_id, gateway)
         self._worker_heartbeats.monitor_target(resource_id)
-        self._perform(self._slot_manager.register_task_manager(instance_id, registration.slot_report)[1])
         return TaskExecutorRegistrationSuccess(instance_id, self._session_id)
+
+    async def send_slot_report(self, resource_id: str, instance_id: str, report: SlotReport) -> None:
+        """What a TaskExecutor has, sent once it is registered."""
+        worker = self._workers.get(resource_id)
+        if worker is None or worker.instance_id != instance_id:
+            raise ResourceManagerError(f"instance {instance_id} of TaskExecutor {resource_id} is not registered")
+        self._perform(self._slot_manager.register_task_manager(instance_id, report)[1])
 
     async def notify_slot_available(self, instance_id: str, slot_index: int, allocation_id: str) -> None:
         """A TaskExecutor has a slot back; ignored from an outdated instance."""

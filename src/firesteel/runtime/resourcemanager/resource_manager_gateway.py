@@ -46,7 +46,6 @@ class TaskExecutorRegistration:
 
     resource_id: str
     address: str
-    slot_report: SlotReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,13 @@ class ResourceManagerGateway(Protocol):
     ) -> TaskExecutorRegistrationSuccess | Declined:
         """Register a TaskExecutor; a known one is taken for a new instance."""
         ...
+
+    async def send_slot_report(self, resource_id: str, instance_id: str, report: SlotReport) -> None:
+        """What a TaskExecutor has, sent once it is registered.
+
+        Raises:
+            ResourceManagerError: the instance id is outdated; register again.
+        """
 
     async def request_slot(self, job_master_id: str, request: SlotRequest) -> None:
         """Find a slot for a job; it is offered to the job by its TaskExecutor.

@@ -93,9 +93,7 @@ class TaskExecutor(RpcEndpoint):
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
             ResourceManagerGateway,
-            lambda gateway: gateway.register_task_executor(
-                TaskExecutorRegistration(self.resource_id, self.address, self._table.report())
-            ),
+            lambda gateway: gateway.register_task_executor(TaskExecutorRegistration(self.resource_id, self.address)),
             TaskExecutorRegistrationSuccess,
             self._resource_manager_connected,
             lambda gateway, cause: self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER),
@@ -351,6 +349,15 @@ class TaskExecutor(RpcEndpoint):
     def _resource_manager_connected(self, gateway: Any, success: TaskExecutorRegistrationSuccess) -> None:
         self._instance_id = success.instance_id
         self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)
+        self.spawn(self._send_slot_report(gateway), "sending the slot report")
+
+    async def _send_slot_report(self, gateway: ResourceManagerGateway) -> None:
+        """A ResourceManager that does not take the report is registered at anew."""
+        try:
+            await gateway.send_slot_report(self.resource_id, self._instance_id, self._table.report())
+        except Exception as error:
+            if self._resource_manager.gateway is gateway:
+                self._resource_manager.reconnect(f"the slot report was not taken: {error}")
 
     def _job_master(self, job_id: str) -> JobMasterGateway | None:
         connection = self._jobs.get(job_id)
