@@ -148,13 +148,17 @@ class DataStream(StreamSinks):
         name = "Timestamps/Watermarks"
         if watermark_strategy.timestamp_assigner is None:
             operator = op.TimestampsAndWatermarksOperator(watermark_strategy, extracted=False)
-            return self._new_stream(self._operator(name, operator, own_type, kind=None))
+            return self._like_input(self._operator(name, operator, own_type, kind=None))
         pair = Types.TUPLE([Types.LONG(), own_type])
         extract = op.ExtractTimestampOperator(watermark_strategy.timestamp_assigner)
         stream = self._new_stream(self._operator("Extract-Timestamp", extract, pair))
         assign = op.TimestampsAndWatermarksOperator(watermark_strategy, extracted=True)
-        stream = self._new_stream(stream._operator(name, assign, pair, kind=None))
+        stream = self._like_input(stream._operator(name, assign, pair, kind=None))
         return self._new_stream(stream._operator("Remove-Timestamp", op.RemoveTimestampOperator(), own_type, kind=None))
+
+    def _like_input(self, transformation: Transformation) -> DataStream:
+        transformation.parallelism = transformation.inputs[0].parallelism
+        return self._new_stream(transformation)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The elements that the operator wrote to a side output."""
@@ -269,7 +273,7 @@ class DataStream(StreamSinks):
         return self._new_stream(self._partition(FORWARD))
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
-        """The stream cut into windows over all elements; runs with parallelism 1."""
+        """The stream cut into windows over all elements, which meet in one subtask."""
         return AllWindowedStream(self, window_assigner)
 
     def cache(self) -> CachedDataStream:

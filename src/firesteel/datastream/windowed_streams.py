@@ -104,8 +104,7 @@ class _Windowed:
             type(self._assigner).__name__, operator, output_type, kind=PythonOperatorKind.KEYED_PROCESS
         )
         transformation.description = f"{'AllWindow' if self._all_windows else 'Window'}({parts})"
-        stream = self._keyed_stream._new_stream(transformation)
-        return stream.force_non_parallel() if self._all_windows else stream
+        return self._keyed_stream._new_stream(transformation)
 
     def _reduce(self, function: Any, window_function: Any, output_type: TypeInformation | None) -> DataStream:
         check_function(function, ReduceFunction, "reduce", "reduce()")
@@ -166,7 +165,7 @@ class WindowedStream(_Windowed):
 
 
 class AllWindowedStream(_Windowed):
-    """A stream cut into windows over all elements; runs with parallelism 1."""
+    """A stream cut into windows over all elements, which meet in one subtask."""
 
     _all_windows = True
     _functions = (AllWindowFunction, ProcessAllWindowFunction)

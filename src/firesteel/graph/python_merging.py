@@ -117,13 +117,21 @@ def merge_python_operators(
         assert isinstance(transformation, OperatorTransformation)
         merged = _merge(upstream, transformation, ids.next(), combine)
         for consumer in consumers.get(id(transformation), []):
-            consumer.inputs = [merged if source is transformation else source for source in consumer.inputs]
+            _replace_input(consumer, transformation, merged)
         consumers[id(merged)] = consumers.get(id(transformation), [])
         for source in merged.inputs:
             consumers[id(source)] = [merged if c is upstream else c for c in consumers[id(source)]]
         result.pop(id(upstream), None)
         result[id(merged)] = merged
     return list(result.values())
+
+
+def _replace_input(consumer: Transformation, old: Transformation, new: Transformation) -> None:
+    if isinstance(consumer, UnionTransformation):  # PyFlink puts the merged operator last
+        consumer.inputs.remove(old)
+        consumer.inputs.append(new)
+    else:
+        consumer.inputs = [new if source is old else source for source in consumer.inputs]
 
 
 def _mergeable_upstream(
