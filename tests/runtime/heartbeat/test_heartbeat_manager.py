@@ -1,0 +1,45 @@
+"""Heartbeats (scenarios L21, L22, L24)."""
+
+from __future__ import annotations
+
+from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+
+
+def test_targets_are_asked_at_every_interval(clock: ManualClock) -> None:  # L24
+    asked: list[tuple[float, str]] = []
+    manager = HeartbeatManager(clock, 50, print, 10, lambda target: asked.append((clock.monotonic_s(), target)))
+    manager.monitor_target("tm")
+    for _ in range(3):
+        clock.advance(10)
+        manager.receive_heartbeat("tm")
+    assert asked == [(10, "tm"), (20, "tm"), (30, "tm")]
+
+
+def test_a_silent_target_is_lost_once(clock: ManualClock) -> None:  # L22 L24
+    lost: list[tuple[float, str]] = []
+    manager = HeartbeatManager(clock, 50, lambda target: lost.append((clock.monotonic_s(), target)))
+    manager.monitor_target("one")
+    clock.advance(30)
+    manager.monitor_target("two")
+    manager.receive_heartbeat("one")
+    clock.advance(200)
+    assert lost == [(80, "one"), (80, "two")]
+
+
+def test_an_unmonitored_target_is_never_lost(clock: ManualClock) -> None:  # L24
+    lost: list[str] = []
+    manager = HeartbeatManager(clock, 50, lost.append)
+    manager.monitor_target("tm")
+    manager.unmonitor_target("tm")
+    clock.advance(200)
+    assert lost == []
+
+
+def test_nothing_happens_after_the_stop(clock: ManualClock) -> None:
+    heard: list[str] = []
+    manager = HeartbeatManager(clock, 50, heard.append, 10, heard.append)
+    manager.monitor_target("tm")
+    manager.stop()
+    clock.advance(200)
+    assert heard == []

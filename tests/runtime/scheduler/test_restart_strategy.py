@@ -1,0 +1,92 @@
+"""Restart strategies (scenarios Q)."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.runtime.options import InvalidOptionError, parse_duration_s
+from firesteel.runtime.scheduler.restart_strategy import (
+    ExponentialDelayRestartStrategy,
+    RestartStrategy,
+    restart_strategy,
+)
+
+
+def after_failures(strategy: RestartStrategy, *at_s: float) -> list[bool]:
+    answers = []
+    for now_s in at_s:
+        strategy.notify_failure(now_s)
+        answers.append(strategy.can_restart())
+    return answers
+
+
+def test_without_a_strategy_the_first_failure_is_the_last() -> None:  # Q01
+    assert after_failures(restart_strategy({}), 0) == [False]
+    assert after_failures(restart_strategy({"restart-strategy.type": "off"}), 0) == [False]
+
+
+def test_fixed_delay_restarts_a_number_of_times_over_the_jobs_life() -> None:  # Q02
+    strategy = restart_strategy(
+        {
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.attempts": "2",
+            "restart-strategy.fixed-delay.delay": "3 s",
+        }
+    )
+    assert after_failures(strategy, 0, 1000, 100_000) == [True, True, False]
+    assert strategy.backoff_s() == 3
+    assert str(strategy) == "FixedDelayRestartBackoffTimeStrategy(maxNumberRestartAttempts=2, backoffTimeMS=3000)"
+
+
+def test_failure_rate_counts_within_a_sliding_interval() -> None:  # Q03
+    options = {
+        "restart-strategy.type": "failure-rate",
+        "restart-strategy.failure-rate.max-failures-per-interval": "2",
+        "restart-strategy.failure-rate.failure-rate-interval": "10 s",
+    }
+    assert after_failures(restart_strategy(options), 0, 1, 2) == [True, True, False]
+    assert after_failures(restart_strategy(options), 0, 1, 11, 12) == [True, True, True, True]
+
+
+def test_exponential_delay_grows_and_starts_anew_after_a_quiet_time() -> None:  # Q04
+    strategy = ExponentialDelayRestartStrategy(1, 5, 2, reset_threshold_s=100, jitter=0)
+    delays = []
+    for now_s in (0, 10, 20, 30, 40, 1000):
+        strategy.notify_failure(now_s)
+        assert strategy.can_restart()
+        delays.append(strategy.backoff_s())
+    assert delays == [1, 2, 4, 5, 5, 1]
+
+
+def test_exponential_delay_jitters_both_ways() -> None:  # Q04
+    for random, expected in ((0.0, 9), (1.0, 11)):
+        strategy = ExponentialDelayRestartStrategy(10, jitter=0.1, random_=lambda value=random: value)
+        strategy.notify_failure(0)
+        assert strategy.backoff_s() == pytest.approx(expected)
+
+
+def test_failures_within_the_present_delay_count_as_one() -> None:  # Q06
+    strategy = ExponentialDelayRestartStrategy(10, 100, 2, jitter=0, attempts=1)
+    assert after_failures(strategy, 0, 5, 9) == [True, True, True]
+    assert strategy.backoff_s() == 10
+    assert after_failures(strategy, 11) == [False]
+
+
+def test_an_unknown_strategy_is_named_with_those_there_are() -> None:
+    with pytest.raises(InvalidOptionError, match=r"no strategy 'sometimes'; there are none, .*fixed-delay"):
+        restart_strategy({"restart-strategy.type": "sometimes"})
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("100", 0.1), ("500 ms", 0.5), ("10 s", 10), ("5 min", 300), ("1h", 3600), ("2 d", 172800), ("PT1M30S", 90)],
+)
+def test_durations_are_read_as_flink_writes_them(text: str, seconds: float) -> None:
+    assert parse_duration_s(text) == pytest.approx(seconds)
+
+
+def test_a_text_that_is_no_duration_is_refused_with_its_option() -> None:
+    with pytest.raises(InvalidOptionError, match=r"fixed-delay.delay': 'soon' is not a duration; write for example"):
+        restart_strategy(
+            {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "soon"},
+        )
