@@ -1,7 +1,8 @@
 """What a declared type does to the records that pass: the same as Flink's serialisers would.
 
-`coercer(type_info)` compiles a type into one function, so a record costs one call. Whole numbers wrap at the width of their
-type, `FLOAT` is rounded to 32 bits, times keep milliseconds. The result never shares a mutable container with its argument.
+`coercer(type_info)` compiles a type into one function, so a record costs one call. Whole numbers wrap at the width of
+their type, `FLOAT` is rounded to 32 bits, times keep milliseconds. The result never shares a mutable container with its
+argument.
 """
 
 from __future__ import annotations
@@ -277,7 +278,7 @@ _INLINE = {
 def _compile_fields(
     fields: list[TypeInformation], head: str, unchanged: str, changed: str, names: dict[str, Any]
 ) -> Coercer:
-    """One function over the fields `a0`, `a1` ...: `unchanged` if all pass as they are, else `changed`, else `slow(v)`."""
+    """One function over fields `a0`, `a1` ...: `unchanged` if all pass as they are, else `changed`, else `slow(v)`."""
     variables = [f"a{i}" for i in range(len(fields))]
     checks, results = [], []
     scope: dict[str, Any] = {"TypeMismatchError": TypeMismatchError, **names}

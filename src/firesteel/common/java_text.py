@@ -1,7 +1,7 @@
 """Java's text of a value: what Flink's `print()` and text sinks show.
 
-`java_formatter(type_info)` compiles a type into one function. Records without declared type are Python objects to Flink's
-Python API, which prints them with `str()`.
+`java_formatter(type_info)` compiles a type into one function. Records without declared type are Python objects to
+Flink's Python API, which prints them with `str()`.
 """
 
 from __future__ import annotations
@@ -144,8 +144,9 @@ def _local(type_info: Any) -> Formatter:
 
 
 def _array(type_info: Any) -> Formatter:
-    element = java_formatter(type_info.element_type)
-    if isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.element_type.basic_type is BasicType.BYTE:
+    element_type: Any = type_info.element_type
+    element = java_formatter(element_type)
+    if isinstance(type_info, PrimitiveArrayTypeInfo) and element_type.basic_type is BasicType.BYTE:
         return _nullable(lambda value: f"[{', '.join(str(b - 256 if b > 127 else b) for b in value)}]")
     return _nullable(lambda value: f"[{', '.join(map(element, value))}]")
 

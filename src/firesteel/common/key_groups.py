@@ -1,8 +1,8 @@
 """Keys to key groups to subtasks, as Flink's `KeyGroupRangeAssignment` and PyFlink's `Row.of(key)` hash them.
 
-A key group is `murmur(hash) mod max parallelism`; a subtask owns a contiguous range of them. Keys without declared type are
-pickled by PyFlink and hashed as bytes; here scalars are hashed the same way, while containers are pickled without memo and
-equal numbers as the same number, so that equal keys always share a group.
+A key group is `murmur(hash) mod max parallelism`; a subtask owns a contiguous range of them. Keys without declared type
+are pickled by PyFlink and hashed as bytes; here scalars are hashed the same way, while containers are pickled without
+memo and equal numbers as the same number, so that equal keys always share a group.
 """
 
 from __future__ import annotations
@@ -177,11 +177,13 @@ def _big_int_hash(value: int) -> int:
 def _big_dec_hash(value: Any) -> int:
     sign, digits, exponent = value.as_tuple()
     unscaled = int("".join(map(str, digits)))
-    return 31 * _big_int_hash(-unscaled if sign else unscaled) - exponent & _MASK
+    code: int = 31 * _big_int_hash(-unscaled if sign else unscaled) - exponent & _MASK
+    return code
 
 
 def _instant_hash(value: Any) -> int:
-    return _long_hash(value.seconds) + 51 * value.nanos & _MASK
+    code: int = _long_hash(value.seconds) + 51 * value.nanos & _MASK
+    return code
 
 
 _SCALARS: dict[BasicType, Hasher] = {

@@ -45,18 +45,22 @@ class RestartStrategies:
         """The job fails with the first failure."""
 
         def get_description(self) -> str:
+            """The strategy in words."""
             return "Restart deactivated."
 
         def to_options(self) -> dict[str, str]:
+            """The strategy as options of a `Configuration`."""
             return {"restart-strategy.type": "disable"}
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
         """The cluster decides."""
 
         def get_description(self) -> str:
+            """The strategy in words."""
             return "Cluster level default restart strategy"
 
         def to_options(self) -> dict[str, str]:
+            """The strategy as options of a `Configuration`."""
             return {}
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
@@ -79,10 +83,12 @@ class RestartStrategies:
             return self._delay
 
         def get_description(self) -> str:
+            """The strategy in words."""
             delay = _milliseconds(self._delay)
             return f"Restart with fixed delay ({delay}). #{self._restart_attempts} restart attempts."
 
         def to_options(self) -> dict[str, str]:
+            """The strategy as options of a `Configuration`."""
             return {
                 "restart-strategy.type": "fixed-delay",
                 "restart-strategy.fixed-delay.attempts": str(self._restart_attempts),
@@ -117,6 +123,7 @@ class RestartStrategies:
             return self._delay
 
         def get_description(self) -> str:
+            """The strategy in words."""
             interval, delay = _milliseconds(self._failure_interval), _milliseconds(self._delay)
             return (
                 f"Failure rate restart with maximum of {self._max_failure_rate} failures within interval {interval} "
@@ -124,6 +131,7 @@ class RestartStrategies:
             )
 
         def to_options(self) -> dict[str, str]:
+            """The strategy as options of a `Configuration`."""
             return {
                 "restart-strategy.type": "failure-rate",
                 "restart-strategy.failure-rate.max-failures-per-interval": str(self._max_failure_rate),

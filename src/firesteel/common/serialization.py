@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
-from typing import Any, NoReturn
+from typing import Any
 
 from firesteel.common.java_text import java_formatter
 from firesteel.common.typeinfo import TypeInformation
 
 
-class SerializationSchema(ABC):
+class SerializationSchema:
     """Record to bytes."""
 
     def serialize(self, element: Any) -> bytes:
@@ -17,7 +16,7 @@ class SerializationSchema(ABC):
         raise NotImplementedError(f"{type(self).__name__}.serialize")
 
 
-class DeserializationSchema(ABC):
+class DeserializationSchema:
     """Bytes to record."""
 
     def deserialize(self, message: bytes) -> Any:
@@ -33,9 +32,11 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         self.charset = charset
 
     def serialize(self, element: Any) -> bytes:
+        """The bytes of a record."""
         return str(element).encode(self.charset)
 
     def deserialize(self, message: bytes) -> str:
+        """The record that the bytes stand for."""
         return message.decode(self.charset)
 
 
@@ -46,9 +47,11 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
         pass
 
     def serialize(self, element: Any) -> bytes:
+        """The bytes of a record."""
         return bytes(element)
 
     def deserialize(self, message: bytes) -> bytes:
+        """The record that the bytes stand for."""
         return message
 
 
@@ -61,6 +64,7 @@ class RowFieldExtractorSchema(SerializationSchema):
         self.field_index = field_index
 
     def serialize(self, element: Any) -> bytes:
+        """The bytes of a record."""
         field = element[self.field_index]
         return b"" if field is None else bytes(field)
 
@@ -100,12 +104,3 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
     def get_row_type(self) -> Any:
         """Type of the rows."""
         return self._row_type
-
-
-def unavailable(what: str) -> NoReturn:
-    """Raises: `what` has no counterpart here.
-
-    Raises:
-        NotImplementedError: always.
-    """
-    raise NotImplementedError(f"{what} is not available in firesteel")

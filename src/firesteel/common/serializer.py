@@ -36,8 +36,10 @@ class VoidNamespaceSerializer(TypeSerializer[bytes]):
     """The namespace of state that has none: writes nothing but a zero byte."""
 
     def serialize(self, element: bytes, stream: BytesIO) -> None:
+        """Writes a zero byte."""
         stream.write(b"\0")
 
     def deserialize(self, stream: BytesIO) -> bytes:
+        """Reads a byte."""
         stream.read(1)
         return b""

@@ -61,7 +61,7 @@ class Duration:
 
     @staticmethod
     def parse(text: str) -> Duration:
-        """The duration that a configuration value names, e.g. `200 ms`, `10s`, `5 min`; without unit it is milliseconds.
+        """The duration that a configuration value names: `200 ms`, `10s`, `5 min`; without unit it is milliseconds.
 
         Raises:
             ValueError: `text` is no duration.

@@ -1,14 +1,13 @@
-"""Types of records and state: the `Types` factory and the `TypeInformation` classes (module as `pyflink.common.typeinfo`).
+"""Types of records and state: `Types` and the `TypeInformation` classes (module as `pyflink.common.typeinfo`).
 
-`to_internal_type` gives the plain value that a type is written as (days for a date, a tuple for a Row), `from_internal_type`
-the way back. What a declared type does to the records that pass is `firesteel.common.coercion`.
+`to_internal_type` gives the plain value that a type is written as (days for a date, a tuple for a Row),
+`from_internal_type` the way back. What a declared type does to the records that pass is `firesteel.common.coercion`.
 """
 
 from __future__ import annotations
 
 import calendar
 import datetime
-from abc import ABC
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
@@ -19,8 +18,8 @@ from firesteel.common.types import Row
 __all__ = ["TypeInformation", "Types"]
 
 
-class TypeInformation(ABC):
-    """What Flink has to know of a value's type. Plain and immutable: it may be shared, captured and pickled anywhere."""
+class TypeInformation:
+    """What Flink has to know of a value's type. Immutable: it may be shared, captured and pickled anywhere."""
 
     _conversion = False
 
@@ -43,7 +42,7 @@ class TypeInformation(ABC):
         return tuple(self.__dict__.values())
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._parts() == other._parts()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, repr(self)))

@@ -87,7 +87,7 @@ class Row:
         self._fields = field_names
 
     def get_fields_by_names(self, names: list[str]) -> list[Any]:
-        """The values in the order of these names; the values as they are if the row has no names or another number of them.
+        """The values in the order of these names; as they are if the row has no names or another number of them.
 
         Raises:
             ValueError: a name is not a field.
@@ -104,6 +104,7 @@ class Row:
         return self._fields.index(name) if self._fields is not None and name in self._fields else None
 
     def __call__(self, *args: Any) -> Row:
+        """A row of these values whose field names are the values of this one."""
         if len(args) > len(self._values):
             raise ValueError(f"Row of fields {self._values} takes {len(self._values)} values, found {len(args)}")
         return _make_row([str(name) for name in self._values], args, self._row_kind)

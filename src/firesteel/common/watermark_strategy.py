@@ -67,7 +67,8 @@ class WatermarkStrategy:
         alignment: None lets every source run.
 
     Example:
-        >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5)).with_idleness(Duration.of_minutes(1))
+        >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+        >>> strategy = strategy.with_idleness(Duration.of_minutes(1))
         >>> strategy.generator_kind, strategy.idle_timeout
         ('bounded_out_of_orderness', 1 min)
     """

@@ -21,8 +21,9 @@ _FIELD_FUNCTIONS: dict[str, Reduce] = {"sum": _add, "min": min, "max": max}
 def accumulator(kind: str, position: int | str) -> Reduce:
     """The function of two values that keeps `sum`, `min`, `max`, `min_by` or `max_by` of one field.
 
-    `sum`, `min` and `max` keep the other fields of the first value; `min_by` and `max_by` keep the whole value, the first
-    one among equals. `position` is a field of a tuple, list or Row (or its name, in a Row); scalars have position 0.
+    `sum`, `min` and `max` keep the other fields of the first value; `min_by` and `max_by` keep the whole value, the
+    first one among equals. `position` is a field of a tuple, list or Row (or its name, in a Row); scalars have
+    position 0.
 
     Raises:
         TypeError: `position` is neither int nor str.
@@ -50,7 +51,7 @@ def _field_accumulator(kind: str, position: int | str, combine: Reduce) -> Reduc
 def _field(value: Any, position: int | str, kind: str) -> Any:
     if isinstance(value, (tuple, list, Row)):
         try:
-            return value[position]  # type: ignore[call-overload, index]
+            return value[position]  # type: ignore[index]
         except (IndexError, KeyError, TypeError):
             raise TypeError(f"{kind}({position!r}): there is no such field in {value!r}") from None
     if position != 0:
@@ -68,7 +69,7 @@ def _with_field(value: Any, position: int | str, result: Any) -> Any:
         return tuple(fields)
     if isinstance(value, list):
         copied = list(value)
-        copied[position] = result  # type: ignore[index, call-overload]
+        copied[position] = result  # type: ignore[index]
         return copied
     if isinstance(value, Row):
         row = Row.of_kind(value.get_row_kind(), *value)

@@ -73,7 +73,7 @@ class ConnectedStreams:
         """Any number of results per element of either stream; with state and timers if both are keyed.
 
         Raises:
-            TypeError: `func` is not of the kind that fits: KeyedCoProcessFunction on keyed streams, else CoProcessFunction.
+            TypeError: `func` does not fit: KeyedCoProcessFunction on keyed streams, else CoProcessFunction.
         """
         kinds: Any = (KeyedCoProcessFunction, CoProcessFunction) if self._keyed else CoProcessFunction
         require(func, kinds, f"process() of {'keyed ' if self._keyed else ''}connected streams")

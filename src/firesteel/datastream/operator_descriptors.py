@@ -1,10 +1,11 @@
 """What the DataStream API puts into the graph and `firesteel.operators` turns into running operators.
 
-A descriptor is plain data: the user's function and the settings of one call. The graph carries it without looking inside,
-the slot process looks its class up in `firesteel.operators.factory`.
-One `StreamNode` holds one descriptor, or a `MergedOperator` where PyFlink merges neighbouring Python operators into one node.
+A descriptor is plain data: the user's function and the settings of one call. The graph carries it without looking
+inside, the slot process looks its class up in `firesteel.operators.factory`. One `StreamNode` holds one descriptor, or
+a `MergedOperator` where PyFlink merges neighbouring Python operators into one node.
 
-Elements that flow between the hidden operators of a keyed stream are tuples `(key, value)`, as in PyFlink `Row(key, value)`.
+Elements that flow between the hidden operators of a keyed stream are tuples `(key, value)`; in PyFlink they are
+`Row(key, value)`.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class ValuesOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCustomOperator(OperatorDescriptor):
-    """`_partition_custom_map_operator`: `value` becomes `(key, value)`; the CUSTOM edge behind it calls `partitioner`."""
+    """`_partition_custom_map_operator`: `value` becomes `(key, value)`; the CUSTOM edge behind calls `partitioner`."""
 
     partitioner: Any
     key_selector: Any
@@ -182,9 +183,10 @@ class ReduceOperator(OperatorDescriptor):
 class WindowOperator(OperatorDescriptor):
     """A window operation, keyed or (`window_all`) over one constant key; elements are `(key, value)` in both.
 
-    `aggregation` is a ReduceFunction or AggregateFunction (or a callable to reduce with), or None: then the window keeps all elements.
-    `window_function` is a WindowFunction, ProcessWindowFunction, AllWindowFunction or ProcessAllWindowFunction, or None:
-    then the aggregate itself is emitted. `state_type` is the TypeInformation of element or accumulator, where declared.
+    `aggregation` is a ReduceFunction or AggregateFunction (or a callable to reduce with), or None: then the window keeps
+    all elements. `window_function` is a WindowFunction, ProcessWindowFunction, AllWindowFunction or
+    ProcessAllWindowFunction, or None: then the aggregate itself is emitted. `state_type` is the TypeInformation of
+    element or accumulator, where declared.
     """
 
     assigner: Any

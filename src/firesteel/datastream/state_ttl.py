@@ -13,7 +13,7 @@ class StateTtlConfig:
     """How long the values of a state live, by processing time.
 
     Example:
-        >>> ttl = StateTtlConfig.new_builder(Time.hours(1)).update_ttl_on_read_and_write().never_return_expired().build()
+        >>> ttl = StateTtlConfig.new_builder(Time.hours(1)).update_ttl_on_read_and_write().build()
     """
 
     class UpdateType(Enum):
@@ -160,7 +160,7 @@ class StateTtlConfig:
         )
 
     class Builder:
-        """Builds a `StateTtlConfig`; by default: on create and write, never return expired, cleaned in the background."""
+        """Builds a `StateTtlConfig`; default: on create and write, never return expired, cleaned in background."""
 
         def __init__(self, ttl: Time) -> None:
             self._ttl = ttl

@@ -392,24 +392,22 @@ class StreamExecutionEnvironment:
             InvalidProgramError: the program can't become a job.
         """
         ids = IdGenerator(self._ids.last)
-        transformations = self._merged(copy_transformations(self._transformations), ids)
+        transformations, _ = self._merged(copy_transformations(self._transformations), ids)
         return generate_stream_graph(transformations, self._configuration, ids, self._slot_sharing_groups, job_name)
 
     def _merge_in_place(self, wanted: Transformation) -> Transformation:
-        """Merges what is registered so far, as Flink does before it adds the sink that collects; gives `wanted` anew."""
-        before = [*self._transformations, wanted]
-        copies = copy_transformations(before)
-        self._transformations = self._merged(copies[:-1], self._ids)
-        if wanted not in before[:-1]:
-            return copies[-1]
-        operator = copies[-1]
-        return operator if operator in self._transformations else self._transformations[-1]
+        """Merges what is registered so far, as Flink does before it adds a collecting sink; gives `wanted` anew."""
+        *registered, kept = copy_transformations([*self._transformations, wanted])
+        self._transformations, renewed = self._merged(registered, self._ids, keep=kept)
+        return renewed or kept
 
-    def _merged(self, transformations: list[Transformation], ids: IdGenerator) -> list[Transformation]:
+    def _merged(
+        self, transformations: list[Transformation], ids: IdGenerator, keep: Transformation | None = None
+    ) -> tuple[list[Transformation], Transformation | None]:
         align_hidden_operators(transformations, ids)
         if not self._configuration.get_boolean("python.operator-chaining.enabled", True):
-            return transformations
-        return merge_python_operators(transformations, ids, _combine)
+            return transformations, keep
+        return merge_python_operators(transformations, ids, _combine, keep)
 
     def close(self) -> None:
         """Forgets the operators that were not executed."""
@@ -424,8 +422,8 @@ def _source_type(source: Source) -> TypeInformation:
 
 def _combine(upstream: OperatorTransformation, downstream: OperatorTransformation) -> MergedOperator:
     parts = [_parts(upstream), _parts(downstream)]
-    operators, names, types = (tuple(item for part in parts for item in part[i]) for i in range(3))
-    return MergedOperator(operators, names, types)
+    operators, names, types = zip(*parts, strict=True)
+    return MergedOperator(sum(operators, ()), sum(names, ()), sum(types, ()))
 
 
 def _parts(transformation: OperatorTransformation) -> tuple[tuple[Any, ...], tuple[str, ...], tuple[Any, ...]]:

@@ -65,7 +65,7 @@ class StreamSinks(StreamBase):
         return collect_id
 
     def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:
-        """Runs the program and gives the elements of this stream: an iterator, or with `limit` a list of the first ones.
+        """Runs the program and gives the stream's elements: an iterator, or with `limit` a list of the first ones.
 
         Example:
             >>> with stream.execute_and_collect() as results:

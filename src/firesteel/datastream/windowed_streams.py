@@ -134,7 +134,7 @@ class WindowedStream(_Windowed):
         window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """One value per window: its elements reduced as they come, then passed through `window_function` if given."""
+        """One value per window: its elements reduced as they come, then passed to `window_function` if given."""
         return self._reduce(reduce_function, window_function, output_type)
 
     def aggregate(
@@ -144,7 +144,7 @@ class WindowedStream(_Windowed):
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """One value per window: its elements aggregated as they come, then passed through `window_function` if given."""
+        """One value per window: its elements aggregated as they come, then passed to `window_function` if given."""
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     def apply(
@@ -179,7 +179,7 @@ class AllWindowedStream(_Windowed):
         window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """One value per window: its elements reduced as they come, then passed through `window_function` if given."""
+        """One value per window: its elements reduced as they come, then passed to `window_function` if given."""
         return self._reduce(reduce_function, window_function, output_type)
 
     def aggregate(
@@ -189,7 +189,7 @@ class AllWindowedStream(_Windowed):
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """One value per window: its elements aggregated as they come, then passed through `window_function` if given."""
+        """One value per window: its elements aggregated as they come, then passed to `window_function` if given."""
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     def apply(

@@ -89,7 +89,7 @@ class TimeWindow(Window):
                 callback.merge(members, cover)
 
     def __eq__(self, other: object) -> bool:
-        return other.__class__ is TimeWindow and self.start == other.start and self.end == other.end  # type: ignore[attr-defined]
+        return other.__class__ is TimeWindow and self.start == other.start and self.end == other.end
 
     def __lt__(self, other: TimeWindow) -> bool:
         return (self.start, self.end) < (other.start, other.end)
@@ -120,7 +120,7 @@ class CountWindow(Window):
         return MAX_LONG_VALUE
 
     def __eq__(self, other: object) -> bool:
-        return other.__class__ is CountWindow and self.id == other.id  # type: ignore[attr-defined]
+        return other.__class__ is CountWindow and self.id == other.id
 
     def __hash__(self) -> int:
         return long_to_int_with_bit_mixing(self.id)

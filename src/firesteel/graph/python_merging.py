@@ -40,8 +40,9 @@ def copy_transformations(transformations: Sequence[Transformation]) -> list[Tran
 
 
 def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGenerator) -> None:
-    """Hidden operators run where their neighbour does: the one of `key_by` like its input, the one for values like its
-    consumer; a forward partition keeps them together.
+    """Lets hidden operators run where their neighbour does, connected forward.
+
+    The one of `key_by` runs like its input, the one that takes keys off like its consumer.
     """
     consumers = _consumers(transformations)
     for transformation in transformations:
@@ -101,17 +102,18 @@ def _consumers(transformations: Sequence[Transformation]) -> dict[int, list[Tran
 
 
 def merge_python_operators(
-    transformations: Sequence[Transformation], ids: IdGenerator, combine: Combine
-) -> list[Transformation]:
+    transformations: Sequence[Transformation], ids: IdGenerator, combine: Combine, keep: Transformation | None = None
+) -> tuple[list[Transformation], Transformation | None]:
     """The list with neighbouring Python operators merged, each pair under a new id; inputs are rewired in place.
 
-    `combine` gives the descriptor of two operators in one.
+    `combine` gives the descriptor of two operators in one. Nothing is merged behind `keep`, as it has a consumer that is
+    not listed; what became of it is the second part of the result.
     """
     consumers = _consumers(transformations)
     result: dict[int, Transformation] = {}
     for transformation in transformations:
         upstream = _mergeable_upstream(transformation, consumers)
-        if upstream is None:
+        if upstream is None or upstream is keep:
             result[id(transformation)] = transformation
             continue
         assert isinstance(transformation, OperatorTransformation)
@@ -121,9 +123,10 @@ def merge_python_operators(
         consumers[id(merged)] = consumers.get(id(transformation), [])
         for source in merged.inputs:
             consumers[id(source)] = [merged if c is upstream else c for c in consumers[id(source)]]
+        keep = merged if transformation is keep else keep
         result.pop(id(upstream), None)
         result[id(merged)] = merged
-    return list(result.values())
+    return list(result.values()), keep
 
 
 def _replace_input(consumer: Transformation, old: Transformation, new: Transformation) -> None:

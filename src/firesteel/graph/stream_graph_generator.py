@@ -103,7 +103,8 @@ class _Generator:
         self.batch = batch
         self.graph = self._empty_graph()
         default_timeout = configuration.get_duration("execution.buffer-timeout.interval", Duration.of_millis(100))
-        self.buffer_timeout = -1 if batch else default_timeout.to_millis()
+        waits = not configuration.get_boolean("execution.buffer-timeout.enabled", True)
+        self.buffer_timeout = -1 if batch or waits else default_timeout.to_millis()
         self.max_parallelism = configuration.get_integer("pipeline.max-parallelism", -1)
         self._outputs: dict[int, list[_Output]] = {}
         self._kinds: dict[type, Callable[[Any], list[_Output]]] = {
@@ -143,7 +144,7 @@ class _Generator:
         )
 
     def transform(self, transformation: Transformation) -> list[_Output]:
-        """Translates what leads to a transformation, then itself; iterative over its inputs, as programs may be long."""
+        """Translates what leads to a transformation, then itself; iterative, as programs may be long."""
         pending: list[Transformation] = [transformation]
         while pending:
             current = pending[-1]
