@@ -27,6 +27,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
 )
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
+from firesteel.runtime.jobmaster.task_managers import TaskManagers
 from firesteel.runtime.options import duration_s
 from firesteel.runtime.registration.leader_connection import LeaderConnection
 from firesteel.runtime.registration.retrying_registration import Declined, RegistrationOptions
@@ -60,7 +61,6 @@ from firesteel.runtime.slotpool.actions import (
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
-from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
 
 __all__ = ["JobMaster"]
 
@@ -118,18 +118,17 @@ class JobMaster(FencedRpcEndpoint):
         self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock)
         self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}")
         self._query: QueryRun | None = None
-        self._task_managers: dict[str, TaskExecutorGateway] = {}
         self._actions: deque[object] = deque()
         self._is_performing = False
         self._slot_request_timeout_s = duration_s(configuration, "slot.request.timeout", 300)
-        interval_s = duration_s(configuration, "heartbeat.interval", 10)
         timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
-        self._task_manager_heartbeats = HeartbeatManager(
-            self.clock,
+        self._task_managers = TaskManagers(
+            self,
+            self.job_id,
             timeout_s,
+            duration_s(configuration, "heartbeat.interval", 10),
+            self._pool.allocated_slot_report,
             lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
-            interval_s,
-            lambda task_manager_id: self.spawn(self._ask_task_manager(task_manager_id), "heartbeat"),
         )
         self._resource_manager_heartbeats = HeartbeatManager(
             self.clock, timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
@@ -184,12 +183,10 @@ class JobMaster(FencedRpcEndpoint):
         """Register a TaskExecutor that has slots for the job; a second time has no effect."""
         if task_manager_id not in self._task_managers:
             try:
-                gateway = await self.rpc_service.connect(address, TaskExecutorGateway)
+                await self._task_managers.connect(task_manager_id, address)
             except Exception as error:
                 return Declined(f"can't connect to the TaskExecutor at {address}: {error}")
-            self._task_managers[task_manager_id] = gateway
             self._pool.register_task_manager(task_manager_id)
-            self._task_manager_heartbeats.monitor_target(task_manager_id)
         return TaskManagerRegistrationSuccess(self.job_id)
 
     async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:
@@ -415,27 +412,16 @@ class JobMaster(FencedRpcEndpoint):
         self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER)
         self._pool.disconnect_resource_manager()
 
-    async def _ask_task_manager(self, task_manager_id: str) -> None:
-        gateway = self._task_managers.get(task_manager_id)
-        if gateway is not None:
-            await gateway.heartbeat_from_job_master(self.job_id, self._pool.allocated_slot_report(task_manager_id))
-            self._task_manager_heartbeats.receive_heartbeat(task_manager_id)
-
     def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
-        gateway = self._task_managers.pop(task_manager_id, None)
-        if gateway is not None:
-            self._task_manager_heartbeats.unmonitor_target(task_manager_id)
-            self.spawn(gateway.disconnect_job_master(self.job_id, cause), "leaving a TaskExecutor")
+        if self._task_managers.release(task_manager_id, cause):
             text = f"TaskExecutor {task_manager_id} is gone: {cause}"
             self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
 
     def _leave(self, cause: str) -> None:
-        self._task_manager_heartbeats.stop()
-        self._resource_manager_heartbeats.stop()
         if self._graph.status.is_globally_terminal:  # Else the TaskExecutors keep the slots for the next leader.
-            for gateway in self._task_managers.values():
-                self.spawn(gateway.disconnect_job_master(self.job_id, cause), "leaving a TaskExecutor")
-        self._task_managers.clear()
+            self._task_managers.release_all(cause)
+        self._task_managers.stop()
+        self._resource_manager_heartbeats.stop()
         resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
         if resource_manager is not None:
             self.spawn(resource_manager.disconnect_job_master(self.job_id, cause), "leaving the ResourceManager")

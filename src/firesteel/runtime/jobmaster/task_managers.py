@@ -1,0 +1,87 @@
+"""The TaskExecutors that work for a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
+
+__all__ = ["TaskManagers"]
+
+
+class TaskManagers:
+    """The TaskExecutors registered at a JobMaster, watched by heartbeats.
+
+    Args:
+        endpoint: The JobMaster.
+        job_id: Its job.
+        timeout_s: A TaskExecutor silent for so long is lost.
+        interval_s: How often they are asked.
+        slot_report: What the job believes to have at a TaskExecutor; sent with each heartbeat.
+        on_lost: Called with the id of a TaskExecutor that is lost.
+    """
+
+    def __init__(
+        self,
+        endpoint: RpcEndpoint,
+        job_id: str,
+        timeout_s: float,
+        interval_s: float,
+        slot_report: Callable[[str], tuple[SlotOffer, ...]],
+        on_lost: Callable[[str], object],
+    ) -> None:
+        self._endpoint = endpoint
+        self._job_id = job_id
+        self._slot_report = slot_report
+        self._gateways: dict[str, TaskExecutorGateway] = {}
+        self._heartbeats = HeartbeatManager(
+            endpoint.clock,
+            timeout_s,
+            on_lost,
+            interval_s,
+            lambda task_manager_id: endpoint.spawn(self._ask(task_manager_id), "heartbeat"),
+        )
+
+    def __contains__(self, task_manager_id: str) -> bool:
+        return task_manager_id in self._gateways
+
+    def get(self, task_manager_id: str) -> TaskExecutorGateway | None:
+        """The gateway of a registered TaskExecutor."""
+        return self._gateways.get(task_manager_id)
+
+    async def connect(self, task_manager_id: str, address: str) -> None:
+        """Register a TaskExecutor.
+
+        Raises:
+            RpcConnectionError: it can't be reached.
+        """
+        self._gateways[task_manager_id] = await self._endpoint.rpc_service.connect(address, TaskExecutorGateway)
+        self._heartbeats.monitor_target(task_manager_id)
+
+    def release(self, task_manager_id: str, cause: str) -> bool:
+        """Take leave of a TaskExecutor; False if it is not registered."""
+        gateway = self._gateways.pop(task_manager_id, None)
+        if gateway is None:
+            return False
+        self._heartbeats.unmonitor_target(task_manager_id)
+        self._endpoint.spawn(gateway.disconnect_job_master(self._job_id, cause), "leaving a TaskExecutor")
+        return True
+
+    def release_all(self, cause: str) -> None:
+        """Take leave of all."""
+        for task_manager_id in list(self._gateways):
+            self.release(task_manager_id, cause)
+
+    def stop(self) -> None:
+        """Watch nobody any more; the TaskExecutors keep their slots for the next leader."""
+        self._heartbeats.stop()
+        self._gateways.clear()
+
+    async def _ask(self, task_manager_id: str) -> None:
+        gateway = self._gateways.get(task_manager_id)
+        if gateway is not None:
+            await gateway.heartbeat_from_job_master(self._job_id, self._slot_report(task_manager_id))
+            self._heartbeats.receive_heartbeat(task_manager_id)
