@@ -1,0 +1,142 @@
+"""TaskExecutor and its slots (scenarios L)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER
+from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
+from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.taskexecutor.task_executor_gateway import (
+    SlotAllocationError,
+    SlotOccupiedError,
+    TaskExecutorGateway,
+    TaskNotFoundError,
+    TaskSlotRequest,
+    TaskSubmissionError,
+)
+from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
+from tests.runtime.helpers import job_graph, settle
+from tests.runtime.simulated import Cluster
+
+
+@pytest.fixture
+async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
+    cluster = Cluster(clock)
+    await cluster.start(tm=2)
+    yield cluster
+    await cluster.stop()
+
+
+async def gateway_of(cluster: Cluster) -> TaskExecutorGateway:
+    gateway: TaskExecutorGateway = await cluster.rpc.connect("taskmanager-tm", TaskExecutorGateway)
+    return gateway
+
+
+async def slots_available(cluster: Cluster) -> int:
+    return (await cluster.gateway.request_overview()).slots_available
+
+
+def test_a_slot_is_given_once_and_again_to_the_same_job_only() -> None:  # L02
+    table = TaskSlotTable(1)
+    assert table.allocate(0, "job", "a") is True
+    assert table.allocate(0, "job", "a") is False
+    with pytest.raises(SlotOccupiedError, match=r"slot 0 is occupied by job job \(allocation a\)") as error:
+        table.allocate(0, "other", "b")
+    assert error.value.occupied_by == SlotStatus(0, "job", "a")
+    with pytest.raises(SlotAllocationError, match="there is no slot 1; there are 1"):
+        table.allocate(1, "job", "c")
+
+
+def test_the_report_lists_every_slot() -> None:  # L13
+    table = TaskSlotTable(2)
+    table.allocate(1, "job", "a")
+    assert table.report() == SlotReport((SlotStatus(0), SlotStatus(1, "job", "a")))
+
+
+async def test_only_the_present_resource_manager_gives_slots_away(cluster: Cluster) -> None:  # L01
+    with pytest.raises(SlotAllocationError, match="not at former, which asked for slot 0"):
+        await (await gateway_of(cluster)).request_slot(TaskSlotRequest(0, "job", "a", "former"))
+    assert cluster.runners["tm"].slots == {}
+
+
+async def test_a_slot_nobody_takes_is_free_again_after_a_while(cluster: Cluster) -> None:  # L09
+    session_id = cluster.task_executors["tm"]._resource_manager.session_id
+    assert session_id is not None
+    await (await gateway_of(cluster)).request_slot(TaskSlotRequest(0, "no such job", "a", session_id))
+    await settle()
+    assert cluster.runners["tm"].slots == {"a": 0}
+    await cluster.advance(10)
+    assert cluster.runners["tm"].slots == {}
+
+
+async def test_an_accepted_slot_is_kept(cluster: Cluster) -> None:  # L06 L08
+    await cluster.submit(job_graph(("a", 2, [])))
+    await cluster.advance(20)
+    assert len(cluster.runners["tm"].slots) == 2
+    assert await slots_available(cluster) == 0
+
+
+async def test_submissions_are_checked(cluster: Cluster) -> None:  # L14 L15
+    await cluster.submit(job_graph(("a", 1, [])))
+    (tdd,) = cluster.runners["tm"].deployed
+    gateway = await gateway_of(cluster)
+    job_master_id = cluster.task_executors["tm"]._jobs[tdd.job_id].session_id
+    assert job_master_id is not None
+    for changed, by, text in (
+        ({"job_id": "other"}, job_master_id, "has no connection to a JobMaster of job other"),
+        ({}, "former", "not at former, which submitted a"),
+        ({"allocation_id": "x"}, job_master_id, "allocation x is no slot of job"),
+        ({}, job_master_id, "runs execution attempt .* already"),
+    ):
+        with pytest.raises(TaskSubmissionError, match=text):
+            await gateway.submit_task(replace(tdd, **changed), by)
+
+
+async def test_an_unknown_task_cannot_be_cancelled(cluster: Cluster) -> None:  # L25
+    with pytest.raises(TaskNotFoundError, match="taskmanager-tm runs no execution attempt nothing"):
+        await (await gateway_of(cluster)).cancel_task("nothing")
+
+
+async def test_a_freed_slot_fails_its_tasks_and_is_reported(cluster: Cluster) -> None:  # L10 L11
+    job_id = await cluster.submit(job_graph(("a", 1, [])))
+    (tdd,) = cluster.runners["tm"].deployed
+    await (await gateway_of(cluster)).free_slot(tdd.allocation_id, "test")
+    await settle()
+    result = await cluster.gateway.request_job_result(job_id)
+    assert result.failure is not None
+    assert result.failure.message == "the slot was freed: test"
+    assert await slots_available(cluster) == 2
+    assert cluster.task_executors["tm"]._jobs == {}
+
+
+async def test_slots_the_job_master_does_not_know_are_freed(cluster: Cluster) -> None:  # L23
+    job_id = await cluster.submit(job_graph(("a", 2, [])))
+    kept, lost = cluster.runners["tm"].deployed
+    await (await gateway_of(cluster)).heartbeat_from_job_master(job_id, (SlotOffer(kept.allocation_id, 0),))
+    await settle()
+    assert lost.allocation_id not in cluster.runners["tm"].slots
+
+
+async def test_a_new_resource_manager_learns_of_the_slots_and_the_job_goes_on(cluster: Cluster) -> None:  # L20 K20 J09
+    job_id = await cluster.submit(job_graph(("a", 1, [])))
+    cluster.ha.revoke_leadership(RESOURCE_MANAGER)
+    await settle()
+    cluster.ha.grant_leadership(RESOURCE_MANAGER)
+    await settle()
+    assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
+    assert await slots_available(cluster) == 1
+
+
+async def test_an_unexpected_report_is_answered_by_giving_the_task_up(cluster: Cluster) -> None:  # N07 E16
+    await cluster.submit(job_graph(("a", 1, [])))
+    (tdd,) = cluster.runners["tm"].deployed
+    cluster.runners["tm"].listener.task_state_changed(tdd.execution_attempt_id, ExecutionState.RUNNING)
+    await settle()
+    assert cluster.runners["tm"].cancelled == [tdd.execution_attempt_id]
