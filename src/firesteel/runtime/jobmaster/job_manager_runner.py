@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import Clock
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
@@ -20,7 +21,7 @@ from firesteel.runtime.rpc import RpcService
 __all__ = ["JobManagerRunner", "JobMasterFactory", "JobNotFinishedError"]
 
 
-class JobNotFinishedError(Exception):
+class JobNotFinishedError(FiresteelError):
     """The job did not end here: another leader may take it up. Flink: `runtime.client.JobNotFinishedException`."""
 
     def __str__(self) -> str:

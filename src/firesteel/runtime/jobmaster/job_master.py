@@ -121,6 +121,7 @@ class JobMaster(FencedRpcEndpoint):
         self._actions: deque[object] = deque()
         self._is_performing = False
         self._slot_request_timeout_s = duration_s(configuration, "slot.request.timeout", 300)
+        self._slot_idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
         timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
         self._task_managers = TaskManagers(
             self,
@@ -166,6 +167,7 @@ class JobMaster(FencedRpcEndpoint):
         """Connect to the ResourceManager and schedule the job."""
         self._resource_manager.start()
         self._perform(self._scheduler.start_scheduling())
+        self.schedule_run_async(self._slot_idle_timeout_s, self._release_idle_slots)
 
     async def on_stop(self) -> None:
         """Give the job up; unless it is over, another leader may take it up."""
@@ -287,6 +289,10 @@ class JobMaster(FencedRpcEndpoint):
     def _release_slots(self, action: ReleaseSlots) -> None:
         for request_id in action.request_ids:
             self._perform(self._pool.release_slot(request_id, self.clock.monotonic_s(), action.cause))
+
+    def _release_idle_slots(self) -> None:
+        self._perform(self._pool.release_idle(self.clock.monotonic_s(), self._slot_idle_timeout_s))
+        self.schedule_run_async(self._slot_idle_timeout_s, self._release_idle_slots)
 
     def _send_slot_request(self, action: SendSlotRequest) -> None:
         gateway: ResourceManagerGateway | None = self._resource_manager.gateway
