@@ -106,7 +106,7 @@ def merge_python_operators(
 ) -> tuple[list[Transformation], Transformation | None]:
     """The list with neighbouring Python operators merged, each pair under a new id; inputs are rewired in place.
 
-    `combine` gives the descriptor of two operators in one. Nothing is merged behind `keep`, as it has a consumer that is
+    `combine` gives the descriptor of two operators in one. Nothing is merged behind `keep`, whose consumer is
     not listed; what became of it is the second part of the result.
     """
     consumers = _consumers(transformations)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from firesteel.common import Instant, Row, RowKind, Types
+from firesteel.common.java_text import to_java_string
+
+
+@pytest.mark.parametrize(
+    ("value", "type_info", "text"),
+    [
+        (Row("a", 1), Types.ROW([Types.STRING(), Types.INT()]), "+I[a, 1]"),
+        (Row.of_kind(RowKind.DELETE, None), Types.ROW([Types.STRING()]), "-D[null]"),
+        (("a", 1), Types.TUPLE([Types.STRING(), Types.INT()]), "(a,1)"),
+        (True, Types.BOOLEAN(), "true"),
+        (None, Types.INT(), "null"),
+        (b"fl\xff", Types.PRIMITIVE_ARRAY(Types.BYTE()), "[102, 108, -1]"),
+        ([1, 2], Types.LIST(Types.INT()), "[1, 2]"),
+        ({"a": 1}, Types.MAP(Types.STRING(), Types.INT()), "{a=1}"),
+        (datetime.datetime(2021, 1, 9, 12, 0, 0, 11_000), Types.SQL_TIMESTAMP(), "2021-01-09 12:00:00.011"),
+        (datetime.datetime(2021, 1, 9, 12), Types.SQL_TIMESTAMP(), "2021-01-09 12:00:00.0"),
+        (datetime.date(2021, 1, 9), Types.SQL_DATE(), "2021-01-09"),
+        (datetime.time(1, 2, 3), Types.SQL_TIME(), "01:02:03"),
+        (Instant.of_epoch_milli(11), Types.INSTANT(), "1970-01-01T00:00:00.011Z"),
+        (1e10, Types.DOUBLE(), "1.0E10"),
+        (1e7, Types.DOUBLE(), "1.0E7"),
+        (9999999.0, Types.DOUBLE(), "9999999.0"),
+        (0.001, Types.DOUBLE(), "0.001"),
+        (1e-4, Types.DOUBLE(), "1.0E-4"),
+        (100.0, Types.DOUBLE(), "100.0"),
+        (-0.0, Types.DOUBLE(), "-0.0"),
+        (float("nan"), Types.DOUBLE(), "NaN"),
+        (float("-inf"), Types.FLOAT(), "-Infinity"),
+        (110.0999984741211, Types.FLOAT(), "110.1"),
+        (Row(a=1), None, "Row(a=1)"),
+        (None, None, "None"),
+    ],
+)
+def test_text_is_that_of_java(value, type_info, text):
+    assert to_java_string(value, type_info) == text

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from firesteel.common import Configuration, Duration, ExecutionConfig, RestartStrategies, Row, RowKind, Types
+from firesteel.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+
+
+class _Assigner(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value
+
+
+def test_row_is_read_by_position_and_by_name():
+    row = Row(name="Ann", age=11)
+    assert (row.name, row["age"], row[0], len(row), list(row)) == ("Ann", 11, "Ann", 2, ["Ann", 11])
+    assert "Ann" in row
+    assert row.as_dict() == {"name": "Ann", "age": 11}
+
+
+def test_row_of_names_makes_rows():
+    assert Row("name", "age")("Ann", 11) == Row(name="Ann", age=11)
+
+
+def test_row_without_names_equals_the_same_row_with_names():
+    assert Row(1, 2) == Row(f0=1, f1=2)
+    assert Row(a=1) != Row(b=1)
+    assert Row.of_kind(RowKind.DELETE, 1) != Row(1)
+
+
+def test_row_survives_pickling():
+    row = Row(a=1, b=[2])
+    row.set_row_kind(RowKind.UPDATE_AFTER)
+    again = pickle.loads(pickle.dumps(row))
+    assert again == row
+    assert again.get_row_kind() is RowKind.UPDATE_AFTER
+
+
+def test_row_refuses_mixed_values_and_unknown_fields():
+    with pytest.raises(ValueError, match="positional or named"):
+        Row(1, a=2)
+    with pytest.raises(AttributeError, match="'b' is no field"):
+        _ = Row(a=1).b
+
+
+def test_row_shows_itself_as_in_pyflink():
+    assert (repr(Row(a=1)), repr(Row("x", 1)), str(RowKind.UPDATE_BEFORE)) == ("Row(a=1)", "<Row('x', 1)>", "-U")
+
+
+@pytest.mark.parametrize(
+    "type_info", [Types.INT(), Types.ROW([Types.STRING()]), Types.MAP(Types.STRING(), Types.LIST(Types.INT()))]
+)
+def test_type_information_is_pickled_and_compared_by_content(type_info):
+    assert pickle.loads(pickle.dumps(type_info)) == type_info
+    assert hash(pickle.loads(pickle.dumps(type_info))) == hash(type_info)
+
+
+def test_types_differ_by_their_parts():
+    assert Types.LIST(Types.INT()) != Types.LIST(Types.LONG())
+    assert Types.ROW([Types.INT()]) != Types.ROW_NAMED(["a"], [Types.INT()])
+
+
+def test_array_of_strings_is_no_primitive_array():
+    with pytest.raises(TypeError, match="PRIMITIVE_ARRAY takes elements of"):
+        Types.PRIMITIVE_ARRAY(Types.STRING())
+
+
+@pytest.mark.parametrize(("text", "millis"), [("200", 200), ("200 ms", 200), ("10s", 10_000), ("5 min", 300_000)])
+def test_duration_is_read_from_text(text, millis):
+    assert Duration.parse(text).to_millis() == millis
+
+
+def test_bad_setting_names_its_key():
+    configuration = Configuration().set_string("a.b", "many")
+    with pytest.raises(ValueError, match=r"a\.b: 'many' is no whole number"):
+        configuration.get_integer("a.b", 1)
+    with pytest.raises(ValueError, match=r"a\.b: 'many' is no duration"):
+        configuration.get_duration("a.b", Duration.of_millis(1))
+
+
+def test_execution_config_writes_into_the_configuration():
+    configuration = Configuration()
+    config = ExecutionConfig(configuration).set_parallelism(3).set_auto_watermark_interval(50)
+    assert config.set_global_job_parameters({"k": 1}).get_global_job_parameters() == {"k": "1"}
+    assert configuration.get_string("parallelism.default", "") == "3"
+    assert configuration.get_string("pipeline.auto-watermark-interval", "") == "50 ms"
+
+
+def test_restart_strategy_becomes_options():
+    options = RestartStrategies.fixed_delay_restart(3, 1000).to_options()
+    assert options["restart-strategy.fixed-delay.delay"] == "1000 ms"
+
+
+def test_watermark_strategy_is_immutable_data():
+    base = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(2))
+    strategy = base.with_timestamp_assigner(_Assigner()).with_idleness(Duration.of_seconds(1))
+    assert (base.timestamp_assigner, base.idle_timeout) == (None, None)
+    assert strategy.generator_kind == "bounded_out_of_orderness"
+    assert strategy.max_out_of_orderness == Duration.of_seconds(2)
+    assert strategy.timestamp_assigner.extract_timestamp(7, -1) == 7

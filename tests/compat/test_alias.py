@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent.parent / "src"
+
+
+def _run(program: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PYTHONPATH": str(SOURCE), "PATH": ""}
+    command = [sys.executable, "-c", "from firesteel.compat import alias_pyflink; alias_pyflink()\n" + program]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import pyflink.datastream.window as a, firesteel.datastream.window as b; assert a is b",
+        "import pyflink.datastream.connectors.file_system as f; assert f.FileSink",
+        "from pyflink.common import Row as a; from firesteel.common import Row as b; assert a is b",
+        "from pyflink.datastream import functions as a; assert a.MapFunction.__module__.startswith('firesteel.')",
+        "import pyflink.common, firesteel.common; assert firesteel.common.__spec__.name == 'firesteel.common'",
+        "from pyflink.metrics import MetricGroup",
+        "alias_pyflink(); import pyflink.common.typeinfo",
+        "import pickle; from pyflink.common import Row; assert b'pyflink' not in pickle.dumps(Row(1))",
+    ],
+)
+def test_pyflink_is_another_name_of_firesteel(program):
+    done = _run(program)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("module", ["pyflink.table", "pyflink.datastream.connectors.kafka"])
+def test_what_only_pyflink_has_is_refused_by_name(module):
+    done = _run(f"import {module}")
+    assert f"No module named '{module}' in firesteel" in done.stderr
+
+
+def test_alias_comes_before_the_real_pyflink_or_not_at_all():
+    program = "import sys, types; sys.modules['pyflink'] = types.ModuleType('pyflink')\n"
+    environment = {"PYTHONPATH": str(SOURCE), "PATH": ""}
+    command = [sys.executable, "-c", program + "from firesteel.compat import alias_pyflink; alias_pyflink()"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert "PyFlink is imported already" in done.stderr

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from firesteel.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
+from firesteel.common.configuration import set_default_options
+from firesteel.datastream import MapFunction, OutputTag, RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.datastream import operator_descriptors as op
+from firesteel.datastream.accumulators import accumulator
+from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
+from firesteel.datastream.connectors.hybrid_source import HybridSource
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from firesteel.datastream.functions import KeyedProcessFunction
+from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
+from firesteel.errors import InvalidProgramError
+
+PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
+ROW = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+
+
+@pytest.fixture
+def env():
+    return StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict({"parallelism.default": "2"}))
+
+
+@pytest.fixture
+def pairs(env):
+    return env.from_collection([("a", 1), ("b", 2)], type_info=PAIR)
+
+
+def operators(env):
+    return {node.name: node.operator for node in env.get_stream_graph().nodes.values()}
+
+
+def test_collection_is_converted_at_once_and_bad_elements_are_named(env):
+    env.from_collection([43878], type_info=Types.SHORT()).print()
+    assert operators(env)["Source: Collection Source"].elements == (-21658,)
+    with pytest.raises(TypeError, match=r"field \[1\]\[1\]: declared as INT"):
+        env.from_collection([("a", 1), ("b", "2")], type_info=PAIR)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "name",
+        "uid",
+        "set_parallelism",
+        "set_max_parallelism",
+        "disable_chaining",
+        "shuffle",
+        "rebalance",
+        "rescale",
+        "broadcast",
+        "forward",
+        "cache",
+    ],
+)
+def test_keyed_stream_refuses_what_makes_no_sense_on_it(pairs, call):
+    keyed = pairs.key_by(lambda t: t[0], Types.STRING())
+    with pytest.raises(InvalidProgramError, match=f"{call}.*is not supported on a KeyedStream"):
+        getattr(keyed, call)()
+
+
+def test_keyed_operators_carry_what_the_call_said(env, pairs):
+    keyed = pairs.key_by(lambda t: t[0], key_type=Types.STRING())
+    late = OutputTag("late", PAIR)
+    windowed = (
+        keyed.window(TumblingEventTimeWindows.of(Time.seconds(5))).allowed_lateness(7).side_output_late_data(late)
+    )
+    windowed.reduce(lambda a, b: a).name("w").print()
+    window = operators(env)["w"]
+    assert (window.allowed_lateness_ms, window.late_data_tag, window.all_windows) == (7, late, False)
+    assert (window.key_type, window.state_type) == (Types.STRING(), PAIR)
+
+
+def test_merged_operators_run_in_order(env, pairs):
+    pairs.map(str).name("one").filter(bool).name("two").key_by(len, Types.INT()).sum().print()
+    merged = operators(env)["one, two, _stream_key_by_map_operator"]
+    assert [type(part) for part in merged.operators] == [op.MapOperator, op.FilterOperator, op.KeyByOperator]
+    assert merged.names == ("one", "two", "_stream_key_by_map_operator")
+
+
+def test_timestamps_are_extracted_assigned_and_removed(env, pairs):
+    class Assigner:
+        def extract_timestamp(self, value, record_timestamp):
+            return value[1]
+
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1)).with_timestamp_assigner(
+        Assigner()
+    )
+    assigned = pairs.assign_timestamps_and_watermarks(strategy)
+    assigned.print()
+    assert assigned.get_type() == PAIR
+    assert operators(env)["Timestamps/Watermarks"] == op.TimestampsAndWatermarksOperator(strategy, extracted=True)
+
+
+def test_function_of_the_wrong_kind_is_refused_by_name(pairs):
+    class P(KeyedProcessFunction):
+        def process_element(self, value, ctx):
+            yield value
+
+    with pytest.raises(TypeError, match=r"process\(\) takes a ProcessFunction; found P"):
+        pairs.process(P())
+    with pytest.raises(TypeError, match=r"map\(\) takes a MapFunction or a callable; found int 1"):
+        pairs.map(1)
+
+
+def test_streams_of_different_types_do_not_unite(env, pairs):
+    with pytest.raises(InvalidProgramError, match="different types"):
+        pairs.union(env.from_collection([1], type_info=Types.INT()))
+
+
+def test_trigger_that_can_not_merge_is_refused_on_sessions(pairs):
+    class Once(NeverTrigger):
+        def can_merge(self):
+            return False
+
+    sessions = pairs.key_by(lambda t: t[0]).window(EventTimeSessionWindows.with_gap(Time.seconds(1)))
+    with pytest.raises(ValueError, match="Once can't"):
+        sessions.trigger(Once())
+    assert isinstance(NeverTrigger(), Trigger)
+
+
+def test_cache_needs_a_batch_job(env, pairs):
+    pairs.map(str).cache().print()
+    with pytest.raises(InvalidProgramError, match="needs a batch job"):
+        env.get_stream_graph()
+
+
+def test_automatic_mode_is_batch_for_bounded_sources_only(env):
+    env.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC)
+    env.from_source(NumberSequenceSource(1, 2), WatermarkStrategy.no_watermarks(), "n").print()
+    assert env.get_stream_graph().job_type == "BATCH"
+    tail = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/in")
+    tail = tail.monitor_continuously(Duration.of_seconds(1)).build()
+    env.from_source(tail, WatermarkStrategy.no_watermarks(), "tail").print()
+    assert env.get_stream_graph().job_type == "STREAMING"
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    with pytest.raises(InvalidProgramError, match=r"UNBOUNDED source.*'tail'"):
+        env.get_stream_graph()
+
+
+def test_nothing_comes_behind_a_source_without_end():
+    endless = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/in")
+    endless = endless.monitor_continuously(Duration.of_seconds(1)).build()
+    with pytest.raises(InvalidProgramError, match="has no end"):
+        HybridSource.builder(endless).add_source(NumberSequenceSource(1, 2))
+
+
+def test_settings_of_the_command_line_stand_behind_those_of_the_program():
+    set_default_options({"parallelism.default": "7", "pipeline.name": "cli"})
+    try:
+        own = Configuration.from_dict({"parallelism.default": "3"})
+        env = StreamExecutionEnvironment.get_execution_environment(own)
+        assert (env.get_parallelism(), env.get_configuration().get_string("pipeline.name", "")) == (3, "cli")
+    finally:
+        set_default_options({})
+
+
+@pytest.mark.parametrize(
+    ("kind", "position", "values", "expected"),
+    [
+        ("sum", 1, [("a", 1), ("b", 2)], ("a", 3)),
+        ("min", 1, [("a", 2), ("b", 1)], ("a", 1)),
+        ("max_by", 1, [("a", 2), ("b", 2)], ("a", 2)),
+        ("min_by", 1, [("a", 2), ("b", 1)], ("b", 1)),
+        ("sum", 0, [1, 2], 3),
+        ("sum", "n", [Row(n=1, k="x"), Row(n=2, k="y")], Row(n=3, k="x")),
+        ("max", 0, [[1, "a"], [2, "b"]], [2, "a"]),
+    ],
+)
+def test_rolling_aggregate_keeps_what_flink_keeps(kind, position, values, expected):
+    assert accumulator(kind, position)(*values) == expected
+
+
+def test_rolling_aggregate_refuses_what_it_can_not_read():
+    with pytest.raises(TypeError, match="int or str"):
+        accumulator("sum", 1.5)
+    with pytest.raises(TypeError, match="no such field"):
+        accumulator("sum", 5)(("a",), ("b",))
+    with pytest.raises(TypeError, match="needs numbers"):
+        accumulator("sum", 0)("a", "b")
+
+
+def test_bulk_files_roll_at_checkpoints_only():
+    builder = FileSink.for_bulk_format("/out", object())
+    with pytest.raises(TypeError, match="at checkpoints only"):
+        builder.with_rolling_policy(RollingPolicy.default_rolling_policy())
+
+
+def test_json_rows_go_both_ways():
+    read = JsonRowDeserializationSchema.builder().type_info(ROW).build()
+    write = JsonRowSerializationSchema.builder().with_type_info(ROW).build()
+    assert write.serialize(read.deserialize(b'{"age": 11, "name": "Ann"}')) == b'{"name":"Ann","age":11}'
+    assert pickle.loads(pickle.dumps(read)).deserialize(b"{}") == Row(name=None, age=None)
+    with pytest.raises(ValueError, match="Failed to deserialize JSON"):
+        read.deserialize(b'{"age": "old"}')
+
+
+def test_csv_rows_go_both_ways():
+    read = CsvRowDeserializationSchema.Builder(ROW).set_null_literal("-").build()
+    write = CsvRowSerializationSchema.Builder(ROW).set_null_literal("-").build()
+    assert write.serialize(read.deserialize(b'"Ann, B",11\n')) == b'"Ann, B",11\n'
+    assert read.deserialize(b"-,11") == Row(name=None, age=11)
+    with pytest.raises(ValueError, match="2 fields expected but was 1"):
+        read.deserialize(b"Ann")
+
+
+def test_map_function_objects_work_as_well_as_lambdas(env, pairs):
+    class First(MapFunction):
+        def map(self, value):
+            return value[0]
+
+    pairs.map(First(), output_type=Types.STRING()).name("first").print()
+    assert isinstance(operators(env)["first"].function, First)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from firesteel.graph.chaining import CHAINING_RULES, Chaining
+from firesteel.graph.partitioner import FORWARD, REBALANCE, DistributionPattern, Partitioner
+from firesteel.graph.result_partition_type import ResultPartitionType
+from firesteel.graph.slot_sharing import DEFAULT_GROUP
+from firesteel.graph.stream_node import StreamNode, Topology
+
+
+def graph_of(source=None, target=None, partitioner=FORWARD, mode="UNDEFINED", **settings):
+    graph = Topology(**settings)
+    graph.add_node(StreamNode(1, "a", 2, **(source or {})))
+    graph.add_node(StreamNode(2, "b", **({"parallelism": 2} | (target or {}))))
+    graph.add_edge(1, 2, 0, partitioner, mode)
+    return graph
+
+
+def broken_by(graph):
+    return Chaining(graph).broken_by(graph.nodes[1].out_edges[0])
+
+
+def test_neighbours_chain_unless_a_rule_forbids_it():
+    assert broken_by(graph_of()) is None
+
+
+@pytest.mark.parametrize(
+    ("graph", "rule"),
+    [
+        (graph_of(chaining_enabled=False), "chaining is disabled"),
+        (graph_of(target={"slot_sharing_group": "other"}), "the slot sharing groups differ"),
+        (graph_of(source={"chaining_strategy": "NEVER"}), "a chaining strategy forbids it"),
+        (graph_of(target={"chaining_strategy": "HEAD"}), "a chaining strategy forbids it"),
+        (graph_of(target={"parallelism": 3}, partitioner=REBALANCE), "the parallelism differs"),
+        (
+            graph_of(target={"max_parallelism": 3}, chain_different_max_parallelism=False),
+            "the max parallelism differs",
+        ),
+        (graph_of(partitioner=REBALANCE), "the elements are redistributed"),
+        (graph_of(mode="BATCH"), "the elements are redistributed"),
+        (
+            graph_of(source={"legacy_source": True}, target={"yielding": True}),
+            "the target may yield and the chain's head is a legacy source",
+        ),
+    ],
+)
+def test_rule_keeps_operators_apart(graph, rule):
+    assert broken_by(graph) == rule
+    assert rule in dict(CHAINING_RULES)
+
+
+def test_second_input_keeps_operators_apart():
+    graph = graph_of()
+    graph.add_edge(1, 2, 0, FORWARD)
+    assert broken_by(graph) == "the target has several inputs"
+
+
+def test_operator_that_takes_sources_into_its_chain_chains_behind_a_source_only():
+    graph = graph_of(target={"chaining_strategy": "HEAD_WITH_SOURCES"})
+    graph.add_node(StreamNode(3, "c", 2, chaining_strategy="HEAD_WITH_SOURCES"))
+    graph.add_edge(2, 3, 0, FORWARD)
+    assert broken_by(graph) is None
+    assert not Chaining(graph).is_chainable(graph.nodes[2].out_edges[0])
+
+
+def test_only_forward_and_rescale_are_pointwise():
+    pointwise = [
+        p
+        for p in ("FORWARD", "RESCALE", "REBALANCE", "HASH", "BROADCAST", "CUSTOM")
+        if Partitioner(p).distribution_pattern is DistributionPattern.POINTWISE
+    ]
+    assert pointwise == ["FORWARD", "RESCALE"]
+    with pytest.raises(ValueError, match="'ROUND' is no partitioner"):
+        Partitioner("ROUND")
+
+
+def test_only_pipelined_results_tie_producer_and_consumer_together():
+    tied = [kind.name for kind in ResultPartitionType if kind.must_be_pipelined_consumed]
+    assert tied == ["PIPELINED", "PIPELINED_BOUNDED"]
+    assert DEFAULT_GROUP == "default"

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "firesteel"
+
+# What each package may import of the others, as DESIGN.md draws it. `contract` are the modules of datastream that the
+# operators share with the API; `errors` is open to all. Operators and slot processes read the JobGraph's description of
+# the chain that they run, and the command line shows what the runtime tells of a job: plain data in both cases.
+CONTRACT_MODULES = {
+    "async_functions",
+    "async_retry_predicates",
+    "async_retry_strategies",
+    "broadcast_functions",
+    "closeable_iterator",
+    "connectors",
+    "execution_mode",
+    "formats",
+    "function_base",
+    "functions",
+    "operator_descriptors",
+    "output_tag",
+    "runtime_context",
+    "state",
+    "state_ttl",
+    "time_domain",
+    "timerservice",
+    "triggers",
+    "window",
+    "window_assigners",
+    "window_functions",
+    "windows",
+}
+ALLOWED = {
+    "common": set(),
+    "metrics": set(),
+    "graph": {"common"},
+    "datastream": {"common", "metrics", "graph", "contract"},
+    "operators": {"common", "metrics", "graph", "contract"},
+    "task": {"common", "metrics", "graph", "contract", "operators"},
+    "runtime": {"common", "graph"},
+    "spark": {"common", "metrics", "graph", "contract", "operators", "task", "runtime"},
+    "rest": {"common", "graph", "runtime"},
+    "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
+    "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
+    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint"},
+    "compat": set(),
+}
+FORBIDDEN_LIBRARIES = {
+    "common": {"asyncio", "pyspark", "pyarrow"},
+    "graph": {"asyncio", "pyspark", "pyarrow"},
+    "datastream": {"asyncio", "pyspark", "pyarrow"},
+    "operators": {"pyspark"},
+    "task": {"pyspark"},
+    "runtime": {"pyspark", "pyarrow"},
+    "rest": {"pyspark"},
+}
+LATE_IMPORTS = {("datastream", "client"), ("datastream", "contract")}
+
+
+def _imports(path: Path) -> list[tuple[str, bool]]:
+    """Names of imported modules and whether the import stands inside a function; TYPE_CHECKING blocks do not count."""
+    found: list[tuple[str, bool]] = []
+
+    def visit(node: ast.AST, late: bool) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return
+        if isinstance(node, ast.Import):
+            found.extend((alias.name, late) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            packages = node.module in ("firesteel", "firesteel.datastream")  # what is imported from these is a module
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if packages else [node.module]
+            found.extend((name, late) for name in names)
+        late = late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in ast.iter_child_nodes(node):
+            visit(child, late)
+
+    visit(ast.parse(path.read_text()), False)
+    return found
+
+
+def _part(module: str) -> str:
+    names = module.split(".")
+    if names[1] == "datastream" and len(names) > 2 and names[2] in CONTRACT_MODULES:
+        return "contract"
+    return names[1]
+
+
+@pytest.mark.parametrize("package", sorted(ALLOWED))
+def test_package_imports_only_what_the_design_draws(package: str) -> None:
+    wrong = []
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        for module, late in _imports(path):
+            if not module.startswith("firesteel."):
+                continue
+            part = _part(module)
+            fine = part in (package, "errors") or part in ALLOWED[package] or (late and (package, part) in LATE_IMPORTS)
+            if package == "datastream" and part == "contract":
+                fine = True
+            if not fine:
+                wrong.append(f"{path.relative_to(SOURCE)} imports {module}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", sorted(FORBIDDEN_LIBRARIES))
+def test_package_stays_clear_of_libraries(package: str) -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)} imports {module}"
+        for path in sorted((SOURCE / package).rglob("*.py"))
+        for module, _ in _imports(path)
+        if module.split(".")[0] in FORBIDDEN_LIBRARIES[package]
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("package", ["common", "graph", "datastream", "metrics", "compat"])
+def test_modules_of_a_package_form_no_cycle(package: str) -> None:
+    arrows: dict[str, set[str]] = {}
+    for path in (SOURCE / package).rglob("*.py"):
+        name = ".".join(("firesteel", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+        if path.name != "__init__.py":
+            arrows[name] = {module for module, late in _imports(path) if not late}
+    done: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path, name))
+        if name in done:
+            return
+        for target in arrows[name] & arrows.keys():
+            visit(target, (*path, name))
+        done.add(name)
+
+    for name in arrows:
+        visit(name, ())
+
+
+def test_importing_the_api_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, firesteel.datastream\n"
+        "heavy = {'pyspark', 'asyncio', 'pyarrow', 'numpy', 'pandas', 'cloudpickle'}\n"
+        "print(sorted(heavy & sys.modules.keys()))"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={"PYTHONPATH": str(SOURCE.parent), "PATH": ""}
+    )
+    assert done.stdout.strip() == "[]"
