@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
+import cloudpickle
 import pytest
 
 from firesteel.common import Configuration, Types, WatermarkStrategy
@@ -175,7 +177,12 @@ def test_very_long_program_is_translated():
     for _ in range(300):
         stream = stream.map(same, Types.LONG()).disable_chaining()
     stream.print()
-    assert len(env.get_stream_graph().get_job_graph().vertices) == 302
+    job_graph = env.get_stream_graph().get_job_graph()
+    assert len(job_graph.vertices) == 302
+    again = pickle.loads(cloudpickle.dumps(job_graph))
+    assert again.to_dict() == job_graph.to_dict()
+    assert again.vertices[1].inputs[0].source.producer is again.vertices[0]
+    assert again.vertices[0].slot_sharing_group is again.slot_sharing_groups[0]
 
 
 def test_operator_knows_the_line_of_the_program_that_made_it():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from firesteel.graph.job_graph_dict import vertex_to_dict, vertices_from_dict
+from firesteel.graph.job_graph_state import flatten, rebuild
 from firesteel.graph.job_vertex import (
     ChainedOperator,
     ChainedOutput,
@@ -58,6 +59,14 @@ class JobGraph:
     vertices: list[JobVertex] = field(default_factory=list)
     slot_sharing_groups: list[SlotSharingGroup] = field(default_factory=list)
     insertion_order: list[JobVertexID] = field(default_factory=list)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name.name: getattr(self, name.name) for name in fields(self)}
+        return state | {"vertices": flatten(self.vertices)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, rebuild(value) if name == "vertices" else value)
 
     def get_vertex(self, vertex_id: JobVertexID) -> JobVertex:
         """The vertex of that id.
