@@ -14,7 +14,7 @@ from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from firesteel.datastream.functions import KeyedProcessFunction
+from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction
 from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
 from firesteel.errors import InvalidProgramError
 
@@ -30,6 +30,14 @@ def env():
 @pytest.fixture
 def pairs(env):
     return env.from_collection([("a", 1), ("b", 2)], type_info=PAIR)
+
+
+def same(value):
+    return value
+
+
+def first(value):
+    return value[0]
 
 
 def operators(env):
@@ -208,6 +216,28 @@ def test_csv_rows_go_both_ways():
     assert read.deserialize(b"-,11") == Row(name=None, age=11)
     with pytest.raises(ValueError, match="2 fields expected but was 1"):
         read.deserialize(b"Ann")
+
+
+def test_custom_partitions_may_be_read_at_several_parallelisms(env, pairs):
+    spread = pairs.partition_custom(lambda key, n: key % n, lambda t: t[1])
+    spread.map(str).set_parallelism(3).print()
+    spread.map(str).set_parallelism(1).print()
+    custom = [e for n in env.get_stream_graph().nodes.values() for e in n.out_edges if e.partitioner.name == "CUSTOM"]
+    assert [edge.partitioner.function(5, 3) for edge in custom] == [2]
+
+
+def test_streams_keyed_alike_meet_in_one_operator(env, pairs):
+    class Join(KeyedCoProcessFunction):
+        def process_element1(self, value, ctx):
+            yield value
+
+        def process_element2(self, value, ctx):
+            yield value
+
+    pairs.connect(pairs.map(same, PAIR)).key_by(first, first, Types.STRING()).process(Join()).name("join").print()
+    assert operators(env)["join, Map"].operators[0].keyed
+    with pytest.raises(InvalidProgramError, match="both streams must be keyed or none"):
+        pairs.connect(pairs.key_by(first))
 
 
 def test_map_function_objects_work_as_well_as_lambdas(env, pairs):

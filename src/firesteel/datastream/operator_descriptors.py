@@ -183,10 +183,9 @@ class ReduceOperator(OperatorDescriptor):
 class WindowOperator(OperatorDescriptor):
     """A window operation, keyed or (`window_all`) over one constant key; elements are `(key, value)` in both.
 
-    `aggregation` is a ReduceFunction or AggregateFunction (or a callable to reduce with), or None: the window then keeps
-    all elements. `window_function` is a WindowFunction, ProcessWindowFunction, AllWindowFunction or
-    ProcessAllWindowFunction, or None: then the aggregate itself is emitted. `state_type` is the TypeInformation of
-    element or accumulator, where declared.
+    `aggregation` is a ReduceFunction or AggregateFunction (or a callable to reduce with); None keeps all elements.
+    `window_function` is a WindowFunction, ProcessWindowFunction, AllWindowFunction or ProcessAllWindowFunction; None
+    emits the aggregate itself. `state_type` is the TypeInformation of element or accumulator, where declared.
     """
 
     assigner: Any

@@ -54,17 +54,20 @@ def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGen
 
 
 def _align_values(values: ValuesTransformation, consumers: dict[int, list[Transformation]], ids: IdGenerator) -> None:
-    direct = consumers.get(id(values), [])
-    consumer: Transformation | None = direct[0] if direct else None
-    while isinstance(consumer, _VIRTUAL):
-        further = consumers.get(id(consumer), [])
-        consumer = further[0] if further else None
-    if consumer is None:
+    physical = [(one, _physical_consumer(one, consumers)) for one in consumers.get(id(values), [])]
+    if not physical:
         return
-    _align_with(values, consumer)
+    _align_with(values, physical[0][1])
     forward = _forward(values, ids)
-    for one in direct:
-        one.inputs = [forward if source is values else source for source in one.inputs]
+    for direct, consumer in physical:
+        if consumer.parallelism == values.parallelism:
+            direct.inputs = [forward if source is values else source for source in direct.inputs]
+
+
+def _physical_consumer(consumer: Transformation, consumers: dict[int, list[Transformation]]) -> Transformation:
+    while isinstance(consumer, _VIRTUAL) and consumers.get(id(consumer)):
+        consumer = consumers[id(consumer)][0]
+    return consumer
 
 
 def _align_with(hidden: Transformation, neighbour: Transformation) -> None:
