@@ -1,0 +1,5 @@
+"""`python -m firesteel` is the command `firesteel`."""
+
+from firesteel.cli import main
+
+main()

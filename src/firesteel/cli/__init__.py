@@ -1,0 +1,5 @@
+"""The command `firesteel`."""
+
+from firesteel.cli.main import main
+
+__all__ = ["main"]

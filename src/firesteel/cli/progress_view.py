@@ -1,0 +1,99 @@
+"""How a job is doing, on the terminal: a live table there, plain lines where standard error is piped."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from firesteel.client import ProgressReporter
+from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDetails
+
+_NAME_WIDTH = 60
+
+
+def make_reporter(quiet: bool) -> ProgressReporter:
+    """The reporter for this terminal."""
+    if quiet:
+        return _Quiet()
+    return _LiveView() if sys.stderr.isatty() else _PlainLines()
+
+
+class _Quiet:
+    """Says nothing."""
+
+    def submitted(self, job_id: str) -> None:
+        pass
+
+    def progressed(self, details: JobDetails) -> None:
+        pass
+
+    def ended(self, details: JobDetails) -> None:
+        pass
+
+
+class _PlainLines:
+    """A line per change of the job's status."""
+
+    def __init__(self) -> None:
+        self._status = ""
+
+    def submitted(self, job_id: str) -> None:
+        self._status = ""
+        print(f"Job has been submitted with JobID {job_id}", file=sys.stderr)
+
+    def progressed(self, details: JobDetails) -> None:
+        if details.status.name != self._status:
+            self._status = details.status.name
+            print(f"Job {details.name!r} is {self._status}", file=sys.stderr)
+
+    def ended(self, details: JobDetails) -> None:
+        self.progressed(details)
+        for vertex in details.vertices:
+            print(
+                f"  {vertex.name} ({vertex.parallelism}): {_states(vertex)}, "
+                f"{vertex.records_in} records in, {vertex.records_out} out",
+                file=sys.stderr,
+            )
+        print(f"Job Runtime: {details.duration_ms} ms", file=sys.stderr)
+
+
+class _LiveView:
+    """A table that is drawn again a few times a second."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._live: Live | None = None
+
+    def submitted(self, job_id: str) -> None:
+        self._console.print(f"Job has been submitted with JobID {job_id}", highlight=False)
+        self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty(), redirect_stderr=False)
+        self._live.start()
+
+    def progressed(self, details: JobDetails) -> None:
+        assert self._live is not None
+        self._live.update(_table(details), refresh=True)
+
+    def ended(self, details: JobDetails) -> None:
+        self.progressed(details)
+        assert self._live is not None
+        self._live.stop()
+
+
+def _table(details: JobDetails) -> Table:
+    title = f"{details.name}: {details.status.name}, {details.duration_ms / 1000:.1f} s"
+    table = Table(title=title, title_justify="left")
+    table.add_column("vertex")
+    table.add_column("subtasks")
+    table.add_column("records in", justify="right")
+    table.add_column("records out", justify="right")
+    for vertex in details.vertices:
+        name = vertex.name if len(vertex.name) <= _NAME_WIDTH else vertex.name[: _NAME_WIDTH - 3] + "..."
+        table.add_row(name, _states(vertex), f"{vertex.records_in:,}", f"{vertex.records_out:,}")
+    return table
+
+
+def _states(vertex: JobVertexDetails) -> str:
+    return ", ".join(f"{count} {state.name}" for state, count in vertex.tasks.items())

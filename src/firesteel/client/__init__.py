@@ -1,0 +1,14 @@
+"""Submits jobs: to a cluster inside this process."""
+
+from firesteel.client.execution import collect, execute, execute_async
+from firesteel.client.job_client import EmbeddedJobClient
+from firesteel.client.progress import ProgressReporter, set_progress_reporter
+
+__all__ = [
+    "EmbeddedJobClient",
+    "ProgressReporter",
+    "collect",
+    "execute",
+    "execute_async",
+    "set_progress_reporter",
+]

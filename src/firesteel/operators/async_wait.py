@@ -1,0 +1,92 @@
+"""Async I/O: many calls of a user's coroutine at once, results in order or as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from firesteel.datastream.operator_descriptors import AsyncWaitOperator
+from firesteel.operators.functions import pairs
+from firesteel.operators.one_input import FunctionOperator
+from firesteel.operators.operator import Output, TaskInfo, Timestamps
+
+_Result = tuple[list[Any], int | None]
+
+
+class AsyncWaitRunner(FunctionOperator):
+    """`AsyncDataStream.ordered_wait` and `unordered_wait` (Flink: `AsyncWaitOperator`).
+
+    The calls of one batch of elements run at once on a loop of the operator's own, at most `capacity` at a time,
+    and are all answered before the next batch: so unordered results never overtake a watermark.
+    """
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: AsyncWaitOperator) -> None:
+        super().__init__(name, task, output, descriptor.function)
+        self._timeout_s = descriptor.timeout_ms / 1000
+        self._capacity = descriptor.capacity
+        self._ordered = descriptor.ordered
+        self._retry = descriptor.retry_strategy
+
+    def open(self) -> None:
+        """Make the loop and open the function."""
+        self._loop = asyncio.new_event_loop()
+        super().open()
+
+    def close(self) -> None:
+        """Close the function and the loop."""
+        super().close()
+        self._loop.close()
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Call the function for all elements and wait for the results."""
+        try:
+            answers = self._loop.run_until_complete(self._ask_all(list(pairs(values, timestamps))))
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+        results: list[Any] = []
+        result_timestamps: list[int | None] = []
+        for found, timestamp in answers:
+            results.extend(found)
+            result_timestamps.extend([timestamp] * (len(results) - len(result_timestamps)))
+        self.output.emit(results, None if timestamps is None else result_timestamps)
+
+    async def _ask_all(self, elements: list[tuple[Any, int | None]]) -> list[_Result]:
+        free = asyncio.Semaphore(self._capacity)
+        arrived: list[_Result] = []
+
+        async def ask(value: Any, timestamp: int | None) -> _Result:
+            async with free:
+                answer = (await self._ask(value), timestamp)
+            arrived.append(answer)
+            return answer
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(ask(value, timestamp)) for value, timestamp in elements]
+        return [task.result() for task in tasks] if self._ordered else arrived
+
+    async def _ask(self, value: Any) -> list[Any]:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await self._ask_with_retries(value)
+        except TimeoutError:
+            return list(self.function.timeout(value))
+
+    async def _ask_with_retries(self, value: Any) -> list[Any]:
+        attempt = 1
+        while True:
+            try:
+                found = await self.function.async_invoke(value)
+                if not self._wants_retry(attempt, found, None):
+                    return list(found)
+            except Exception as error:
+                if not self._wants_retry(attempt, None, error):
+                    raise
+            await asyncio.sleep(self._retry.get_backoff_time_millis(attempt) / 1000)
+            attempt += 1
+
+    def _wants_retry(self, attempt: int, found: Any, error: Exception | None) -> bool:
+        if self._retry is None or not self._retry.can_retry(attempt):
+            return False
+        predicate = self._retry.get_retry_predicate()
+        wanted = predicate.result_predicate() if error is None else predicate.exception_predicate()
+        return wanted is not None and bool(wanted(found if error is None else error))

@@ -1,0 +1,27 @@
+"""Network buffers: what one subtask sends another between two flushes, as bytes.
+
+A buffer is a pickled list of items in order. An item is `(values, timestamps)`, a watermark (int), a change of idleness
+(bool) or the end of input (None).
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import cloudpickle
+
+Item = tuple[list[Any], list[int | None] | None] | int | bool | None
+
+
+def encode(items: list[Item]) -> bytes:
+    """The bytes of a buffer; objects of classes that exist in the user's script only travel by value."""
+    try:
+        return pickle.dumps(items, protocol=5)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return cloudpickle.dumps(items, protocol=5)  # type: ignore[no-any-return]
+
+
+def decode(payload: bytes) -> list[Item]:
+    """The items of a buffer."""
+    return pickle.loads(payload)  # type: ignore[no-any-return]

@@ -1,0 +1,159 @@
+"""The contexts that user functions are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, RuntimeContext
+from firesteel.datastream.time_domain import TimeDomain
+from firesteel.datastream.timerservice import TimerService
+from firesteel.metrics import MetricGroup
+from firesteel.operators.metrics import TaskMetricGroup
+from firesteel.operators.operator import MIN_TIMESTAMP, TaskInfo
+from firesteel.operators.states import StateStore
+from firesteel.operators.timers import InternalTimerService, now_ms
+
+
+class TaskRuntimeContext(RuntimeContext):
+    """Who the subtask is, and its keyed state where the operator is keyed (Flink: `StreamingRuntimeContext`)."""
+
+    def __init__(self, operator_name: str, task: TaskInfo, store: StateStore | None = None) -> None:
+        self._operator_name = operator_name
+        self._task = task
+        self._store = store
+
+    def get_task_name(self) -> str:
+        """Name of the job vertex."""
+        return self._task.vertex_name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        """Parallelism of the vertex."""
+        return self._task.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """Number of key groups."""
+        return self._task.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        """From 0."""
+        return self._task.subtask_index
+
+    def get_attempt_number(self) -> int:
+        """0 for the first attempt."""
+        return self._task.attempt_number
+
+    def get_task_name_with_subtasks(self) -> str:
+        """As in `Map (2/4)#0`."""
+        task = self._task
+        return f"{task.vertex_name} ({task.subtask_index + 1}/{task.parallelism})#{task.attempt_number}"
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A setting of the job."""
+        return self._task.configuration.get(key, default_value)
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Metrics of this operator."""
+        return TaskMetricGroup(self._task.metrics, (self._operator_name,))
+
+    def get_state(self, state_descriptor: Any) -> Any:
+        """A value per key."""
+        return self._keyed().get_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: Any) -> Any:
+        """A list per key."""
+        return self._keyed().get_list_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: Any) -> Any:
+        """A map per key."""
+        return self._keyed().get_map_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: Any) -> Any:
+        """A reduced value per key."""
+        return self._keyed().get_reducing_state(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+        """An accumulator per key."""
+        return self._keyed().get_aggregating_state(state_descriptor)
+
+    def _keyed(self) -> StateStore:
+        if self._store is None:
+            raise RuntimeError(
+                f"operator {self._operator_name!r} is not keyed: keyed state can be used behind key_by() only"
+            )
+        return self._store
+
+
+class NonKeyedTimerService(TimerService):
+    """The time, for functions without a key: they can't register timers (as in Flink)."""
+
+    def __init__(self) -> None:
+        self.watermark = MIN_TIMESTAMP
+
+    def current_processing_time(self) -> int:
+        """Milliseconds since the epoch."""
+        return now_ms()
+
+    def current_watermark(self) -> int:
+        """Watermark of the operator (milliseconds)."""
+        return self.watermark
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Refused."""
+        self._refuse()
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Refused."""
+        self._refuse()
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Refused."""
+        self._refuse()
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Refused."""
+        self._refuse()
+
+    def _refuse(self) -> None:
+        raise RuntimeError("timers are only supported on keyed streams: call key_by() first")
+
+
+class ProcessContext:
+    """Context of the functions without a key; one object, changed from element to element."""
+
+    def __init__(self) -> None:
+        self.current_timestamp: int | None = None
+        self.timers: Any = NonKeyedTimerService()
+
+    def timestamp(self) -> int | None:
+        """Event time of the element (milliseconds), None if it has none."""
+        return self.current_timestamp
+
+    def timer_service(self) -> TimerService:
+        """Timers and the present time."""
+        return self.timers  # type: ignore[no-any-return]
+
+
+class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.OnTimerContext):
+    """Context of the keyed functions, for elements and for timers; one object, changed from element to element."""
+
+    def __init__(self, timers: InternalTimerService) -> None:
+        self.current_timestamp: int | None = None
+        self.current_key: Any = None
+        self.current_domain = TimeDomain.EVENT_TIME
+        self._timers = timers
+
+    def timestamp(self) -> int | None:
+        """Event time of the element, or time of the timer (milliseconds)."""
+        return self.current_timestamp
+
+    def timer_service(self) -> TimerService:
+        """Timers of the current key and the present time."""
+        return self._timers
+
+    def get_current_key(self) -> Any:
+        """Key of the element or timer."""
+        return self.current_key
+
+    def time_domain(self) -> TimeDomain:
+        """Kind of the timer that fires."""
+        return self.current_domain

@@ -1,0 +1,159 @@
+"""What writes the elements of one producing subtask to the subtasks that consume them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from firesteel.common.key_groups import key_group_assigner, operator_index
+from firesteel.operators.buffers import Item, encode
+from firesteel.operators.operator import Timestamps
+
+BUFFER_ELEMENTS = 4096
+"""A channel's elements are sent when there are so many, and at the end of the batch."""
+
+_REMEMBERED_KEYS = 1_000_000
+
+Split = Callable[[list[Any], Timestamps], list[tuple[int, list[Any], Timestamps]]]
+"""Splits elements by channel: (channel, values, timestamps) for each channel that gets some."""
+
+
+def _slices(start: int, channels: Sequence[int], values: list[Any], timestamps: Timestamps) -> list[Any]:
+    n = len(channels)
+    return [
+        (
+            channels[(start + i) % n],
+            values[i::n],
+            None if timestamps is None else timestamps[i::n],
+        )
+        for i in range(min(n, len(values)))
+    ]
+
+
+def split_round_robin(channels: Sequence[int], first: int) -> Split:
+    """REBALANCE and RESCALE: one element to each channel in turn."""
+    position = first
+
+    def split(values: list[Any], timestamps: Timestamps) -> list[tuple[int, list[Any], Timestamps]]:
+        nonlocal position
+        parts = _slices(position, channels, values, timestamps)
+        position = (position + len(values)) % len(channels)
+        return parts
+
+    return split
+
+
+def split_by(select: Callable[[Any], int], channels: int) -> Split:
+    """HASH, SHUFFLE and CUSTOM: the channel that `select` gives for each element."""
+
+    def split(values: list[Any], timestamps: Timestamps) -> list[tuple[int, list[Any], Timestamps]]:
+        buckets: list[list[Any]] = [[] for _ in range(channels)]
+        if timestamps is None:
+            for value in values:
+                buckets[select(value)].append(value)
+            return [(channel, bucket, None) for channel, bucket in enumerate(buckets) if bucket]
+        times: list[list[int | None]] = [[] for _ in range(channels)]
+        for value, timestamp in zip(values, timestamps, strict=True):
+            channel = select(value)
+            buckets[channel].append(value)
+            times[channel].append(timestamp)
+        return [(channel, bucket, times[channel]) for channel, bucket in enumerate(buckets) if bucket]
+
+    return split
+
+
+def split_to_all(channels: Sequence[int]) -> Split:
+    """BROADCAST, and FORWARD and GLOBAL with their one channel: all elements to each of the channels."""
+    return lambda values, timestamps: [(channel, values, timestamps) for channel in channels]
+
+
+def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[Any], int]:
+    """HASH: the channel of a `(key, value)` element's key group, remembered by key."""
+    key_group = key_group_assigner(key_type, max_parallelism)
+    remembered: dict[Any, int] = {}
+
+    def select(element: Any) -> int:
+        key = element[0]
+        channel = remembered.get(key)
+        if channel is None:
+            if len(remembered) >= _REMEMBERED_KEYS:
+                remembered.clear()
+            channel = remembered[key] = operator_index(key_group(key), channels, max_parallelism)
+        return channel
+
+    return select
+
+
+def select_by_partitioner(function: Any, channels: int) -> Callable[[Any], int]:
+    """CUSTOM: what the user's partitioner gives for the key of a `(key, value)` element."""
+    partition = getattr(function, "partition", function)
+
+    def select(element: Any) -> int:
+        channel = partition(element[0], channels)
+        if not 0 <= channel < channels:
+            raise ValueError(
+                f"the partitioner gave {channel!r} for key {element[0]!r}, allowed are 0 to {channels - 1}"
+            )
+        return int(channel)
+
+    return select
+
+
+def select_randomly(channels: int) -> Callable[[Any], int]:
+    """SHUFFLE: any channel."""
+    choose = random.Random().randrange
+    return lambda element: choose(channels)
+
+
+class EdgeWriter:
+    """Writes one edge: splits elements by channel, gathers them into buffers, sends watermarks and the end to all.
+
+    `send(channel, payload)` takes each finished buffer; `channels` are the consuming subtasks that this one reaches.
+    """
+
+    def __init__(self, split: Split, channels: Sequence[int], send: Callable[[int, bytes], None]) -> None:
+        self._split = split
+        self._channels = channels
+        self._send = send
+        self._pending: dict[int, list[Item]] = {channel: [] for channel in channels}
+        self._sizes = dict.fromkeys(channels, 0)
+        self.records_out = 0
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take elements."""
+        self.records_out += len(values)
+        sizes = self._sizes
+        for channel, part, part_timestamps in self._split(values, timestamps):
+            self._pending[channel].append((part, part_timestamps))
+            sizes[channel] += len(part)
+            if sizes[channel] >= BUFFER_ELEMENTS:
+                self._flush(channel)
+
+    def watermark(self, timestamp: int) -> None:
+        """Send a watermark behind what was written so far."""
+        self._mark(timestamp)
+
+    def idle(self, is_idle: bool) -> None:
+        """Send a change of idleness."""
+        self._mark(is_idle)
+
+    def end(self) -> None:
+        """Send the end of input."""
+        self._mark(None)
+
+    def _mark(self, item: Item) -> None:
+        for channel in self._channels:
+            self._pending[channel].append(item)
+
+    def flush(self) -> None:
+        """Send what is pending."""
+        for channel in self._channels:
+            self._flush(channel)
+
+    def _flush(self, channel: int) -> None:
+        items = self._pending[channel]
+        if items:
+            self._pending[channel] = []
+            self._sizes[channel] = 0
+            self._send(channel, encode(items))

@@ -1,0 +1,161 @@
+"""Which running operator each descriptor becomes: one rule per descriptor class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.datastream import operator_descriptors as descriptors
+from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
+from firesteel.errors import TranslationError
+from firesteel.operators.async_wait import AsyncWaitRunner
+from firesteel.operators.file_sink import FileSinkRunner
+from firesteel.operators.functions import method_of
+from firesteel.operators.keyed import KeyedProcessRunner, ReduceRunner
+from firesteel.operators.one_input import (
+    ElementwiseRunner,
+    FilterRunner,
+    FlatMapRunner,
+    KeyByRunner,
+    MapRunner,
+    ProcessRunner,
+)
+from firesteel.operators.operator import Operator, Output, TaskInfo
+from firesteel.operators.sinks import CollectRunner, CommitterRunner, DiscardingRunner, PrintRunner, SinkFunctionRunner
+from firesteel.operators.source_runner import SourceRunner
+from firesteel.operators.two_input import BroadcastRunner, CoProcessRunner, KeyedBroadcastRunner
+from firesteel.operators.watermarks import ExtractTimestampRunner, TimestampsAndWatermarksRunner
+from firesteel.operators.window import WindowRunner
+
+Rule = Callable[[Any, str, TaskInfo, Output], Operator]
+
+
+def _one(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """`map` as a process function: one result."""
+    return lambda value, context: (function(value),)
+
+
+def _any(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """`flat_map` as a process function."""
+    return lambda value, context: function(value)
+
+
+def _kept(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """`filter` as a process function."""
+    return lambda value, context: (value,) if function(value) else None
+
+
+def _one_input(runner: type[Operator], method: str, adapt: Callable[[Any], Any]) -> Rule:
+    """map, flat_map or filter: the plain runner, or on a keyed stream a process function with state."""
+
+    def rule(d: Any, name: str, task: TaskInfo, output: Output) -> Operator:
+        if not d.keyed:
+            return runner(name, task, output, d.function)  # type: ignore[call-arg]
+        calls = (adapt(method_of(d.function, method)),)
+        return KeyedProcessRunner(name, task, output, None, d.function, calls)
+
+    return rule
+
+
+def _two_inputs(methods: tuple[str, str], adapt: Callable[[Any], Any]) -> Rule:
+    """The functions of connected streams, keyed or not."""
+
+    def rule(d: Any, name: str, task: TaskInfo, output: Output) -> Operator:
+        first, second = (adapt(getattr(d.function, method)) for method in methods)
+        if d.keyed:
+            key_type = getattr(d, "key_type", None)
+            return KeyedProcessRunner(name, task, output, key_type, d.function, (first, second))
+        return CoProcessRunner(name, task, output, d.function, (first, second))
+
+    return rule
+
+
+def _same(function: Any) -> Any:
+    return function
+
+
+def _project(indexes: tuple[int, ...]) -> Callable[[Any], Any]:
+    return lambda value: tuple(value[index] for index in indexes)
+
+
+def _value_of_pair(pair: Any) -> Any:
+    return pair[1]
+
+
+def _sink_function(d: descriptors.SinkFunctionOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    """A Python SinkFunction, or the legacy StreamingFileSink, which commits by itself."""
+    if isinstance(d.function, StreamingFileSink):
+        return FileSinkRunner(name, task, output, d.function.settings, d.input_type, commits_itself=True)
+    return SinkFunctionRunner(name, task, output, d.function)
+
+
+def _sink_writer(d: descriptors.SinkWriterOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    if not isinstance(d.sink, FileSink):
+        raise NotImplementedError(f"sink {name!r}: no writer for {type(d.sink).__name__} yet; there is one for FileSink")
+    return FileSinkRunner(name, task, output, d.sink.settings, d.input_type)
+
+
+def _broadcast(d: descriptors.BroadcastProcessOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    if d.keyed:
+        return KeyedBroadcastRunner(name, task, output, d.key_type, d.function, d.state_descriptors)
+    return BroadcastRunner(name, task, output, d.function, d.state_descriptors)
+
+
+def _keyed_process(d: descriptors.KeyedProcessOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    call = method_of(d.function, "process_element")
+    return KeyedProcessRunner(name, task, output, d.key_type, d.function, (call,))
+
+
+RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
+    descriptors.SourceOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
+    descriptors.CollectionSourceOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
+    descriptors.SourceFunctionOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
+    descriptors.MapOperator: _one_input(MapRunner, "map", _one),
+    descriptors.FlatMapOperator: _one_input(FlatMapRunner, "flat_map", _any),
+    descriptors.FilterOperator: _one_input(FilterRunner, "filter", _kept),
+    descriptors.ProcessOperator: lambda d, name, task, out: ProcessRunner(name, task, out, d.function),
+    descriptors.ProjectOperator: lambda d, name, task, out: ElementwiseRunner(
+        name, task, out, _project(d.field_indexes)
+    ),
+    descriptors.AsyncWaitOperator: lambda d, name, task, out: AsyncWaitRunner(name, task, out, d),
+    descriptors.ExtractTimestampOperator: lambda d, name, task, out: ExtractTimestampRunner(
+        name, task, out, d.timestamp_assigner
+    ),
+    descriptors.TimestampsAndWatermarksOperator: lambda d, name, task, out: TimestampsAndWatermarksRunner(
+        name, task, out, d.strategy, d.extracted
+    ),
+    descriptors.RemoveTimestampOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _value_of_pair),
+    descriptors.CacheWriteOperator: lambda d, name, task, out: DiscardingRunner(name, task, out),
+    descriptors.KeyByOperator: lambda d, name, task, out: KeyByRunner(
+        name, task, out, d.key_selector, coercer(d.key_type)
+    ),
+    descriptors.ValuesOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _value_of_pair),
+    descriptors.PartitionCustomOperator: lambda d, name, task, out: KeyByRunner(name, task, out, d.key_selector),
+    descriptors.KeyedProcessOperator: _keyed_process,
+    descriptors.ReduceOperator: lambda d, name, task, out: ReduceRunner(
+        name, task, out, d.key_type, d.function, d.value_type
+    ),
+    descriptors.WindowOperator: lambda d, name, task, out: WindowRunner(name, task, out, d),
+    descriptors.CoMapOperator: _two_inputs(("map1", "map2"), _one),
+    descriptors.CoFlatMapOperator: _two_inputs(("flat_map1", "flat_map2"), _any),
+    descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
+    descriptors.BroadcastProcessOperator: _broadcast,
+    descriptors.PrintSinkOperator: lambda d, name, task, out: PrintRunner(name, task, out, d.identifier, d.input_type),
+    descriptors.SinkFunctionOperator: _sink_function,
+    descriptors.SinkWriterOperator: _sink_writer,
+    descriptors.CommitterOperator: lambda d, name, task, out: CommitterRunner(name, task, out),
+    descriptors.CollectSinkOperator: lambda d, name, task, out: CollectRunner(name, task, out, d.collect_id),
+}
+
+
+def make_operator(descriptor: Any, name: str, task: TaskInfo, output: Output) -> Operator:
+    """The running operator for a descriptor.
+
+    Raises:
+        TranslationError: there is no rule for the descriptor's class.
+    """
+    rule = RULES.get(type(descriptor))
+    if rule is None:
+        raise TranslationError(f"operator {name!r}: no rule runs {type(descriptor).__name__}")
+    return rule(descriptor, name, task, output)

@@ -1,0 +1,212 @@
+"""Operators on keyed streams with one input: process with state and timers, map/flat_map/filter with state, reduce.
+
+Their elements are `(key, value)`. In BATCH mode a key is processed at a time, so state holds one key: `KeyedOperator`
+keeps the input until it ended and then replays it key by key, each followed by the final watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.datastream.time_domain import TimeDomain
+from firesteel.operators.context import KeyedContext, TaskRuntimeContext
+from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
+from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.states import StateStore
+from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
+
+_DOMAINS = {EVENT_TIME: TimeDomain.EVENT_TIME, PROCESSING_TIME: TimeDomain.PROCESSING_TIME}
+
+
+class KeyedOperator(Operator):
+    """What all keyed operators share: the state backend, the timers, and BATCH mode's one key at a time.
+
+    Subclasses write `process_keyed` and `on_timer`; `backend` is filled before `open` where a version is restored.
+    """
+
+    inputs = 1
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, key_type: Any) -> None:
+        super().__init__(name, task, output)
+        self.backend = KeyedStateBackend(key_type, task.max_parallelism)
+        self.collector = Collector(output)
+        self._open_inputs = self.inputs
+        self._kept: dict[Any, list[tuple[int, Any, int | None]]] = {}
+
+    def open(self) -> None:
+        """Make the timers from what was restored."""
+        self.timers = InternalTimerService(self.backend)
+        self.timers.watermark = self.watermark
+
+    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Process `(key, value)` elements of input `index`; results go to `collector`."""
+        raise NotImplementedError
+
+    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+        """Fire one timer; results go to `collector`."""
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the first input, or keep them until it ended (BATCH)."""
+        self._take(0, values, timestamps)
+
+    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the second input, or keep them until it ended (BATCH)."""
+        self._take(1, values, timestamps)
+
+    def _take(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        if self.task.is_batch:
+            for (key, value), timestamp in pairs(values, timestamps):
+                self._kept.setdefault(key, []).append((index, value, timestamp))
+        else:
+            self.process_keyed(index, values, timestamps)
+            self.collector.flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Fire the event-time timers up to the watermark, then pass it on; BATCH sees the final one key by key."""
+        if self.task.is_batch:
+            return
+        self.timers.watermark = timestamp
+        self._fire(EVENT_TIME, timestamp)
+        super().process_watermark(timestamp)
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Fire the processing-time timers that are due."""
+        self._fire(PROCESSING_TIME, now_ms)
+
+    def next_processing_time(self) -> int | None:
+        """Time of the earliest processing-time timer."""
+        return self.timers.next_processing_time()
+
+    def _fire(self, domain: int, until: int) -> None:
+        for key, namespace, timestamp in self.timers.due(domain, until):
+            self.backend.current_key = key
+            self.on_timer(domain, key, namespace, timestamp)
+        self.collector.flush()
+
+    def end_input(self, index: int) -> None:
+        """In BATCH mode, process what was kept when the last input ended."""
+        self._open_inputs -= 1
+        if self.task.is_batch and not self._open_inputs:
+            kept, self._kept = self._kept, {}
+            for key, elements in kept.items():
+                self._process_one_key(key, elements)
+            super().process_watermark(MAX_WATERMARK)
+
+    def _process_one_key(self, key: Any, elements: list[tuple[int, Any, int | None]]) -> None:
+        elements.sort(key=_event_time)
+        self.timers.watermark = -MAX_WATERMARK - 1
+        for index, value, timestamp in elements:
+            self.process_keyed(index, [(key, value)], [timestamp])
+        self.end_key(key)
+        self.timers.watermark = MAX_WATERMARK
+        self._fire(EVENT_TIME, MAX_WATERMARK)
+        self.backend.clear_key(key)
+
+    def end_key(self, key: Any) -> None:
+        """BATCH: the last element of a key was processed."""
+
+    def snapshot(self) -> Any:
+        """The watermark; state and timers are kept in the backend."""
+        return self.watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self.watermark = self.timers.watermark = snapshot
+
+
+def _event_time(element: tuple[int, Any, int | None]) -> int:
+    return -MAX_WATERMARK if element[2] is None else element[2]
+
+
+class KeyedProcessRunner(KeyedOperator):
+    """`KeyedStream.process`; also map, flat_map and filter on a keyed stream, given as `process_element`."""
+
+    def __init__(
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        key_type: Any,
+        function: Any,
+        process_elements: tuple[Callable[[Any, Any], Iterable[Any] | None], ...],
+    ) -> None:
+        super().__init__(name, task, output, key_type)
+        self.function = function
+        self.inputs = self._open_inputs = len(process_elements)
+        self._process_elements = process_elements
+        self._on_timer = getattr(function, "on_timer", None)
+
+    def open(self) -> None:
+        """Open the function with access to keyed state."""
+        super().open()
+        self._context = KeyedContext(self.timers)
+        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
+
+    def close(self) -> None:
+        """Close the function."""
+        close_function(self.function)
+
+    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Call the function for each element under its key."""
+        process_element, context, backend = self._process_elements[index], self._context, self.backend
+        collect = self.collector.collect
+        for (key, value), timestamp in pairs(values, timestamps):
+            backend.current_key = context.current_key = key
+            context.current_timestamp = timestamp
+            results = process_element(value, context)
+            if results is not None:
+                collect(results, timestamp)
+
+    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+        """Call the function's `on_timer`; its results have the timer's timestamp in event time, else none."""
+        if self._on_timer is not None:
+            context = self._context
+            context.current_key = key
+            context.current_timestamp = timestamp
+            context.current_domain = _DOMAINS[domain]
+            self.collector.collect(self._on_timer(timestamp, context), timestamp if domain == EVENT_TIME else None)
+
+
+class ReduceRunner(KeyedOperator):
+    """`reduce` and its kin: STREAMING emits each intermediate value, BATCH the final one of each key."""
+
+    def __init__(
+        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, value_type: Any
+    ) -> None:
+        super().__init__(name, task, output, key_type)
+        self.function = function
+        self._reduce = method_of(function, "reduce")
+        self._coerce = coercer(value_type)
+        self._table = self.backend.table("_reduce_state")
+
+    def open(self) -> None:
+        """Open the function."""
+        super().open()
+        open_function(self.function, TaskRuntimeContext(self.name, self.task))
+
+    def close(self) -> None:
+        """Close the function."""
+        close_function(self.function)
+
+    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Reduce each value into its key's state; STREAMING emits the result."""
+        data, reduce, coerce = self._table.data, self._reduce, self._coerce
+        results: list[Any] = []
+        for key, value in values:
+            stored = data.get(key)
+            if stored is not None:
+                value = reduce(stored, value)
+                if coerce is not None:
+                    value = coerce(value)
+            data[key] = value
+            results.append(value)
+        if not self.task.is_batch:
+            self._table.dirty.update([key for key, _ in values])
+            self.output.emit(results, timestamps)
+
+    def end_key(self, key: Any) -> None:
+        """Emit the final value of the key."""
+        self.collector.collect((self._table.data[key],), None)

@@ -1,0 +1,90 @@
+"""Metrics that user functions register, kept as plain numbers in the subtask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.metrics import Counter, Distribution, Meter, MetricGroup
+from firesteel.operators.timers import now_ms
+
+
+class TaskMetricGroup(MetricGroup):
+    """A group of metrics; `registry` maps the dotted name to the metric of the whole subtask."""
+
+    def __init__(self, registry: dict[str, Any], path: tuple[str, ...]) -> None:
+        self._registry = registry
+        self._path = path
+
+    def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
+        """The subgroup of that name; with `extra` a pair of key and value."""
+        return TaskMetricGroup(self._registry, (*self._path, name) if extra is None else (*self._path, name, extra))
+
+    def counter(self, name: str) -> Counter:
+        """Registers a counter."""
+        return self._register(name, TaskCounter())  # type: ignore[no-any-return]
+
+    def gauge(self, name: str, obj: Callable[[], int]) -> None:
+        """Registers a function that gives a number when asked."""
+        self._register(name, obj)
+
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
+        """Registers a meter over that time span."""
+        return self._register(name, TaskMeter())  # type: ignore[no-any-return]
+
+    def distribution(self, name: str) -> Distribution:
+        """Registers a distribution."""
+        return self._register(name, TaskDistribution())  # type: ignore[no-any-return]
+
+    def _register(self, name: str, metric: Any) -> Any:
+        return self._registry.setdefault(".".join((*self._path, name)), metric)
+
+
+class TaskCounter(Counter):
+    """Counts up and down."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def inc(self, n: int = 1) -> None:
+        """Adds `n`."""
+        self._count += n
+
+    def dec(self, n: int = 1) -> None:
+        """Takes `n` away."""
+        self._count -= n
+
+    def get_count(self) -> int:
+        """The current count."""
+        return self._count
+
+
+class TaskMeter(Meter):
+    """Events, and since when."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._since_ms = now_ms()
+
+    def mark_event(self, value: int = 1) -> None:
+        """Reports so many events."""
+        self._count += value
+
+    def get_count(self) -> int:
+        """Events so far."""
+        return self._count
+
+
+class TaskDistribution(Distribution):
+    """Sum, count, minimum and maximum of what was reported."""
+
+    def __init__(self) -> None:
+        self.values = {"sum": 0, "count": 0, "min": 0, "max": 0}
+
+    def update(self, value: int) -> None:
+        """Reports a value."""
+        found = self.values
+        found["min"] = min(found["min"], value) if found["count"] else value
+        found["max"] = max(found["max"], value) if found["count"] else value
+        found["sum"] += value
+        found["count"] += 1

@@ -1,0 +1,208 @@
+"""The base of all operators, and how elements get from one to the next.
+
+Elements flow in batches: a list of values and a list of their timestamps (milliseconds, None: no timestamp), or None
+instead of the list where no value has one. Watermarks, idleness and the end of input flow between the batches, in
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from firesteel.common.coercion import coercer
+from firesteel.operators.errors import UserFunctionError
+
+MIN_TIMESTAMP = -(2**63)
+MAX_WATERMARK = 2**63 - 1
+"""The watermark that says: all input was read."""
+
+Timestamps = list[int | None] | None
+
+
+class Receiver(Protocol):
+    """Takes what an operator emits: the next operator of the chain, or the writer of an edge."""
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take elements."""
+
+    def watermark(self, timestamp: int) -> None:
+        """Take a watermark (milliseconds)."""
+
+    def idle(self, is_idle: bool) -> None:
+        """Take a change of idleness: nobody should wait for an idle sender's watermark."""
+
+    def end(self) -> None:
+        """Take the end of input: nothing follows."""
+
+
+class Output:
+    """Where one operator emits to: main output and side outputs, converted to their declared types."""
+
+    def __init__(self, output_type: Any = None) -> None:
+        self._coerce: Callable[[Any], Any] | None = coercer(output_type)
+        self._main: list[Receiver] = []
+        self._sides: dict[str, list[Receiver]] = {}
+
+    def connect(self, receiver: Receiver, output_tag: str | None) -> None:
+        """Add a receiver of the main output, or of the side output with that tag id."""
+        (self._main if output_tag is None else self._sides.setdefault(output_tag, [])).append(receiver)
+
+    @property
+    def receivers(self) -> list[Receiver]:
+        """All receivers, of main and side outputs."""
+        return self._main + [receiver for side in self._sides.values() for receiver in side]
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit elements to the main output."""
+        if values:
+            if self._coerce is not None:
+                values = list(map(self._coerce, values))
+            for receiver in self._main:
+                receiver.process(values, timestamps)
+
+    def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit elements to the side output of `tag` (an OutputTag); dropped where nobody reads it."""
+        receivers = self._sides.get(tag.tag_id)
+        if receivers:
+            coerce = coercer(tag.type_info)
+            if coerce is not None:
+                values = list(map(coerce, values))
+            for receiver in receivers:
+                receiver.process(values, timestamps)
+
+    def watermark(self, timestamp: int) -> None:
+        """Emit a watermark to all receivers."""
+        for receiver in self.receivers:
+            receiver.watermark(timestamp)
+
+    def idle(self, is_idle: bool) -> None:
+        """Emit a change of idleness to all receivers."""
+        for receiver in self.receivers:
+            receiver.idle(is_idle)
+
+    def end(self) -> None:
+        """Emit the end of input to all receivers."""
+        for receiver in self.receivers:
+            receiver.end()
+
+
+@dataclass(slots=True)
+class TaskInfo:
+    """Who the subtask is that an operator runs in."""
+
+    job_id: str
+    vertex_id: str
+    vertex_name: str
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    attempt_number: int
+    is_batch: bool
+    configuration: dict[str, str]
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+class Operator:
+    """One running operator of one subtask.
+
+    Life: `open`, `restore` if there is a version to start from, then any of the `process...` calls, `end_input` per
+    input, `close`.
+    """
+
+    def __init__(self, name: str, task: TaskInfo, output: Output) -> None:
+        self.name = name
+        self.task = task
+        self.output = output
+        self.watermark = MIN_TIMESTAMP
+        self.user_location: str | None = None
+
+    def open(self) -> None:
+        """Get ready: called once per attempt, before anything else."""
+
+    def close(self) -> None:
+        """Release what `open` took; also after a failure."""
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the first input."""
+        raise NotImplementedError(f"{type(self).__name__} has no input")
+
+    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the second input."""
+        raise NotImplementedError(f"{type(self).__name__} has one input")
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Advance event time and tell the receivers."""
+        self.watermark = timestamp
+        self.output.watermark(timestamp)
+
+    def process_idle(self, is_idle: bool) -> None:
+        """Take a change of idleness of all inputs together."""
+        self.output.idle(is_idle)
+
+    def end_input(self, index: int) -> None:
+        """Take the end of input `index` (0 or 1); a bounded operator emits what it still holds when the last one ended."""
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Fire what is due in processing time."""
+
+    def next_processing_time(self) -> int | None:
+        """When `advance_processing_time` has something to do again (ms), None: never."""
+        return None
+
+    def end_batch(self) -> None:
+        """The batch is over: sinks finish what belongs to it."""
+
+    def snapshot(self) -> Any:
+        """What `restore` needs to go on from here, picklable, small (keyed state is kept apart); None: nothing."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from a snapshot."""
+
+    def committables(self) -> Sequence[Any]:
+        """What the sinks want to have committed with this batch; taken once."""
+        return ()
+
+
+class OperatorInput:
+    """One input of an operator inside a chain; names the operator when user code raises."""
+
+    __slots__ = ("_operator", "_process")
+
+    def __init__(self, operator: Operator, index: int = 0) -> None:
+        self._operator = operator
+        self._process = operator.process2 if index else operator.process
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Hand elements to the operator."""
+        try:
+            self._process(values, timestamps)
+        except UserFunctionError:
+            raise
+        except Exception as error:
+            raise UserFunctionError.of(error, self._operator) from error
+
+    def watermark(self, timestamp: int) -> None:
+        """Hand a watermark to the operator."""
+        with_operator_named(self._operator, self._operator.process_watermark, timestamp)
+
+    def idle(self, is_idle: bool) -> None:
+        """Hand a change of idleness to the operator."""
+        self._operator.process_idle(is_idle)
+
+    def end(self) -> None:
+        """End the operator's only input, and with it its output."""
+        with_operator_named(self._operator, self._operator.end_input, 0)
+        self._operator.output.end()
+
+
+def with_operator_named(operator: Operator, call: Callable[..., Any], *args: Any) -> Any:
+    """Make `call`; an exception of the user's code is raised again as a `UserFunctionError` that names the operator."""
+    try:
+        return call(*args)
+    except UserFunctionError:
+        raise
+    except Exception as error:
+        raise UserFunctionError.of(error, operator) from error

@@ -1,0 +1,286 @@
+"""The states that user functions work with, over the tables of a `KeyedStateBackend`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.datastream.state import (
+    AggregatingState,
+    ListState,
+    MapState,
+    ReducingState,
+    StateDescriptor,
+    ValueState,
+)
+from firesteel.operators.functions import method_of
+from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
+
+Coerce = Callable[[Any], Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _coerce(type_info: Any) -> Coerce:
+    return coercer(type_info) or _same
+
+
+class _TableState:
+    """What all states share: the table, and the entry that the current key (and window) stands for."""
+
+    __slots__ = ("_backend", "_namespaced", "_table")
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
+        self._backend = backend
+        self._namespaced = namespaced
+        self._table = backend.table((NAMESPACED if namespaced else "") + descriptor.name)
+
+    def _entry(self) -> Any:
+        return self._backend.current_entry if self._namespaced else self._backend.current_key
+
+    def _stored(self) -> Any:
+        return self._table.data.get(self._entry())
+
+    def clear(self) -> None:
+        """Remove the value of the current key."""
+        self._table.remove(self._entry())
+
+    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+        """Combine the values of the `sources` entries into `target`: windows that merge."""
+        merged = self._table.data.get(target)
+        for source in sources:
+            value = self._table.data.get(source)
+            if value is not None:
+                merged = value if merged is None else self._combine(merged, value)
+                self._table.remove(source)
+        if merged is not None:
+            self._table.put(target, merged)
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} can't be merged")
+
+
+class KeyedValueState(_TableState, ValueState[Any]):
+    """A value per key."""
+
+    __slots__ = ("_coerce",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._coerce = coercer(descriptor.type_info)
+
+    def value(self) -> Any:
+        """The value of the current key, None if there is none."""
+        backend = self._backend
+        return self._table.data.get(backend.current_entry if self._namespaced else backend.current_key)
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key; None clears it."""
+        if value is None:
+            self.clear()
+            return
+        if self._coerce is not None:
+            value = self._coerce(value)
+        backend = self._backend
+        entry = backend.current_entry if self._namespaced else backend.current_key
+        table = self._table
+        table.data[entry] = value
+        table.dirty.add(entry)
+
+
+class KeyedListState(_TableState, ListState[Any]):
+    """A list per key."""
+
+    __slots__ = ("_coerce",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._coerce = _coerce(descriptor.elem_type_info)
+
+    def get(self) -> list[Any]:
+        """The elements; an empty list if there are none."""
+        return list(self._stored() or ())
+
+    def add(self, value: Any) -> None:
+        """Append one element."""
+        self.add_all([value])
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append elements."""
+        entry = self._entry()
+        stored = self._table.data.get(entry)
+        new = list(map(self._coerce, values))
+        if stored is None:
+            self._table.put(entry, new)
+        else:
+            stored.extend(new)
+            self._table.dirty.add(entry)
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace all elements."""
+        new = list(map(self._coerce, values))
+        if new:
+            self._table.put(self._entry(), new)
+        else:
+            self.clear()
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return first + second
+
+
+class KeyedMapState(_TableState, MapState[Any, Any]):
+    """A map per key."""
+
+    __slots__ = ("_coerce_key", "_coerce_value")
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._coerce_key = _coerce(descriptor.key_type_info)
+        self._coerce_value = _coerce(descriptor.value_type_info)
+
+    def _map(self) -> dict[Any, Any]:
+        return self._stored() or {}
+
+    def get(self, key: Any) -> Any:
+        """The value of a map key, None if it is not there."""
+        return self._map().get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key."""
+        self.put_all({key: value})
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        """Set the values of several map keys."""
+        entry = self._entry()
+        stored = self._table.data.get(entry)
+        if stored is None:
+            stored = {}
+        for key, value in dict_value.items():
+            stored[self._coerce_key(key)] = self._coerce_value(value)
+        self._table.put(entry, stored)
+
+    def remove(self, key: Any) -> None:
+        """Remove a map key if it is there."""
+        stored = self._map()
+        if key in stored:
+            del stored[key]
+            if stored:
+                self._table.dirty.add(self._entry())
+            else:
+                self.clear()
+
+    def contains(self, key: Any) -> bool:
+        """True if the map key is there."""
+        return key in self._map()
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs of map key and value; the map may be changed meanwhile."""
+        return iter(list(self._map().items()))
+
+    def keys(self) -> Iterator[Any]:
+        """The map keys."""
+        return iter(list(self._map()))
+
+    def values(self) -> Iterator[Any]:
+        """The values."""
+        return iter(list(self._map().values()))
+
+    def is_empty(self) -> bool:
+        """True if no map key is there."""
+        return not self._map()
+
+
+class KeyedReducingState(_TableState, ReducingState[Any]):
+    """One value per key that all added values were reduced to."""
+
+    __slots__ = ("_coerce", "_reduce")
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._coerce = _coerce(descriptor.type_info)
+        self._reduce = method_of(descriptor.reduce_function, "reduce")
+
+    def get(self) -> Any:
+        """The reduced value, None if nothing was added."""
+        return self._stored()
+
+    def add(self, value: Any) -> None:
+        """Reduce one more value into the state."""
+        entry = self._entry()
+        stored = self._table.data.get(entry)
+        self._table.put(entry, self._coerce(value if stored is None else self._reduce(stored, value)))
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return self._coerce(self._reduce(first, second))
+
+
+class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
+    """An accumulator per key."""
+
+    __slots__ = ("_coerce", "_function")
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._coerce = _coerce(descriptor.type_info)
+        self._function = descriptor.agg_function
+
+    def get(self) -> Any:
+        """The result of the accumulator, None if nothing was added."""
+        stored = self._stored()
+        return None if stored is None else self._function.get_result(stored)
+
+    def add(self, value: Any) -> None:
+        """Accumulate one more value."""
+        entry = self._entry()
+        stored = self._table.data.get(entry)
+        accumulator = self._function.create_accumulator() if stored is None else stored
+        self._table.put(entry, self._coerce(self._function.add(value, accumulator)))
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return self._coerce(self._function.merge(first, second))
+
+
+class StateStore:
+    """Makes each state of an operator once: the `get_state` family of RuntimeContext and of the window contexts."""
+
+    def __init__(self, backend: KeyedStateBackend, namespaced: bool = False) -> None:
+        self._backend = backend
+        self._namespaced = namespaced
+        self._states: dict[str, Any] = {}
+
+    def get_state(self, state_descriptor: Any) -> KeyedValueState:
+        """The value state of that descriptor."""
+        return self._state(KeyedValueState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_list_state(self, state_descriptor: Any) -> KeyedListState:
+        """The list state of that descriptor."""
+        return self._state(KeyedListState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_map_state(self, state_descriptor: Any) -> KeyedMapState:
+        """The map state of that descriptor."""
+        return self._state(KeyedMapState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_reducing_state(self, state_descriptor: Any) -> KeyedReducingState:
+        """The reducing state of that descriptor."""
+        return self._state(KeyedReducingState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_aggregating_state(self, state_descriptor: Any) -> KeyedAggregatingState:
+        """The aggregating state of that descriptor."""
+        return self._state(KeyedAggregatingState, state_descriptor)  # type: ignore[no-any-return]
+
+    def _state(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
+        state = self._states.get(descriptor.name)
+        if state is None:
+            if descriptor.ttl_config is not None:
+                raise NotImplementedError(
+                    f"state {descriptor.name!r}: time to live is not implemented yet; clear the state with a timer"
+                )
+            state = self._states[descriptor.name] = kind(self._backend, descriptor, self._namespaced)
+        if type(state) is not kind:
+            raise TypeError(
+                f"state {descriptor.name!r} was asked for as {kind.__name__}, before as {type(state).__name__}"
+            )
+        return state

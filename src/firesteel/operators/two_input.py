@@ -1,0 +1,278 @@
+"""Operators with two inputs and no key: co-map, co-flat-map, co-process, and process with a broadcast side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.datastream.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from firesteel.datastream.state import BroadcastState
+from firesteel.datastream.time_domain import TimeDomain
+from firesteel.datastream.timerservice import TimerService
+from firesteel.operators.context import KeyedContext, ProcessContext
+from firesteel.operators.functions import Collector, pairs
+from firesteel.operators.keyed import KeyedProcessRunner
+from firesteel.operators.one_input import FunctionOperator
+from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
+from firesteel.operators.timers import now_ms
+
+ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
+
+
+class CoProcessRunner(FunctionOperator):
+    """`ConnectedStreams` without keys; map and flat_map are given as `process_elements`, one per input."""
+
+    def __init__(
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        function: Any,
+        process_elements: tuple[ProcessElement, ProcessElement],
+    ) -> None:
+        super().__init__(name, task, output, function)
+        self._process_elements = process_elements
+        self._context = ProcessContext()
+        self._collector = Collector(output)
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the first input."""
+        self._process(0, values, timestamps)
+
+    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the second input."""
+        self._process(1, values, timestamps)
+
+    def _process(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        context, process_element, collect = self._context, self._process_elements[index], self._collector.collect
+        for value, timestamp in pairs(values, timestamps):
+            context.current_timestamp = timestamp
+            collect(process_element(value, context), timestamp)
+        self._collector.flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Let the function see the watermark."""
+        self._context.timers.watermark = timestamp
+        super().process_watermark(timestamp)
+
+
+class OperatorBroadcastState(BroadcastState[Any, Any]):
+    """A map that every subtask holds in full; `writable` on the broadcast side only."""
+
+    def __init__(self, descriptor: Any, data: dict[Any, Any], writable: bool) -> None:
+        self._name = descriptor.name
+        self._coerce_key = coercer(descriptor.key_type_info)
+        self._coerce_value = coercer(descriptor.value_type_info)
+        self._data = data
+        self._writable = writable
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, None if it is not there."""
+        return self._data.get(key)
+
+    def contains(self, key: Any) -> bool:
+        """True if the key is there."""
+        return key in self._data
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs of key and value."""
+        return iter(list(self._data.items()))
+
+    def keys(self) -> Iterator[Any]:
+        """The keys."""
+        return iter(list(self._data))
+
+    def values(self) -> Iterator[Any]:
+        """The values."""
+        return iter(list(self._data.values()))
+
+    def is_empty(self) -> bool:
+        """True if nothing is there."""
+        return not self._data
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a key."""
+        self._check_writable()
+        key = key if self._coerce_key is None else self._coerce_key(key)
+        self._data[key] = value if self._coerce_value is None else self._coerce_value(value)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        """Set the values of several keys."""
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        """Remove a key if it is there."""
+        self._check_writable()
+        self._data.pop(key, None)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._check_writable()
+        self._data.clear()
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise RuntimeError(
+                f"broadcast state {self._name!r} is read-only here: change it in process_broadcast_element only"
+            )
+
+
+class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunction.ReadOnlyContext):
+    """Context of broadcast process functions without a key."""
+
+    def __init__(self, states: dict[str, dict[Any, Any]], known: Iterable[Any], writable: bool) -> None:
+        self._states = {d.name: OperatorBroadcastState(d, states.setdefault(d.name, {}), writable) for d in known}
+        self.current_timestamp: int | None = None
+        self.watermark = MIN_TIMESTAMP
+
+    def timestamp(self) -> Any:
+        """Event time of the element (milliseconds), None if it has none."""
+        return self.current_timestamp
+
+    def current_processing_time(self) -> int:
+        """Milliseconds since the epoch."""
+        return now_ms()
+
+    def current_watermark(self) -> int:
+        """Watermark of the operator (milliseconds)."""
+        return self.watermark
+
+    def get_broadcast_state(self, state_descriptor: Any) -> Any:
+        """The broadcast state of that descriptor."""
+        state = self._states.get(state_descriptor.name)
+        if state is None:
+            raise ValueError(
+                f"broadcast state {state_descriptor.name!r} was not given to broadcast(); known: {sorted(self._states)}"
+            )
+        return state
+
+
+class KeyedBroadcastContext(BroadcastContext, KeyedBroadcastProcessFunction.OnTimerContext):
+    """Context of keyed broadcast process functions; key and timers come from the keyed operator's context."""
+
+    keyed: KeyedContext
+
+    def timer_service(self) -> TimerService:
+        """Timers of the current key."""
+        return self.keyed.timer_service()
+
+    def get_current_key(self) -> Any:
+        """Key of the element or timer."""
+        return self.keyed.get_current_key()
+
+    def time_domain(self) -> TimeDomain:
+        """Kind of the timer that fires."""
+        return self.keyed.time_domain()
+
+
+class _Broadcast:
+    """Broadcast state of one operator: what both kinds of broadcast operators share."""
+
+    def __init__(self, function: Any, descriptors: Iterable[Any], context_type: type[BroadcastContext]) -> None:
+        self.states: dict[str, dict[Any, Any]] = {}
+        self.reading = context_type(self.states, descriptors, writable=False)
+        self.writing = BroadcastContext(self.states, descriptors, writable=True)
+        self._function = function
+
+    def process_element(self, value: Any, context: Any) -> Iterable[Any] | None:
+        self.reading.current_timestamp = context.timestamp()
+        return self._function.process_element(value, self.reading)  # type: ignore[no-any-return]
+
+    def process_broadcast_element(self, value: Any, context: Any) -> Iterable[Any] | None:
+        self.writing.current_timestamp = context.timestamp()
+        return self._function.process_broadcast_element(value, self.writing)  # type: ignore[no-any-return]
+
+    def on_timer(self, timestamp: int, context: Any) -> Iterable[Any] | None:
+        self.reading.current_timestamp = timestamp
+        return self._function.on_timer(timestamp, self.reading)  # type: ignore[no-any-return]
+
+    def advance(self, watermark: int) -> None:
+        self.reading.watermark = self.writing.watermark = watermark
+
+    def restore(self, states: dict[str, dict[Any, Any]]) -> None:
+        for name, data in states.items():
+            self.states[name].clear()
+            self.states[name].update(data)
+
+
+class BroadcastRunner(CoProcessRunner):
+    """`BroadcastConnectedStream.process` over a stream without keys.
+
+    BATCH mode reads the broadcast side to its end before it processes the other side's elements.
+    """
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any, descriptors: Iterable[Any]) -> None:
+        self._broadcast = _Broadcast(function, descriptors, BroadcastContext)
+        calls = (self._broadcast.process_element, self._broadcast.process_broadcast_element)
+        super().__init__(name, task, output, function, calls)
+        self._waits = task.is_batch
+        self._kept: list[tuple[list[Any], Timestamps]] = []
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the stream that is not broadcast."""
+        if self._waits:
+            self._kept.append((values, timestamps))
+        else:
+            super().process(values, timestamps)
+
+    def end_input(self, index: int) -> None:
+        """BATCH: go on with the first input when the broadcast one ended."""
+        if index == 1:
+            self._waits = False
+            kept, self._kept = self._kept, []
+            for values, timestamps in kept:
+                self.process(values, timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Let the function see the watermark."""
+        self._broadcast.advance(timestamp)
+        super().process_watermark(timestamp)
+
+    def snapshot(self) -> Any:
+        """The broadcast states."""
+        return self._broadcast.states
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from those states."""
+        self._broadcast.restore(snapshot)
+
+
+class KeyedBroadcastRunner(KeyedProcessRunner):
+    """`BroadcastConnectedStream.process` over a keyed stream: elements of the first input are `(key, value)`."""
+
+    def __init__(
+        self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, descriptors: Iterable[Any]
+    ) -> None:
+        self._broadcast = _Broadcast(function, descriptors, KeyedBroadcastContext)
+        super().__init__(name, task, output, key_type, function, (self._broadcast.process_element,))
+        self._on_timer = self._broadcast.on_timer
+        self._open_inputs = 2
+
+    def open(self) -> None:
+        """Open the function; connect the contexts."""
+        super().open()
+        assert isinstance(self._broadcast.reading, KeyedBroadcastContext)
+        self._broadcast.reading.keyed = self._context
+
+    def process2(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Process elements of the broadcast side; they have no key."""
+        for value, timestamp in pairs(values, timestamps):
+            self._context.current_timestamp = timestamp
+            self.collector.collect(self._broadcast.process_broadcast_element(value, self._context), timestamp)
+        self.collector.flush()
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Let the function see the watermark."""
+        self._broadcast.advance(timestamp)
+        super().process_watermark(timestamp)
+
+    def snapshot(self) -> Any:
+        """The watermark and the broadcast states."""
+        return super().snapshot(), self._broadcast.states
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from those."""
+        super().restore(snapshot[0])
+        self._broadcast.restore(snapshot[1])

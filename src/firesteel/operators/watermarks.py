@@ -1,0 +1,178 @@
+"""Timestamps and watermarks: what `assign_timestamps_and_watermarks` and the strategy of a source do in a task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.common.time import Duration
+from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from firesteel.operators.functions import method_of
+from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.timers import now_ms
+
+AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
+_DEFAULT_INTERVAL_MS = 200
+
+
+def _milliseconds(duration: Duration) -> int:
+    return duration.to_nanos() // 1_000_000
+
+
+class _AscendingWatermarks(WatermarkGenerator):
+    """Largest timestamp minus the bound minus 1 (Flink: `BoundedOutOfOrdernessWatermarks`)."""
+
+    def __init__(self, bound_ms: int) -> None:
+        self.bound_ms = bound_ms
+        self.max_timestamp = MIN_TIMESTAMP + bound_ms + 1
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        self.max_timestamp = max(self.max_timestamp, event_timestamp)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        output.emit_watermark(self.max_timestamp - self.bound_ms - 1)
+
+
+class WatermarkEmitter(WatermarkOutput):
+    """Feeds the generator of one subtask and emits its watermarks, never backwards, periodically and when idle.
+
+    Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between batches of elements.
+    """
+
+    def __init__(self, strategy: WatermarkStrategy, output: Output, task: TaskInfo) -> None:
+        self._generator = _generator(strategy)
+        self._output = output
+        interval = task.configuration.get(AUTO_WATERMARK_INTERVAL)
+        self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else _milliseconds(Duration.parse(interval))
+        self._idle_timeout_ms = None if strategy.idle_timeout is None else _milliseconds(strategy.idle_timeout)
+        self._active = self._generator is not None and not task.is_batch
+        self._emitted = MIN_TIMESTAMP
+        self._is_idle = False
+        self._last_emit_ms = self._last_element_ms = now_ms()
+
+    def on_elements(self, values: list[Any], timestamps: Timestamps) -> None:
+        """See elements; emits a watermark after them when the period is over."""
+        if not self._active or not values:
+            return
+        self._last_element_ms = now = now_ms()
+        if self._is_idle:
+            self._is_idle = False
+            self._output.idle(False)
+        generator = self._generator
+        if type(generator) is _AscendingWatermarks:
+            known = [timestamp for timestamp in timestamps or () if timestamp is not None]
+            if known:
+                generator.max_timestamp = max(generator.max_timestamp, max(known))
+        else:
+            assert generator is not None
+            for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
+                generator.on_event(value, MIN_TIMESTAMP if timestamp is None else timestamp, self)
+        if now - self._last_emit_ms >= self._interval_ms:
+            self.on_time(now)
+
+    def on_time(self, now: int) -> None:
+        """Emit the periodic watermark, and turn idle when nothing came for the idle timeout."""
+        if not self._active:
+            return
+        assert self._generator is not None
+        self._last_emit_ms = now
+        self._generator.on_periodic_emit(self)
+        timeout = self._idle_timeout_ms
+        if timeout is not None and not self._is_idle and now - self._last_element_ms >= timeout:
+            self.mark_idle()
+
+    def next_time(self) -> int | None:
+        """When `on_time` has something to do although no element comes: the idle timeout."""
+        if not self._active or self._idle_timeout_ms is None or self._is_idle:
+            return None
+        return self._last_element_ms + self._idle_timeout_ms
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Emit a watermark unless one as large was emitted already."""
+        if timestamp > self._emitted:
+            self._emitted = timestamp
+            if self._is_idle:
+                self._is_idle = False
+                self._output.idle(False)
+            self._output.watermark(timestamp)
+
+    def mark_idle(self) -> None:
+        """Tell the receivers not to wait for this subtask."""
+        self._is_idle = True
+        self._output.idle(True)
+
+    def snapshot(self) -> Any:
+        """The generator and what was emitted."""
+        return self._generator, self._emitted, self._is_idle
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from there."""
+        self._generator, self._emitted, self._is_idle = snapshot
+
+
+def _generator(strategy: WatermarkStrategy) -> WatermarkGenerator | None:
+    if strategy.generator_kind == "none":
+        return None
+    if strategy.generator_kind == "custom":
+        assert strategy.generator_supplier is not None
+        return strategy.generator_supplier()
+    return _AscendingWatermarks(_milliseconds(strategy.max_out_of_orderness))
+
+
+class ExtractTimestampRunner(Operator):
+    """`Extract-Timestamp`: `value` becomes `(timestamp, value)`."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, timestamp_assigner: Any) -> None:
+        super().__init__(name, task, output)
+        self._extract = method_of(timestamp_assigner, "extract_timestamp")
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Call the assigner for each value."""
+        extract = self._extract
+        if timestamps is None:
+            extracted = [(int(extract(value, MIN_TIMESTAMP)), value) for value in values]
+        else:
+            extracted = [
+                (int(extract(value, MIN_TIMESTAMP if timestamp is None else timestamp)), value)
+                for value, timestamp in zip(values, timestamps, strict=True)
+            ]
+        self.output.emit(extracted, timestamps)
+
+
+class TimestampsAndWatermarksRunner(Operator):
+    """`Timestamps/Watermarks`: sets the timestamps and emits watermarks; those from upstream end here but for the last."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, strategy: WatermarkStrategy, extracted: bool) -> None:
+        super().__init__(name, task, output)
+        self._emitter = WatermarkEmitter(strategy, output, task)
+        self._extracted = extracted
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take the timestamps from `(timestamp, value)` elements, or leave them, and see them go by."""
+        if self._extracted:
+            timestamps = [timestamp for timestamp, _ in values]
+        self.output.emit(values, timestamps)
+        self._emitter.on_elements([v for _, v in values] if self._extracted else values, timestamps)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """Pass on the final watermark only."""
+        if timestamp == MAX_WATERMARK:
+            super().process_watermark(timestamp)
+
+    def process_idle(self, is_idle: bool) -> None:
+        """Idleness is decided here."""
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Emit the periodic watermark."""
+        self._emitter.on_time(now_ms)
+
+    def next_processing_time(self) -> int | None:
+        """When the idle timeout is over."""
+        return self._emitter.next_time()
+
+    def snapshot(self) -> Any:
+        """The generator."""
+        return self._emitter.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on with that generator."""
+        self._emitter.restore(snapshot)

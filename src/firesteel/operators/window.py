@@ -1,0 +1,193 @@
+"""The window operator: assigners, triggers, merging windows, allowed lateness and late data, as in Flink.
+
+Flink: `runtime.operators.windowing.WindowOperator`. Differs in how merged windows keep their contents: Flink leaves
+them under a state window and maps to it, here they move to the window that results.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.datastream.operator_descriptors import WindowOperator
+from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
+from firesteel.operators.context import TaskRuntimeContext
+from firesteel.operators.functions import close_function, open_function, pairs
+from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.metrics import TaskMetricGroup
+from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Output, TaskInfo, Timestamps
+from firesteel.operators.state_backend import NAMESPACED
+from firesteel.operators.states import StateStore
+from firesteel.operators.timers import EVENT_TIME
+from firesteel.operators.window_contents import contents_of, evaluation_of, merge_stored
+from firesteel.operators.window_contexts import (
+    AssignerContext,
+    MergeRecorder,
+    WindowFunctionContext,
+    WindowTriggerContext,
+)
+
+
+class WindowRunner(KeyedOperator):
+    """Runs one window operation over `(key, value)` elements."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
+        super().__init__(name, task, output, descriptor.key_type)
+        self._assigner = descriptor.assigner
+        self._trigger = descriptor.trigger
+        self._lateness = descriptor.allowed_lateness_ms
+        self._late_tag = descriptor.late_data_tag
+        self._functions = [f for f in (descriptor.aggregation, descriptor.window_function) if f is not None]
+        self._window_function = descriptor.window_function
+        self._contents = contents_of(descriptor.aggregation, descriptor.state_type)
+        self._evaluate = evaluation_of(descriptor.window_function)
+        self._table = self.backend.table(f"{NAMESPACED}window-contents")
+        self._merging = isinstance(self._assigner, MergingWindowAssigner)
+        self._sessions = self.backend.table("merging-window-set")
+
+    def open(self) -> None:
+        """Open the functions and make the contexts."""
+        super().open()
+        runtime_context = TaskRuntimeContext(self.name, self.task, StateStore(self.backend))
+        for function in self._functions:
+            open_function(function, runtime_context)
+        self._assigner_context = AssignerContext(runtime_context)
+        metrics = TaskMetricGroup(self.task.metrics, (self.name,))
+        self._trigger_context = WindowTriggerContext(StateStore(self.backend, namespaced=True), self.timers, metrics)
+        self._function_context = WindowFunctionContext(self.backend, self.timers)
+
+    def close(self) -> None:
+        """Close the functions."""
+        for function in self._functions:
+            close_function(function)
+
+    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Add each element to its windows; fire those whose trigger says so."""
+        assign = self._assigner.assign_windows
+        context, backend = self._assigner_context, self.backend
+        for (key, value), timestamp in pairs(values, timestamps):
+            backend.current_key = key
+            event_time = MIN_TIMESTAMP if timestamp is None else timestamp
+            windows = assign(value, event_time, context)
+            if self._merging:
+                windows = [self._merge_in(key, window) for window in windows]
+            late = True
+            for window in windows:
+                if not self._is_late(window):
+                    late = False
+                    self._add(key, value, event_time, window)
+            if late:
+                self._drop(value, timestamp, event_time)
+
+    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
+        entry = self._enter(key, window)
+        table = self._table
+        table.put(entry, self._contents.add(table.data.get(entry), value))
+        result = self._trigger.on_element(value, event_time, window, self._trigger_context)
+        self._act_on(result, key, window)
+        self._register_cleanup(window)
+
+    def _drop(self, value: Any, timestamp: int | None, event_time: int) -> None:
+        is_late = self._assigner.is_event_time() and event_time + self._lateness <= self.timers.watermark
+        if is_late and self._late_tag is not None:
+            self.collector.collect_side(self._late_tag, value, timestamp)
+
+    def _enter(self, key: Any, window: Any) -> Any:
+        """Make key and window the ones that state, timers and contexts refer to; returns their entry."""
+        entry = (key, window)
+        self.backend.current_entry = entry
+        self.timers.namespace = window
+        self._trigger_context.entry = entry
+        self._function_context.current_window = window
+        return entry
+
+    def _act_on(self, result: TriggerResult, key: Any, window: Any) -> None:
+        entry = (key, window)
+        if result.is_fire() and entry in self._table.data:
+            elements = self._contents.read(self._table.data[entry])
+            timestamp = window.max_timestamp()
+            self.collector.collect(self._evaluate(key, window, elements, self._function_context), timestamp)
+        if result.is_purge():
+            self._table.remove(entry)
+
+    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+        """Ask the trigger; remove the window when its time is over."""
+        window = namespace
+        if self._merging and window not in (self._sessions.data.get(key) or ()):
+            return
+        self._enter(key, window)
+        fire = self._trigger.on_event_time if domain == EVENT_TIME else self._trigger.on_processing_time
+        self._act_on(fire(timestamp, window, self._trigger_context), key, window)
+        if (domain == EVENT_TIME) == self._assigner.is_event_time() and timestamp == self._cleanup_time(window):
+            self._clear(key, window)
+
+    def _clear(self, key: Any, window: Any) -> None:
+        self._table.remove((key, window))
+        self._trigger.clear(window, self._trigger_context)
+        if hasattr(self._window_function, "clear"):
+            self._window_function.clear(self._function_context)
+        if self._merging:
+            rest = [other for other in self._sessions.data.get(key, ()) if other != window]
+            if rest:
+                self._sessions.put(key, rest)
+            else:
+                self._sessions.remove(key)
+
+    # --- time --------------------------------------------------------------------------------------------------
+
+    def _cleanup_time(self, window: Any) -> int:
+        last: int = window.max_timestamp()
+        return min(last + self._lateness, MAX_WATERMARK) if self._assigner.is_event_time() else last
+
+    def _is_late(self, window: Any) -> bool:
+        return bool(self._assigner.is_event_time()) and self._cleanup_time(window) <= self.timers.watermark
+
+    def _register_cleanup(self, window: Any) -> None:
+        time = self._cleanup_time(window)
+        if time == MAX_WATERMARK:
+            return
+        if self._assigner.is_event_time():
+            self.timers.register_event_time_timer(time)
+        else:
+            self.timers.register_processing_time_timer(time)
+
+    # --- merging windows ---------------------------------------------------------------------------------------
+
+    def _merge_in(self, key: Any, window: Any) -> Any:
+        """The window that the new one belongs to once it was merged with those of its key that it touches."""
+        known = self._sessions.data.get(key) or []
+        recorder = MergeRecorder()
+        self._assigner.merge_windows([*known, window], recorder)
+        result = window
+        for merged, parts in recorder.merges:
+            if window not in parts:
+                continue
+            result = merged
+            old = [part for part in parts if part in known and part != merged]
+            self._merge_contents(key, merged, old)
+            known = [other for other in known if other not in old]
+        if self._is_late(result):
+            return result
+        if result not in known:
+            self._sessions.put(key, [*known, result])
+        return result
+
+    def _merge_contents(self, key: Any, merged: Any, old: list[Any]) -> None:
+        if not old:
+            return
+        entries = [(key, window) for window in old]
+        entry = self._enter(key, merged)
+        self._trigger_context.merged_entries = entries
+        self._trigger.on_merge(merged, self._trigger_context)
+        for window in old:
+            self._enter(key, window)
+            self._trigger.clear(window, self._trigger_context)
+            self._delete_cleanup(window)
+        self._enter(key, merged)
+        merge_stored(self._table, self._contents, entry, entries)
+
+    def _delete_cleanup(self, window: Any) -> None:
+        time = self._cleanup_time(window)
+        if self._assigner.is_event_time():
+            self.timers.delete_event_time_timer(time)
+        else:
+            self.timers.delete_processing_time_timer(time)

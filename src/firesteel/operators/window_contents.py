@@ -1,0 +1,137 @@
+"""What a window keeps and how it is evaluated: a list of elements, a reduced value or an accumulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from firesteel.common.coercion import coercer
+from firesteel.datastream.functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from firesteel.operators.functions import method_of
+from firesteel.operators.state_backend import StateTable
+from firesteel.operators.window_contexts import WindowFunctionContext
+
+
+class WindowContents(Protocol):
+    """How elements are added to the stored contents of a window, contents are merged, and elements read back."""
+
+    def add(self, stored: Any, value: Any) -> Any:
+        """The contents with one more element; `stored` is None for a new window."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """The contents of two windows in one."""
+
+    def read(self, stored: Any) -> list[Any]:
+        """What a window function gets."""
+
+
+class ElementContents:
+    """All elements of the window."""
+
+    def add(self, stored: Any, value: Any) -> Any:
+        """Append."""
+        if stored is None:
+            return [value]
+        stored.append(value)
+        return stored
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Concatenate."""
+        return first + second
+
+    def read(self, stored: Any) -> list[Any]:
+        """The elements in order."""
+        return list(stored)
+
+
+class ReducedContents:
+    """One value that all elements were reduced to."""
+
+    def __init__(self, function: Any, state_type: Any) -> None:
+        self._reduce = method_of(function, "reduce")
+        self._coerce = coercer(state_type)
+
+    def add(self, stored: Any, value: Any) -> Any:
+        """Reduce."""
+        return value if stored is None else self.merge(stored, value)
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Reduce."""
+        reduced = self._reduce(first, second)
+        return reduced if self._coerce is None else self._coerce(reduced)
+
+    def read(self, stored: Any) -> list[Any]:
+        """The one value."""
+        return [stored]
+
+
+class AggregatedContents:
+    """An accumulator of an AggregateFunction."""
+
+    def __init__(self, function: Any, state_type: Any) -> None:
+        self._function = function
+        self._coerce = coercer(state_type)
+
+    def add(self, stored: Any, value: Any) -> Any:
+        """Accumulate."""
+        accumulator = self._function.create_accumulator() if stored is None else stored
+        added = self._function.add(value, accumulator)
+        return added if self._coerce is None else self._coerce(added)
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Merge the accumulators."""
+        return self._function.merge(first, second)
+
+    def read(self, stored: Any) -> list[Any]:
+        """The one result."""
+        return [self._function.get_result(stored)]
+
+
+def contents_of(aggregation: Any, state_type: Any) -> WindowContents:
+    """The contents for an aggregation: a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
+    if aggregation is None:
+        return ElementContents()
+    if hasattr(aggregation, "create_accumulator"):
+        return AggregatedContents(aggregation, state_type)
+    return ReducedContents(aggregation, state_type)
+
+
+Evaluate = Callable[[Any, Any, list[Any], WindowFunctionContext], Iterable[Any] | None]
+"""(key, window, elements, context) -> results."""
+
+
+def evaluation_of(window_function: Any) -> Evaluate:
+    """How the window function is called; without one the elements themselves are the results."""
+    if window_function is None:
+        return lambda key, window, elements, context: elements
+    if isinstance(window_function, ProcessWindowFunction):
+        return lambda key, window, elements, context: window_function.process(key, context, elements)
+    if isinstance(window_function, ProcessAllWindowFunction):
+        return lambda key, window, elements, context: window_function.process(context, elements)
+    if isinstance(window_function, WindowFunction):
+        return lambda key, window, elements, context: window_function.apply(key, window, elements)
+    if isinstance(window_function, AllWindowFunction):
+        return lambda key, window, elements, context: window_function.apply(window, elements)
+    raise TypeError(
+        "a window function must be a WindowFunction, ProcessWindowFunction, AllWindowFunction or "
+        f"ProcessAllWindowFunction, found {window_function!r}"
+    )
+
+
+def merge_stored(table: StateTable, contents: WindowContents, target: Any, sources: Iterable[Any]) -> None:
+    """Merge the contents of the `sources` entries into the `target` entry."""
+    merged = table.data.get(target)
+    for source in sources:
+        if source == target:
+            continue
+        stored = table.data.get(source)
+        if stored is not None:
+            merged = stored if merged is None else contents.merge(merged, stored)
+            table.remove(source)
+    if merged is not None:
+        table.put(target, merged)

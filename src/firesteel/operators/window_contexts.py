@@ -1,0 +1,136 @@
+"""The contexts of window assigners, triggers and window functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from firesteel.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction, RuntimeContext
+from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
+from firesteel.metrics import MetricGroup
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.states import (
+    KeyedAggregatingState,
+    KeyedListState,
+    KeyedMapState,
+    KeyedReducingState,
+    KeyedValueState,
+    StateStore,
+)
+from firesteel.operators.timers import InternalTimerService, now_ms
+
+_GETTERS: dict[str, str] = {
+    "ValueStateDescriptor": "get_state",
+    "ListStateDescriptor": "get_list_state",
+    "MapStateDescriptor": "get_map_state",
+    "ReducingStateDescriptor": "get_reducing_state",
+    "AggregatingStateDescriptor": "get_aggregating_state",
+}
+
+WindowState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingState | KeyedAggregatingState
+
+
+class AssignerContext(WindowAssigner.WindowAssignerContext):
+    """What window assigners may ask."""
+
+    def __init__(self, runtime_context: RuntimeContext) -> None:
+        self._runtime_context = runtime_context
+
+    def get_current_processing_time(self) -> int:
+        """Milliseconds since the epoch."""
+        return now_ms()
+
+    def get_runtime_context(self) -> RuntimeContext:
+        """The subtask, with state of the current key."""
+        return self._runtime_context
+
+
+class WindowTriggerContext(Trigger.OnMergeContext):
+    """Time, timers and state of the key and window that the operator is at.
+
+    `merged_entries` are the `(key, window)` entries that merge into the current one, while `on_merge` runs.
+    """
+
+    def __init__(self, store: StateStore, timers: InternalTimerService, metrics: MetricGroup) -> None:
+        self._store = store
+        self._timers = timers
+        self._metrics = metrics
+        self.entry: Any = None
+        self.merged_entries: Iterable[Any] = ()
+
+    def get_current_processing_time(self) -> int:
+        """Milliseconds since the epoch."""
+        return now_ms()
+
+    def get_metric_group(self) -> MetricGroup:
+        """Metrics of the window operator."""
+        return self._metrics
+
+    def get_current_watermark(self) -> int:
+        """Watermark of the operator (milliseconds)."""
+        return self._timers.current_watermark()
+
+    def register_processing_time_timer(self, time: int) -> None:
+        """Fire in processing time."""
+        self._timers.register_processing_time_timer(time)
+
+    def register_event_time_timer(self, time: int) -> None:
+        """Fire in event time."""
+        self._timers.register_event_time_timer(time)
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        """Take the timer back."""
+        self._timers.delete_processing_time_timer(time)
+
+    def delete_event_time_timer(self, time: int) -> None:
+        """Take the timer back."""
+        self._timers.delete_event_time_timer(time)
+
+    def get_partitioned_state(self, state_descriptor: Any) -> Any:
+        """State of this key and window."""
+        return getattr(self._store, _GETTERS[type(state_descriptor).__name__])(state_descriptor)
+
+    def merge_partitioned_state(self, state_descriptor: Any) -> None:
+        """Merge the state of the merged windows into that of this one."""
+        self.get_partitioned_state(state_descriptor).merge(self.entry, self.merged_entries)
+
+
+class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
+    """What is known of the window that a process window function is called for."""
+
+    def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService) -> None:
+        self._timers = timers
+        self._window_state = StateStore(backend, namespaced=True)
+        self._global_state = StateStore(backend)
+        self.current_window: Any = None
+
+    def window(self) -> Any:
+        """The window."""
+        return self.current_window
+
+    def current_processing_time(self) -> int:
+        """Milliseconds since the epoch."""
+        return now_ms()
+
+    def current_watermark(self) -> int:
+        """Watermark of the operator (milliseconds)."""
+        return self._timers.current_watermark()
+
+    def window_state(self) -> Any:
+        """State of this key and window."""
+        return self._window_state
+
+    def global_state(self) -> Any:
+        """State of this key over all windows."""
+        return self._global_state
+
+
+class MergeRecorder(MergingWindowAssigner.MergeCallback[Any]):
+    """Remembers what `merge_windows` decided: result -> merged windows."""
+
+    def __init__(self) -> None:
+        self.merges: list[tuple[Any, list[Any]]] = []
+
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        """Remember one merge."""
+        self.merges.append((merge_result, list(to_be_merged)))

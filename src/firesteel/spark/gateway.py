@@ -1,0 +1,172 @@
+"""Starts Spark's JVM directly, early and once per process, and makes the session.
+
+PySpark's own start goes through `bin/spark-submit`, which starts a second JVM to build the command and asks for the
+module `jdk.incubator.vector` that small Java runtimes lack. Here the command is built in Python, so the JVM can come up
+while the user's program is still being read. It ends when its standard input closes: also when this process is killed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from firesteel.spark.errors import SparkStartError
+from firesteel.spark.java import Java, find_java
+
+_OPENED_PACKAGES = [
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+]
+_START_TIMEOUT_S = 120
+
+SESSION_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.driver.maxResultSize": "0",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.session.timeZone": "UTC",
+}
+"""Rows are buffers of thousands of elements, so an Arrow batch holds few of them."""
+
+
+class SparkGateway:
+    """One JVM: started by the constructor, ready when `session` returns."""
+
+    def __init__(self, master: str, settings: dict[str, str]) -> None:
+        self.java: Java = find_java()
+        self._directory = tempfile.mkdtemp(prefix="firesteel-spark-")
+        self._settings = {**SESSION_SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
+        self._connection_file = Path(self._directory) / "connection"
+        self._log = Path(self._directory) / "jvm.log"
+        self._session: Any = None
+        self._lock = threading.Lock()
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        home = str(Path(_package_directory("pyspark")))
+        command = [
+            self.java.executable,
+            "-cp",
+            os.pathsep.join([*_configuration_directories(home), f"{home}/jars/*"]),
+            f"-Xmx{self._settings.get('spark.driver.memory', '1g')}",
+            "-XX:+UseParallelGC",
+            "-XX:+IgnoreUnrecognizedVMOptions",
+            "-Dio.netty.tryReflectionSetAccessible=true",
+            *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+            "org.apache.spark.deploy.SparkSubmit",
+            *(part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}")),
+            "pyspark-shell",
+        ]
+        environment = dict(os.environ, SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
+        environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
+        with self._log.open("wb") as log:
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
+            )
+
+    def session(self) -> Any:
+        """The SparkSession; waits for the JVM.
+
+        Raises:
+            SparkStartError: the JVM ended or did not answer in time.
+        """
+        with self._lock:
+            if self._session is None:
+                self._connect()
+                self._session = self._make_session()
+            return self._session
+
+    def _connect(self) -> None:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while not self._connection_file.exists():
+            if self._process.poll() is not None:
+                raise SparkStartError(f"Java ended with code {self._process.returncode}: {self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise SparkStartError(f"no answer after {_START_TIMEOUT_S} s: {self.log_tail()}")
+            time.sleep(0.01)
+        data = self._connection_file.read_bytes()
+        port, length = struct.unpack(">ii", data[:8])
+        os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+        os.environ["PYSPARK_GATEWAY_SECRET"] = data[8 : 8 + length].decode()
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+
+    def _make_session(self) -> Any:
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.appName("firesteel")
+        for key, value in self._settings.items():
+            builder = builder.config(key, value)
+        try:
+            return builder.getOrCreate()
+        finally:
+            del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+    def log_tail(self) -> str:
+        """The last lines that the JVM wrote."""
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        return " | ".join(lines[-5:]) or "it wrote nothing"
+
+    def close(self) -> None:
+        """End the JVM and remove its files."""
+        if self._session is not None:
+            _forget_session()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _forget_session() -> None:
+    """Let PySpark forget the session of a JVM that is about to be killed, without a word to that JVM."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    context = SparkContext._active_spark_context
+    if context is not None:
+        # The accumulator server would complain about the connection that breaks.
+        context._accumulatorServer.handle_error = lambda request, address: None
+    SparkSession._instantiatedSession = None
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+
+
+def _package_directory(package: str) -> str:
+    """Where a package lies, without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise SparkStartError(f"the package {package} is not installed")
+    return str(spec.submodule_search_locations[0])
+
+
+def _configuration_directories(home: str) -> list[str]:
+    """Where Spark looks for its configuration files."""
+    directory = os.environ.get("SPARK_CONF_DIR", f"{home}/conf")
+    return [directory] if Path(directory).is_dir() else []

@@ -1,0 +1,76 @@
+"""What the TaskExecutor and its slot processes say to each other over the control connection: length, then a pickle."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.task.slot_tasks import SubtaskReport
+
+LENGTH = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """First word of a slot process: which slot it is for."""
+
+    allocation_id: str
+    process_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deploy:
+    """Run a task in the slot.
+
+    Attributes:
+        execution_attempt_id: The attempt; its states are reported under it.
+        job: The job graph as bytes.
+        slot: Number of the slot in the job.
+        attempt: Number of the attempt.
+        sys_path: Where the client found its modules.
+    """
+
+    execution_attempt_id: str
+    job: bytes
+    slot: int
+    attempt: int
+    sys_path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAll:
+    """Close all tasks of the slot; answered by `Closed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The task is ready for records."""
+
+    execution_attempt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """All tasks of the slot are closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """User code raised; the fields of a `TaskFailure`."""
+
+    failure: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the subtasks did so far."""
+
+    subtasks: list[SubtaskReport]
+
+
+def encode_message(message: Any) -> bytes:
+    """A message with its length before it."""
+    data = pickle.dumps(message, protocol=5)
+    return LENGTH.pack(len(data)) + data

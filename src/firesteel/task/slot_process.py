@@ -1,0 +1,184 @@
+"""The process of one slot: waits for tasks on its control connection and for stages on its data socket.
+
+Everything of the user's runs in its main thread. It ends when the control connection closes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import IO, Any
+
+from firesteel.operators.errors import failure_of
+from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed, Failed, Hello, Progress, encode_message
+from firesteel.task.protocol import (
+    END_GATE,
+    ERROR_GATE,
+    StageRequest,
+    read_frame,
+    write_frame,
+    write_message,
+)
+from firesteel.task.slot_tasks import BatchPlan, SlotTasks
+from firesteel.task.version_store import VersionStore
+
+_PROGRESS_EVERY_S = 0.5
+_SOCKET_BUFFER = 1 << 20
+
+
+def plan_path(checkpoint: str, batch_id: int) -> Path:
+    """Where the plan of a batch is kept: what its sources read."""
+    return Path(checkpoint) / "sources" / str(batch_id)
+
+
+def versions_path(checkpoint: str) -> str:
+    """Where the versions of the slots are kept."""
+    return str(Path(checkpoint) / "versions")
+
+
+class SlotProcess:
+    """Serves one slot until its control connection closes."""
+
+    def __init__(self, allocation_id: str, control_path: str, data_path: str) -> None:
+        self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._control.connect(control_path)
+        Path(data_path).unlink(missing_ok=True)
+        self._data = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._data.bind(data_path)
+        self._data.listen()
+        self._tasks: SlotTasks | None = None
+        self._deploy: Deploy | None = None
+        self._failure: dict[str, Any] | None = None
+        self._send(Hello(allocation_id, os.getpid()))
+
+    def run(self) -> None:
+        """Serve both sockets, one request at a time."""
+        selector = selectors.DefaultSelector()
+        selector.register(self._control, selectors.EVENT_READ)
+        selector.register(self._data, selectors.EVENT_READ)
+        while True:
+            ready = {key.fileobj for key, _ in selector.select()}
+            if self._control in ready:
+                self._take_order()
+            elif self._deploy is None:
+                selector.unregister(self._data)
+                self._take_order()
+                selector.register(self._data, selectors.EVENT_READ)
+            else:
+                self._serve_stage()
+
+    # --- control -----------------------------------------------------------------------------------------------
+
+    def _send(self, message: Any) -> None:
+        self._control.sendall(encode_message(message))
+
+    def _take_order(self) -> None:
+        (length,) = LENGTH.unpack(self._receive(LENGTH.size))
+        message = pickle.loads(self._receive(length))
+        if isinstance(message, Deploy):
+            self._deploy = message
+            self._send(Deployed(message.execution_attempt_id))
+        elif isinstance(message, CancelAll):
+            self._close_tasks()
+            self._deploy = self._failure = None
+            self._send(Closed())
+
+    def _receive(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            part = self._control.recv(size - len(data))
+            if not part:
+                self._close_tasks()
+                sys.stdout.flush()
+                os._exit(0)
+            data += part
+        return data
+
+    def _close_tasks(self) -> None:
+        if self._tasks is not None:
+            try:
+                self._tasks.close()
+            except Exception:
+                traceback.print_exc()
+            self._tasks = None
+
+    # --- stages ------------------------------------------------------------------------------------------------
+
+    def _serve_stage(self) -> None:
+        connection, _ = self._data.accept()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
+        reader = connection.makefile("rb", _SOCKET_BUFFER)
+        writer = connection.makefile("wb", _SOCKET_BUFFER)
+        try:
+            self._answer(reader, writer)
+        except OSError:
+            # Spark gave the task up or lost its worker; it asks again, and the stage starts again from its version.
+            self._close_tasks()
+        except Exception as error:
+            self._fail(error)
+            self._try_to_tell(writer)
+        finally:
+            for stream in (writer, reader, connection):
+                _close_quietly(stream)
+
+    def _answer(self, reader: IO[bytes], writer: IO[bytes]) -> None:
+        request: StageRequest = pickle.loads(read_frame(reader)[3])
+        if self._failure is not None:
+            write_message(writer, ERROR_GATE, self._failure)
+            return
+        tasks = self._tasks_for(request)
+        batch: BatchPlan = pickle.loads(plan_path(request.checkpoint, request.batch_id).read_bytes())[0]
+        reported = time.monotonic()
+        for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader)):
+            write_frame(writer, row)
+            if time.monotonic() - reported > _PROGRESS_EVERY_S:
+                reported = time.monotonic()
+                self._send(Progress(tasks.progress(request.stage)))
+        sys.stdout.flush()
+        write_frame(writer, (0, 0, END_GATE, b""))
+        writer.flush()
+
+    def _tasks_for(self, request: StageRequest) -> SlotTasks:
+        if self._tasks is None:
+            deploy = self._deploy
+            assert deploy is not None
+            sys.path[:] = [*dict.fromkeys([*deploy.sys_path, *sys.path])]
+            store = VersionStore(versions_path(request.checkpoint), deploy.slot)
+            self._tasks = SlotTasks(deploy.job, deploy.slot, deploy.attempt, store)
+        return self._tasks
+
+    def _fail(self, error: Exception) -> None:
+        self._close_tasks()
+        self._failure = failure_of(error)
+        self._send(Failed(self._failure))
+
+    def _try_to_tell(self, writer: IO[bytes]) -> None:
+        try:
+            write_message(writer, ERROR_GATE, self._failure)
+        except OSError:
+            pass
+
+
+def _rows(reader: IO[bytes]) -> Any:
+    while (row := read_frame(reader))[2] != END_GATE:
+        yield row[1:]
+
+
+def _close_quietly(stream: Any) -> None:
+    try:
+        stream.close()
+    except OSError:
+        pass
+
+
+def main(allocation_id: str, control_path: str, data_path: str) -> None:
+    """Run a slot process; never returns normally."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    SlotProcess(allocation_id, control_path, data_path).run()

@@ -1,0 +1,51 @@
+"""Starts slot processes quickly: imports everything once, then forks a process for each order on its standard input.
+
+An order is a line of three tab-separated fields: allocation id, path of the control socket, path of the data socket.
+When standard input closes, the server ends, and with it its slot processes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import signal
+import sys
+
+from firesteel.task import slot_process
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent() -> None:
+    """Linux: be killed when the parent ends, whatever the user's code is doing then."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _run_slot(order: str) -> None:
+    server = os.getppid()
+    _die_with_parent()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    if os.getppid() != server:
+        return
+    slot_process.main(*order.rstrip("\n").split("\t"))
+
+
+def main() -> None:
+    """Fork a slot process per line of standard input, until it closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
+    while order := sys.stdin.readline():
+        if os.fork() == 0:
+            try:
+                _run_slot(order)
+            finally:
+                os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""The subtasks of one slot, and how one stage of one batch runs through them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.common.key_groups import default_max_parallelism
+from firesteel.graph.job_graph import JobGraph, JobVertex
+from firesteel.operators import edge_writer
+from firesteel.operators.buffers import decode, encode
+from firesteel.operators.input_gate import InputGate
+from firesteel.operators.operator import TaskInfo, Timestamps
+from firesteel.operators.sources import SplitRange
+from firesteel.operators.subtask import Edge, Subtask
+from firesteel.task.protocol import REPORT_GATE, Row
+from firesteel.task.stage_plan import StageEdge, StagePlan
+from firesteel.task.version_store import VersionStore
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskReport:
+    """What one subtask did so far in this attempt, and whether it is done."""
+
+    vertex_id: str
+    subtask_index: int
+    records_in: int
+    records_out: int
+    has_ended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """What one stage of one batch did in one slot.
+
+    Attributes:
+        subtasks: The subtasks of the stage.
+        committables: What the sinks want to have committed with the batch.
+        next_time: When the slot has something to do again although nothing comes (ms), None: never.
+    """
+
+    subtasks: list[SubtaskReport]
+    committables: list[Any]
+    next_time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """What the sources read in one batch: fixed before the batch runs, so that it reads the same when fed again.
+
+    Attributes:
+        ranges: (vertex id, subtask) -> ranges to read.
+        ended: Vertices whose input ends with this batch.
+    """
+
+    ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
+    ended: frozenset[str] = frozenset()
+
+
+class _LocalEdge:
+    """An edge to a subtask of the same slot and stage: elements are handed over at once."""
+
+    def __init__(self, gate: Callable[[], InputGate], number: int, subtask: int) -> None:
+        self._gate = gate
+        self._number = number
+        self._subtask = subtask
+        self.records_out = 0
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        self.records_out += len(values)
+        self._gate().receive(self._number, self._subtask, [(values, timestamps)])
+
+    def watermark(self, timestamp: int) -> None:
+        self._gate().receive(self._number, self._subtask, [timestamp])
+
+    def idle(self, is_idle: bool) -> None:
+        self._gate().receive(self._number, self._subtask, [is_idle])
+
+    def end(self) -> None:
+        self._gate().receive(self._number, self._subtask, [None])
+
+    def flush(self) -> None:
+        pass
+
+
+class SlotTasks:
+    """Builds, restores and runs the subtasks of one slot, stage by stage.
+
+    Args:
+        job: The job graph as bytes: each attempt of the subtasks gets fresh user functions out of it.
+        slot: Number of the slot in the job.
+        attempt: Number of the attempt.
+        store: Where the versions are; None keeps none (BATCH: an attempt runs one batch from start to end).
+    """
+
+    def __init__(self, job: bytes, slot: int, attempt: int, store: VersionStore | None) -> None:
+        self._job = job
+        self._slot = slot
+        self._attempt = attempt
+        self._store = store
+        self._stages: dict[int, dict[str, Subtask]] = {}
+        self._gates: dict[int, dict[int, tuple[InputGate, int]]] = {}
+        self._done: dict[int, int] = {}
+        self._rows: list[Row] = []
+
+    def open_stage(self, stage: int, version: int = -1) -> None:
+        """Make the subtasks of a stage anew, as they were at the end of batch `version` (-1: before the first)."""
+        self.close_stage(stage)
+        plan = StagePlan(pickle.loads(self._job))
+        subtasks: dict[str, Subtask] = {}
+        for vertex in plan.vertices_at(stage):
+            index = self._slot - plan.base_of(vertex)
+            if 0 <= index < vertex.parallelism:
+                subtasks[vertex.id] = self._make_subtask(plan, vertex, index, subtasks)
+        self._stages[stage] = subtasks
+        self._gates[stage] = {
+            edge.gate: (subtasks[edge.target.id].gate, plan.base_of(edge.source))
+            for edge in plan.edges
+            if edge.target.id in subtasks
+        }
+        versions = self._store.read(stage, version) if self._store is not None else []
+        for vertex_id, subtask in subtasks.items():
+            subtask.load([v[vertex_id] for v in versions])
+            subtask.open()
+            if versions:
+                subtask.restore(versions[-1][vertex_id])
+        self._done[stage] = version
+
+    def _make_subtask(self, plan: StagePlan, vertex: JobVertex, index: int, subtasks: dict[str, Subtask]) -> Subtask:
+        channels = {
+            (edge.gate, producer): max(edge.edge.type_number - 1, 0)
+            for edge in plan.inputs_of(vertex)
+            for producer in edge.producers_of(index)
+        }
+        edges = {
+            data_set.id: [self._make_edge(plan, edge, index, subtasks) for edge in plan.outputs_of(vertex, data_set.id)]
+            for data_set in vertex.produced_data_sets
+        }
+        return Subtask(vertex, self._task_info(plan.job_graph, vertex, index), channels, edges)
+
+    def _task_info(self, job_graph: JobGraph, vertex: JobVertex, index: int) -> TaskInfo:
+        return TaskInfo(
+            job_graph.job_id,
+            vertex.id,
+            vertex.name,
+            index,
+            vertex.parallelism,
+            max_parallelism_of(vertex),
+            self._attempt,
+            job_graph.job_type == "BATCH",
+            dict(job_graph.configuration),
+        )
+
+    def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:
+        target = edge.target
+        if plan.level_of[target.id] == plan.level_of[edge.source.id]:
+            return _LocalEdge(lambda: subtasks[target.id].gate, edge.gate, index)
+        channels = list(edge.consumers_of(index))
+        base, slot, gate = plan.base_of(target), self._slot, edge.gate
+
+        def send(channel: int, payload: bytes) -> None:
+            self._rows.append((base + channel, slot, gate, payload))
+
+        return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
+
+    def close_stage(self, stage: int) -> None:
+        """Close the subtasks of a stage."""
+        for subtask in self._stages.pop(stage, {}).values():
+            subtask.close()
+
+    def close(self) -> None:
+        """Close all subtasks."""
+        for stage in list(self._stages):
+            self.close_stage(stage)
+
+    def run_stage(
+        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
+    ) -> Iterator[Row]:
+        """Run one stage of one batch: `(source slot, gate, payload)` rows in, rows for later stages out.
+
+        A batch that was run before is run again from the version before it.
+        """
+        if self._done.get(stage) != batch_id - 1 or stage not in self._stages:
+            self.open_stage(stage, batch_id - 1)
+        self._done.pop(stage, None)
+        self._rows.clear()
+        subtasks = self._stages[stage]
+        for subtask in subtasks.values():
+            subtask.begin_batch()
+        for subtask in subtasks.values():
+            yield from self._read_source(subtask, batch)
+        gates = self._gates[stage]
+        for source_slot, gate, payload in rows:
+            input_gate, base = gates[gate]
+            input_gate.receive(gate, source_slot - base, decode(payload))
+            yield from self._take_rows()
+        for subtask in subtasks.values():
+            subtask.end_batch()
+        yield from self._take_rows()
+        committables = [c for subtask in subtasks.values() for c in subtask.committables()]
+        self._write_version(stage, batch_id)
+        yield (self._slot, self._slot, REPORT_GATE, encode([([self._report(stage, committables)], None)]))
+
+    def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:
+        source = subtask.source
+        if source is None:
+            return
+        for _ in source.read(batch.ranges.get((subtask.task.vertex_id, subtask.task.subtask_index), ())):
+            yield from self._take_rows()
+        if subtask.task.vertex_id in batch.ended:
+            source.end()
+
+    def _take_rows(self) -> list[Row]:
+        rows, self._rows = self._rows, []
+        return rows
+
+    def _write_version(self, stage: int, batch_id: int) -> None:
+        if self._store is not None:
+            full = self._store.wants_full(batch_id)
+            self._store.write(stage, batch_id, {v: s.version(full) for v, s in self._stages[stage].items()})
+        self._done[stage] = batch_id
+
+    def _report(self, stage: int, committables: list[Any]) -> StageReport:
+        subtasks = self._stages[stage].values()
+        times = [time for subtask in subtasks if (time := subtask.next_processing_time()) is not None]
+        return StageReport(self.progress(stage), committables, min(times, default=None))
+
+    def progress(self, stage: int) -> list[SubtaskReport]:
+        """What the subtasks of a stage did so far."""
+        return [
+            SubtaskReport(s.task.vertex_id, s.task.subtask_index, s.records_in, s.records_out, s.has_ended)
+            for s in self._stages.get(stage, {}).values()
+        ]
+
+
+def max_parallelism_of(vertex: JobVertex) -> int:
+    """Number of key groups of a vertex: the configured one, else Flink's default for its parallelism."""
+    return vertex.max_parallelism if vertex.max_parallelism > 0 else default_max_parallelism(vertex.parallelism)
+
+
+def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_writer.Split:
+    """How the partitioner of an edge splits elements."""
+    partitioner = edge.edge.partitioner
+    name, count = partitioner.name, len(channels)
+    if name == "HASH":
+        select = edge_writer.select_by_key(_key_type_of(edge), max_parallelism_of(edge.target), count)
+        return edge_writer.split_by(select, count)
+    if name == "CUSTOM":
+        return edge_writer.split_by(edge_writer.select_by_partitioner(partitioner.function, count), count)
+    if name == "SHUFFLE":
+        return edge_writer.split_by(edge_writer.select_randomly(count), count)
+    if name in ("REBALANCE", "RESCALE"):
+        return edge_writer.split_round_robin(channels, subtask % count)
+    return edge_writer.split_to_all(channels)
+
+
+def _key_type_of(edge: StageEdge) -> Any:
+    """The key type that the KeyByOperator at the producing end declared."""
+    for node in edge.source.chain:
+        if node.node_id == edge.edge.source_node_id:
+            operator = node.operator
+            parts = getattr(operator, "operators", (operator,))
+            return getattr(parts[-1], "key_type", None)
+    return None

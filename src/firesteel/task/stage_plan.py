@@ -1,0 +1,127 @@
+"""Which vertex runs in which stage and slot, and how edges become gates: computed alike on both sides.
+
+level(v) is the largest number of exchanges on a path from a source to v; stage k runs all vertices of level k. Slot
+`base(v) + i` carries subtask i. A gate is the number of an edge in the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from firesteel.graph.job_graph import JobEdge, JobGraph, JobVertex
+
+
+@dataclass(frozen=True)
+class StageEdge:
+    """One edge of the job graph; `gate` is its number."""
+
+    gate: int
+    edge: JobEdge
+    is_exchange: bool
+
+    @property
+    def source(self) -> JobVertex:
+        """The producing vertex."""
+        return self.edge.source.producer
+
+    @property
+    def target(self) -> JobVertex:
+        """The consuming vertex."""
+        return self.edge.target
+
+    def consumers_of(self, subtask: int) -> Sequence[int]:
+        """The consuming subtasks that a producing one reaches."""
+        up, down = self.source.parallelism, self.target.parallelism
+        name = self.edge.partitioner.name
+        if name == "FORWARD":
+            return (subtask,)
+        if name == "GLOBAL":
+            return (0,)
+        if name == "RESCALE":
+            return [c for c in range(down) if subtask in _producers(c, up, down)]
+        return range(down)
+
+    def producers_of(self, subtask: int) -> Sequence[int]:
+        """The producing subtasks that reach a consuming one."""
+        up = self.source.parallelism
+        name = self.edge.partitioner.name
+        if name == "FORWARD":
+            return (subtask,)
+        if name == "GLOBAL":
+            return range(up) if subtask == 0 else ()
+        if name == "RESCALE":
+            return _producers(subtask, up, self.target.parallelism)
+        return range(up)
+
+
+def _producers(consumer: int, up: int, down: int) -> Sequence[int]:
+    """POINTWISE: the partitions that a consumer reads (Flink: `VertexInputInfoComputationUtils`)."""
+    if up >= down:
+        return range(consumer * up // down, (consumer + 1) * up // down)
+    return (consumer * up // down,)
+
+
+class StagePlan:
+    """Levels, slots and gates of a job graph whose parallelism is resolved."""
+
+    def __init__(self, job_graph: JobGraph) -> None:
+        self.job_graph = job_graph
+        self._bases, self.slots = _bases(job_graph)
+        self.edges: list[StageEdge] = []
+        self.level_of: dict[str, int] = {}
+        for vertex in job_graph.vertices:
+            level = 0
+            for edge in vertex.inputs:
+                stage_edge = StageEdge(len(self.edges), edge, self._is_exchange(edge))
+                self.edges.append(stage_edge)
+                level = max(level, self.level_of[edge.source.producer.id] + stage_edge.is_exchange)
+            self.level_of[vertex.id] = level
+
+    def _is_exchange(self, edge: JobEdge) -> bool:
+        """An edge within the slot needs no exchange: FORWARD between vertices that share slots."""
+        same_slots = self._bases[edge.source.producer.id] == self._bases[edge.target.id]
+        return not (edge.partitioner.name == "FORWARD" and same_slots)
+
+    @cached_property
+    def levels(self) -> int:
+        """Number of stages."""
+        return 1 + max(self.level_of.values(), default=0)
+
+    def base_of(self, vertex: JobVertex) -> int:
+        """The slot of subtask 0."""
+        return self._bases[vertex.id]
+
+    def vertices_at(self, level: int) -> list[JobVertex]:
+        """The vertices of one stage, producers before consumers."""
+        return [vertex for vertex in self.job_graph.vertices if self.level_of[vertex.id] == level]
+
+    def inputs_of(self, vertex: JobVertex) -> list[StageEdge]:
+        """The edges into a vertex, in order."""
+        return [edge for edge in self.edges if edge.target is vertex]
+
+    def outputs_of(self, vertex: JobVertex, data_set_id: str) -> list[StageEdge]:
+        """The edges that read one data set of a vertex."""
+        return [edge for edge in self.edges if edge.source is vertex and edge.edge.source.id == data_set_id]
+
+    @cached_property
+    def level_of_gate(self) -> list[int]:
+        """In which stage each gate is read."""
+        return [self.level_of[edge.target.id] for edge in self.edges]
+
+
+def _bases(job_graph: JobGraph) -> tuple[dict[str, int], int]:
+    """First slot of each vertex and the number of slots: the groups lie one behind the other."""
+    bases: dict[str, int] = {}
+    slots = 0
+    grouped = [list(group.vertex_ids) for group in job_graph.slot_sharing_groups]
+    known = {vertex_id for group in grouped for vertex_id in group}
+    grouped += [[vertex.id] for vertex in job_graph.vertices if vertex.id not in known]
+    for group in grouped:
+        width = 0
+        for vertex_id in group:
+            bases[vertex_id] = slots
+            width = max(width, job_graph.get_vertex(vertex_id).parallelism)
+        slots += width
+    return bases, slots
