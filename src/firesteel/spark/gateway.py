@@ -7,6 +7,7 @@ while the user's program is still being read. It ends when its standard input cl
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal

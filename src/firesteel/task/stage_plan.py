@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from firesteel.graph.job_graph import JobEdge, JobGraph, JobVertex
+from firesteel.graph.slot_numbering import SlotSharing
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class StagePlan:
 
     def __init__(self, job_graph: JobGraph) -> None:
         self.job_graph = job_graph
-        self._bases, self.slots = _bases(job_graph)
+        self._sharing = SlotSharing.of(job_graph)
+        self.slots = self._sharing.slots
         self.edges: list[StageEdge] = []
         self.level_of: dict[str, int] = {}
         for vertex in job_graph.vertices:
@@ -81,7 +83,7 @@ class StagePlan:
 
     def _is_exchange(self, edge: JobEdge) -> bool:
         """An edge within the slot needs no exchange: FORWARD between vertices that share slots."""
-        same_slots = self._bases[edge.source.producer.id] == self._bases[edge.target.id]
+        same_slots = self.base_of(edge.source.producer) == self.base_of(edge.target)
         return not (edge.partitioner.name == "FORWARD" and same_slots)
 
     @cached_property
@@ -91,7 +93,7 @@ class StagePlan:
 
     def base_of(self, vertex: JobVertex) -> int:
         """The slot of subtask 0."""
-        return self._bases[vertex.id]
+        return self._sharing.base[vertex.id]
 
     def vertices_at(self, level: int) -> list[JobVertex]:
         """The vertices of one stage, producers before consumers."""
@@ -109,19 +111,3 @@ class StagePlan:
     def level_of_gate(self) -> list[int]:
         """In which stage each gate is read."""
         return [self.level_of[edge.target.id] for edge in self.edges]
-
-
-def _bases(job_graph: JobGraph) -> tuple[dict[str, int], int]:
-    """First slot of each vertex and the number of slots: the groups lie one behind the other."""
-    bases: dict[str, int] = {}
-    slots = 0
-    grouped = [list(group.vertex_ids) for group in job_graph.slot_sharing_groups]
-    known = {vertex_id for group in grouped for vertex_id in group}
-    grouped += [[vertex.id] for vertex in job_graph.vertices if vertex.id not in known]
-    for group in grouped:
-        width = 0
-        for vertex_id in group:
-            bases[vertex_id] = slots
-            width = max(width, job_graph.get_vertex(vertex_id).parallelism)
-        slots += width
-    return bases, slots

@@ -27,7 +27,7 @@ from firesteel.runtime.scheduler.restart_strategy import (
 )
 from firesteel.runtime.scheduler.scheduler import IllegalSchedulingError, Scheduler
 from firesteel.runtime.slotpool.slot import AllocatedSlot
-from firesteel.runtime.slotpool.slot_sharing import SlotSharing
+from firesteel.graph.slot_numbering import SlotSharing
 from tests.runtime.helpers import an_id, job_graph
 
 BAD = TaskFailure("ValueError: bad")

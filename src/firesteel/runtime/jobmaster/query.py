@@ -15,7 +15,7 @@ from firesteel.runtime.jobmaster.data_plane import (
     SubtaskProgress,
 )
 from firesteel.runtime.rpc import RpcEndpoint
-from firesteel.runtime.slotpool.slot_sharing import SlotSharing
+from firesteel.graph.slot_numbering import SlotSharing
 
 __all__ = ["QueryRun", "query_descriptor"]
 

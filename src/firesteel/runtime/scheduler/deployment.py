@@ -6,7 +6,7 @@ import cloudpickle
 
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
-from firesteel.runtime.slotpool.slot_sharing import SlotSharing
+from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = ["TaskDeploymentDescriptorFactory"]

@@ -27,7 +27,7 @@ from firesteel.runtime.scheduler.actions import (
 from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFactory
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
 from firesteel.runtime.slotpool.slot import AllocatedSlot
-from firesteel.runtime.slotpool.slot_sharing import SlotSharing
+from firesteel.graph.slot_numbering import SlotSharing
 
 __all__ = ["IllegalSchedulingError", "Scheduler"]
 

@@ -1,4 +1,4 @@
-"""Which subtasks share a slot."""
+"""Which slot of the job each subtask is in: counted alike by control plane and data plane."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ class SlotSharing:
     @classmethod
     def of(cls, job_graph: JobGraph) -> SlotSharing:
         """Number the slots of a job, group after group in the order of the JobGraph."""
-        members: dict[str, list[JobVertex]] = {group.name: [] for group in job_graph.slot_sharing_groups}
+        members: dict[int, list[JobVertex]] = {id(group): [] for group in job_graph.slot_sharing_groups}
         for vertex in job_graph.vertices:
+            # By identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
             group = vertex.slot_sharing_group
-            members.setdefault(group.name if group is not None else f"alone: {vertex.id}", []).append(vertex)
+            members.setdefault(id(group if group is not None else vertex), []).append(vertex)
         base: dict[str, int] = {}
         slots = 0
         for vertices in members.values():
