@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from firesteel.datastream.operator_descriptors import MergedOperator
+from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
 from firesteel.operators.factory import make_operator
 from firesteel.operators.input_gate import Channel, InputGate
@@ -14,6 +14,20 @@ from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.source_runner import SourceRunner
 from firesteel.operators.state_backend import Delta
+
+FITTING_OUTPUT = (
+    descriptors.SourceOperator,
+    descriptors.CollectionSourceOperator,
+    descriptors.FilterOperator,
+    descriptors.ReduceOperator,
+    descriptors.ExtractTimestampOperator,
+    descriptors.TimestampsAndWatermarksOperator,
+    descriptors.RemoveTimestampOperator,
+    descriptors.KeyByOperator,
+    descriptors.ValuesOperator,
+    descriptors.PartitionCustomOperator,
+)
+"""Operators whose output needs no conversion: it has its type already, or is a pair that only the next operator sees."""
 
 Version = dict[str, Any]
 """What a subtask needs to go on: `gate`, and per operator its `state` (a Delta) and its `snapshot`."""
@@ -62,7 +76,7 @@ class Subtask:
         parts = _parts(node)
         operators: list[Operator] = []
         for position, (descriptor, name, output_type) in enumerate(parts):
-            output = Output(output_type)
+            output = Output(None if isinstance(descriptor, FITTING_OUTPUT) else output_type)
             operator = make_operator(descriptor, name, self.task, output)
             operator.user_location = node.user_location
             if operators:
@@ -163,7 +177,7 @@ class Subtask:
 
 
 def _parts(node: ChainedOperator) -> list[tuple[Any, str, Any]]:
-    if isinstance(node.operator, MergedOperator):
+    if isinstance(node.operator, descriptors.MergedOperator):
         merged = node.operator
         return list(zip(merged.operators, merged.names, merged.output_types, strict=True))
     return [(node.operator, node.name, node.output_type)]

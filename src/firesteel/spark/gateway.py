@@ -83,7 +83,7 @@ class SparkGateway:
             *(part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}")),
             "pyspark-shell",
         ]
-        environment = dict(os.environ, SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
+        environment = dict(python_environment(), SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
         with self._log.open("wb") as log:
             return subprocess.Popen(
@@ -155,6 +155,11 @@ def _forget_session() -> None:
     SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None
+
+
+def python_environment() -> dict[str, str]:
+    """Environment variables for a Python process that shall find the modules that this one finds."""
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(dict.fromkeys(path or os.getcwd() for path in sys.path)))
 
 
 def _package_directory(package: str) -> str:

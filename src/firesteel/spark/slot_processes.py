@@ -22,6 +22,7 @@ from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.failures import task_failure
+from firesteel.spark.gateway import python_environment
 from firesteel.task.messages import (
     LENGTH,
     CancelAll,
@@ -74,7 +75,11 @@ class SlotProcesses:
             if self._server is None:
                 self._server = await asyncio.start_unix_server(self._serve, self._control_path)
             self._forker = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "firesteel.task.slot_server", stdin=asyncio.subprocess.PIPE
+                sys.executable,
+                "-m",
+                "firesteel.task.slot_server",
+                stdin=asyncio.subprocess.PIPE,
+                env=python_environment(),
             )
 
     @property
