@@ -8,10 +8,11 @@ from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessF
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
 from firesteel.metrics import MetricGroup
+from firesteel.operators.clock import now_ms
 from firesteel.operators.metrics import TaskMetricGroup
 from firesteel.operators.operator import MIN_TIMESTAMP, TaskInfo
 from firesteel.operators.states import StateStore
-from firesteel.operators.timers import InternalTimerService, now_ms
+from firesteel.operators.timers import InternalTimerService
 
 
 class TaskRuntimeContext(RuntimeContext):

@@ -92,7 +92,9 @@ def _sink_function(d: descriptors.SinkFunctionOperator, name: str, task: TaskInf
 
 def _sink_writer(d: descriptors.SinkWriterOperator, name: str, task: TaskInfo, output: Output) -> Operator:
     if not isinstance(d.sink, FileSink):
-        raise NotImplementedError(f"sink {name!r}: no writer for {type(d.sink).__name__} yet; there is one for FileSink")
+        raise NotImplementedError(
+            f"sink {name!r}: no writer for {type(d.sink).__name__} yet; there is one for FileSink"
+        )
     return FileSinkRunner(name, task, output, d.sink.settings, d.input_type)
 
 

@@ -7,7 +7,6 @@ batch that is fed again cuts off what it wrote before. Flink: `connector.file.si
 from __future__ import annotations
 
 import os
-import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
-from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.clock import now_ms
 from firesteel.operators.file_format import bucket_at, encoder_of, rolling_of
+from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,13 @@ class FileSinkRunner(Operator):
     """Writes the elements of one subtask to part files and hands finished parts to the committer."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, settings: FileSinkSettings, input_type: Any, commits_itself: bool = False
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        settings: FileSinkSettings,
+        input_type: Any,
+        commits_itself: bool = False,
     ) -> None:
         super().__init__(name, task, output)
         self._base = Path(settings.base_path.removeprefix("file://"))
@@ -79,7 +85,7 @@ class FileSinkRunner(Operator):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Write the elements to the bucket of this moment."""
-        now = _now_ms()
+        now = now_ms()
         if not values:
             return
         encode = self._encode
@@ -111,7 +117,7 @@ class FileSinkRunner(Operator):
 
     def end_batch(self) -> None:
         """Finish the parts that the rolling policy says; make the rest durable so far."""
-        now = _now_ms()
+        now = now_ms()
         for bucket, part in list(self._parts.items()):
             if self._rolling.is_over(part.created_ms, part.modified_ms, now):
                 self._finish(bucket)
@@ -149,7 +155,3 @@ class FileSinkRunner(Operator):
             if not os.path.exists(part.pending) and os.path.exists(part.final):
                 os.replace(part.final, part.pending)
             os.truncate(part.pending, part.size)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.metrics import Counter, Distribution, Meter, MetricGroup
-from firesteel.operators.timers import now_ms
+from firesteel.operators.clock import now_ms
 
 
 class TaskMetricGroup(MetricGroup):

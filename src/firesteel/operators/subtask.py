@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
+from firesteel.operators.clock import now_ms
 from firesteel.operators.factory import make_operator
 from firesteel.operators.input_gate import Channel, InputGate
 from firesteel.operators.keyed import KeyedOperator
@@ -133,7 +133,7 @@ class Subtask:
             edge.flush()
 
     def _advance_processing_time(self) -> None:
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         for _, operator in self.operators:
             with_operator_named(operator, operator.advance_processing_time, now)
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from firesteel.datastream.timerservice import TimerService
+from firesteel.operators.clock import now_ms
 from firesteel.operators.operator import MIN_TIMESTAMP
 from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
 
 EVENT_TIME = 0
 PROCESSING_TIME = 1
 _TABLE = f"{NAMESPACED}timers"
-
-
-def now_ms() -> int:
-    """Processing time, in milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class _TimerQueue:

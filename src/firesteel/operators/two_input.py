@@ -10,12 +10,12 @@ from firesteel.datastream.functions import BroadcastProcessFunction, KeyedBroadc
 from firesteel.datastream.state import BroadcastState
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
+from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, ProcessContext
 from firesteel.operators.functions import Collector, pairs
 from firesteel.operators.keyed import KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
-from firesteel.operators.timers import now_ms
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from firesteel.operators.clock import now_ms
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.timers import now_ms
 
 AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 _DEFAULT_INTERVAL_MS = 200

@@ -8,6 +8,7 @@ from typing import Any
 from firesteel.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction, RuntimeContext
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
 from firesteel.metrics import MetricGroup
+from firesteel.operators.clock import now_ms
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.states import (
     KeyedAggregatingState,
@@ -17,7 +18,7 @@ from firesteel.operators.states import (
     KeyedValueState,
     StateStore,
 )
-from firesteel.operators.timers import InternalTimerService, now_ms
+from firesteel.operators.timers import InternalTimerService
 
 _GETTERS: dict[str, str] = {
     "ValueStateDescriptor": "get_state",
