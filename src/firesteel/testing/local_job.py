@@ -1,0 +1,216 @@
+"""A whole job in this process, without Spark: the slots' code, run stage by stage and batch by batch."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.errors import InvalidProgramError
+from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.stream_graph import StreamGraph
+from firesteel.operators.buffers import decode
+from firesteel.operators.file_sink import FinishedPart
+from firesteel.operators.sinks import CollectedElements, PrintedLines
+from firesteel.task.protocol import REPORT_GATE, Row
+from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.version_store import VersionStore
+from firesteel.testing.batch_planner import plan_batches
+from firesteel.testing.manual_clock import ManualClock
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The slot dies in that stage of that batch, after it put out so many rows; the stage then runs again."""
+
+    batch: int
+    stage: int
+    slot: int
+    after_rows: int = 0
+
+
+@dataclass(slots=True)
+class LocalResult:
+    """What a local run did.
+
+    Attributes:
+        lines: What print sinks wrote.
+        collected: What collecting sinks got, by collect id.
+        files: The part files that were committed, in order.
+        subtasks: The last report of each subtask, by (vertex name, subtask).
+        batches: How many batches ran.
+        stages: How many stages the job has.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    collected: dict[str, list[Any]] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    subtasks: dict[tuple[str, int], SubtaskReport] = field(default_factory=dict)
+    batches: int = 0
+    stages: int = 0
+
+    @property
+    def elements(self) -> list[Any]:
+        """What all collecting sinks got."""
+        return [element for elements in self.collected.values() for element in elements]
+
+
+def run_local(
+    program: StreamExecutionEnvironment | StreamGraph | JobGraph,
+    *,
+    default_parallelism: int = 2,
+    batch_elements: int | None = None,
+    faults: Collection[Fault] = (),
+    replayed: Collection[int] = (),
+    checkpoint: Path | None = None,
+    clock: ManualClock | None = None,
+    clock_step_ms: int = 0,
+) -> LocalResult:
+    """Run a program with bounded sources to its end.
+
+    Args:
+        program: An environment with a program in it, its StreamGraph or JobGraph.
+        default_parallelism: Of BATCH vertices whose parallelism is left to the scheduler.
+        batch_elements: STREAMING: how much a batch reads of each split; None: one batch reads all.
+        faults: Where slots die.
+        replayed: Batches that are run again in fresh slots after they were committed, as by a restarted query; what
+            their print and collecting sinks deliver again is left out.
+        checkpoint: Where the versions are kept; a temporary directory if None.
+        clock: The processing time, if it is not the machine's.
+        clock_step_ms: How far the clock is moved on behind each batch.
+
+    Raises:
+        UserFunctionError: user code raised.
+    """
+    job_graph = _job_graph_of(program)
+    _resolve_parallelism(job_graph, default_parallelism)
+    with (
+        tempfile.TemporaryDirectory(prefix="firesteel-") as temporary,
+        closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults)) as job,
+    ):
+        is_batch = job_graph.job_type == "BATCH"
+        for batch_id, batch in enumerate(plan_batches(job_graph, None if is_batch else batch_elements)):
+            job.run_batch(batch_id, batch)
+            if batch_id in replayed:
+                job.replay_batch(batch_id, batch)
+            if clock is not None:
+                clock.advance(clock_step_ms)
+            job.result.batches = batch_id + 1
+        return job.result
+
+
+def _job_graph_of(program: StreamExecutionEnvironment | StreamGraph | JobGraph) -> JobGraph:
+    if isinstance(program, JobGraph):
+        return program
+    if isinstance(program, StreamGraph):
+        return program.get_job_graph()
+    job_graph = program.get_stream_graph().get_job_graph()
+    job_graph.configuration = {**program._configuration.to_dict(), **job_graph.configuration}
+    return job_graph
+
+
+def _resolve_parallelism(job_graph: JobGraph, default: int) -> None:
+    """As the scheduler does before it makes the ExecutionGraph."""
+    for vertex in job_graph.vertices:
+        if vertex.parallelism < 1:
+            wanted = default if job_graph.dynamic else 1
+            vertex.parallelism = min(wanted, vertex.max_parallelism) if vertex.max_parallelism > 0 else wanted
+        if vertex.parallelism > max_parallelism_of(vertex):
+            raise InvalidProgramError(
+                f"vertex {vertex.name!r} has parallelism {vertex.parallelism}, which is more than its max parallelism "
+                f"{vertex.max_parallelism}"
+            )
+
+
+class _LocalJob:
+    """The slots of one job."""
+
+    def __init__(self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault]) -> None:
+        self._job = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
+        self._plan = StagePlan(job_graph)
+        self._names = {vertex.id: vertex.name for vertex in job_graph.vertices}
+        self._keeps_versions = job_graph.job_type != "BATCH"
+        self._checkpoint = checkpoint
+        self._faults = {(fault.batch, fault.stage, fault.slot): fault.after_rows for fault in faults}
+        self._slots: dict[int, SlotTasks] = {}
+        self.result = LocalResult(stages=self._plan.levels)
+
+    def run_batch(self, batch_id: int, batch: BatchPlan) -> None:
+        """Run one batch through all stages, then commit it."""
+        for report in self._run_stages(batch_id, batch):
+            for committable in report.committables:
+                self._commit(committable)
+            self.result.subtasks.update({(self._names[s.vertex_id], s.subtask_index): s for s in report.subtasks})
+
+    def replay_batch(self, batch_id: int, batch: BatchPlan) -> None:
+        """Run a batch again that was committed before."""
+        self._slots.clear()
+        for report in self._run_stages(batch_id, batch):
+            for committable in report.committables:
+                if isinstance(committable, FinishedPart):
+                    committable.commit()
+
+    def _run_stages(self, batch_id: int, batch: BatchPlan) -> list[StageReport]:
+        reports: list[StageReport] = []
+        waiting: list[Row] = []
+        for stage in range(self._plan.levels):
+            here = [row for row in waiting if self._plan.level_of_gate[row[2]] == stage]
+            waiting = [row for row in waiting if self._plan.level_of_gate[row[2]] != stage]
+            for slot in range(self._plan.slots):
+                rows = [(source, gate, payload) for target, source, gate, payload in here if target == slot]
+                for row in self._run_slot(stage, slot, batch_id, batch, rows):
+                    if row[2] == REPORT_GATE:
+                        reports += decode(row[3])[0][0]  # type: ignore[index]
+                    else:
+                        waiting.append(row)
+        assert not waiting, "rows for stages that do not exist"
+        return reports
+
+    def _run_slot(
+        self, stage: int, slot: int, batch_id: int, batch: BatchPlan, rows: list[tuple[int, int, bytes]]
+    ) -> list[Row]:
+        """The rows of one slot and stage, in a second try if a fault is due."""
+        after = self._faults.pop((batch_id, stage, slot), None)
+        running = self._tasks(slot).run_stage(stage, batch_id, batch, iter(rows))
+        if after is None:
+            return list(running)
+        _take(running, after)
+        # A killed process does not close anything: what it held is just gone.
+        self._slots.pop(slot)
+        return list(self._tasks(slot).run_stage(stage, batch_id, batch, iter(rows)))
+
+    def _tasks(self, slot: int) -> SlotTasks:
+        if slot not in self._slots:
+            store = VersionStore(str(self._checkpoint), slot) if self._keeps_versions else None
+            self._slots[slot] = SlotTasks(self._job, slot, 0, store)
+        return self._slots[slot]
+
+    def _commit(self, committable: Any) -> None:
+        if isinstance(committable, PrintedLines):
+            self.result.lines += committable.text.splitlines()
+        elif isinstance(committable, FinishedPart):
+            committable.commit()
+            self.result.files.append(committable.final)
+        else:
+            assert isinstance(committable, CollectedElements), f"no rule commits {committable!r}"
+            self.result.collected.setdefault(committable.collect_id, []).extend(committable.elements)
+
+    def close(self) -> None:
+        """Close what is still open."""
+        for tasks in self._slots.values():
+            tasks.close()
+
+
+def _take(rows: Iterator[Row], count: int) -> None:
+    """Advance the run by so many rows, or to its end, and keep it from going on."""
+    for _ in range(count):
+        if next(rows, None) is None:
+            return

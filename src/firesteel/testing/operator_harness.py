@@ -1,0 +1,175 @@
+"""One operator, fed by hand (Flink: `OneInputStreamOperatorTestHarness` and its kin)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import cloudpickle
+
+from firesteel.common.coercion import coercer
+from firesteel.operators.factory import make_operator
+from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.operator import (
+    MAX_WATERMARK,
+    Operator,
+    OperatorInput,
+    Output,
+    TaskInfo,
+    Timestamps,
+    with_operator_named,
+)
+
+Element = tuple[Any, int | None]
+"""(value, timestamp in ms or None)."""
+
+
+class OperatorHarness:
+    """Makes the operator of a descriptor, opens it, takes elements and watermarks, and keeps what comes out.
+
+    Args:
+        descriptor: One of `firesteel.datastream.operator_descriptors`.
+        output_type: Declared type of the results.
+        key_selectors: Per input, for keyed operators: their elements become `(key, value)`. None: no key.
+        is_batch: Run as in BATCH mode.
+        snapshot: What `snapshot()` of another harness gave, to go on from there.
+
+    Example:
+        >>> with OperatorHarness(MapOperator(lambda n: n + 1)) as harness:
+        ...     harness.process(1)
+        ...     harness.values
+        [2]
+    """
+
+    def __init__(
+        self,
+        descriptor: Any,
+        *,
+        output_type: Any = None,
+        key_selectors: Iterable[Callable[[Any], Any] | None] = (),
+        is_batch: bool = False,
+        subtask_index: int = 0,
+        parallelism: int = 1,
+        max_parallelism: int = 128,
+        configuration: dict[str, str] | None = None,
+        snapshot: bytes | None = None,
+    ) -> None:
+        self.elements: list[Element] = []
+        self.watermarks: list[int] = []
+        self.idle_changes: list[bool] = []
+        self.has_ended = False
+        self._side_elements: dict[str, list[Element]] = {}
+        self._key_selectors = list(key_selectors)
+        task = TaskInfo(
+            "job", "vertex", "vertex", subtask_index, parallelism, max_parallelism, 0, is_batch, configuration or {}
+        )
+        output = _RecordingOutput(self, output_type)
+        self.operator: Operator = make_operator(descriptor, "operator", task, output)
+        self._inputs = (OperatorInput(self.operator, 0), OperatorInput(self.operator, 1))
+        state, own = pickle.loads(snapshot) if snapshot is not None else ({}, None)
+        if isinstance(self.operator, KeyedOperator):
+            self.operator.backend.load(state)
+        with_operator_named(self.operator, self.operator.open)
+        if own is not None:
+            self.operator.restore(own)
+
+    # --- what goes in ------------------------------------------------------------------------------------------
+
+    def process(self, value: Any, timestamp: int | None = None, input_index: int = 0) -> None:
+        """Process one element of input 0 or 1."""
+        self.process_batch([value], None if timestamp is None else [timestamp], input_index)
+
+    def process_batch(self, values: Iterable[Any], timestamps: Timestamps = None, input_index: int = 0) -> None:
+        """Process elements of input 0 or 1."""
+        select = self._key_selectors[input_index] if input_index < len(self._key_selectors) else None
+        elements = list(values) if select is None else [(select(value), value) for value in values]
+        self._inputs[input_index].process(elements, timestamps)
+
+    def watermark(self, timestamp: int) -> None:
+        """Advance event time (ms)."""
+        self._inputs[0].watermark(timestamp)
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Fire what is due at that processing time (ms)."""
+        with_operator_named(self.operator, self.operator.advance_processing_time, now_ms)
+
+    def end_batch(self) -> None:
+        """End the batch."""
+        with_operator_named(self.operator, self.operator.end_batch)
+
+    def end(self, inputs: int = 1) -> None:
+        """Send the final watermark and end so many inputs."""
+        self.watermark(MAX_WATERMARK)
+        for index in range(inputs):
+            with_operator_named(self.operator, self.operator.end_input, index)
+        self.operator.output.end()
+
+    def close(self) -> None:
+        """Close the operator."""
+        with_operator_named(self.operator, self.operator.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- what comes out ----------------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> list[Any]:
+        """The results so far, without their timestamps."""
+        return [value for value, _ in self.elements]
+
+    def take(self) -> list[Any]:
+        """The results since the last call, without their timestamps."""
+        taken, self.elements = self.values, []
+        return taken
+
+    def side_output(self, tag: Any) -> list[Any]:
+        """The values of a side output so far."""
+        return [value for value, _ in self._side_elements.get(tag.tag_id, ())]
+
+    def snapshot(self) -> bytes:
+        """State, timers and what else the operator needs to go on, for another harness."""
+        operator = self.operator
+        state = operator.backend.full() if isinstance(operator, KeyedOperator) else {}
+        return cloudpickle.dumps((state, operator.snapshot()))  # type: ignore[no-any-return]
+
+
+class _RecordingOutput(Output):
+    """Keeps everything, also what nobody is connected to."""
+
+    def __init__(self, harness: OperatorHarness, output_type: Any) -> None:
+        super().__init__(output_type)
+        self._harness = harness
+        self.connect(_Recorder(harness), None)
+
+    def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
+        coerce = coercer(tag.type_info)
+        kept = values if coerce is None else list(map(coerce, values))
+        self._harness._side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(kept, timestamps))
+
+
+class _Recorder:
+    """The only receiver."""
+
+    def __init__(self, harness: OperatorHarness) -> None:
+        self._harness = harness
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        self._harness.elements.extend(_with_timestamps(values, timestamps))
+
+    def watermark(self, timestamp: int) -> None:
+        self._harness.watermarks.append(timestamp)
+
+    def idle(self, is_idle: bool) -> None:
+        self._harness.idle_changes.append(is_idle)
+
+    def end(self) -> None:
+        self._harness.has_ended = True
+
+
+def _with_timestamps(values: list[Any], timestamps: Timestamps) -> list[Element]:
+    return list(zip(values, [None] * len(values) if timestamps is None else timestamps, strict=True))

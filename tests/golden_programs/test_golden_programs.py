@@ -1,0 +1,72 @@
+"""Runs the programs that Flink's graphs are held against (beside the repository; skipped where they are absent)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from firesteel.common import Configuration
+from firesteel.compat.alias import alias_pyflink
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.operators.errors import UserFunctionError
+from firesteel.testing import LocalResult, run_local
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "programs"
+PROGRAMS = sorted(path.stem for path in GOLDEN.glob("*.py"))
+ENDLESS = {
+    "c007_file_source_continuous": "monitors a directory for ever",
+    "s001_running_two_vertices": "two billion numbers",
+}
+NO_EVENT_TIME = {"c048_window_lateness_side_output", "c052_continuous_trigger", "c080_batch_window"}
+"""Event-time windows over elements without timestamps: Flink fails at run time, too."""
+
+pytestmark = pytest.mark.skipif(not PROGRAMS, reason="the golden programs are not here")
+
+
+def load(name: str, directory: Path) -> ModuleType:
+    """The program with its input and output below `directory`."""
+    text = (GOLDEN / f"{name}.py").read_text()
+    text = re.sub(r"/tmp/(firesteel-\w+)", rf"{directory}/\1", text)
+    for found in re.findall(rf"{directory}/firesteel-in\w*", text):
+        Path(found).mkdir(exist_ok=True)
+        Path(found, "lines.txt").write_text("a 1\nb 2\na 3\n")
+    alias_pyflink()
+    module = ModuleType(f"golden_{name}")
+    exec(compile(text, str(GOLDEN / f"{name}.py"), "exec"), module.__dict__)
+    return module
+
+
+def run(name: str, directory: Path, parallelism: int, **settings: Any) -> LocalResult:
+    program = load(name, directory)
+    configuration = Configuration()
+    configuration.set_string("parallelism.default", str(parallelism))
+    for key, value in getattr(program, "CONFIG", {}).items():
+        configuration.set_string(key, str(value))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    stream = program.build(env)
+    if getattr(program, "COLLECT", False):
+        stream.collect_async()
+    return run_local(env, default_parallelism=parallelism, **settings)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 4])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_runs_to_its_end_or_is_refused(name: str, parallelism: int, tmp_path: Path) -> None:
+    if name in ENDLESS:
+        pytest.skip(ENDLESS[name])
+    program = load(name, tmp_path)
+    if getattr(program, "EXPECT_ERROR", False):
+        with pytest.raises((ValueError, RuntimeError)):
+            run(name, tmp_path, parallelism)
+        return
+    if name in NO_EVENT_TIME:
+        with pytest.raises(UserFunctionError, match="needs elements with an event time"):
+            run(name, tmp_path, parallelism)
+        return
+    result = run(name, tmp_path, parallelism, batch_elements=40)
+    assert all(report.has_ended for report in result.subtasks.values())
+    assert not list(tmp_path.rglob(".*inprogress*"))
