@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from firesteel.common.key_groups import key_group_assigner, operator_index
 from firesteel.operators.buffers import Item, encode
@@ -15,8 +15,31 @@ BUFFER_ELEMENTS = 4096
 
 _REMEMBERED_KEYS = 1_000_000
 
-Split = Callable[[list[Any], Timestamps], list[tuple[int, list[Any], Timestamps]]]
-"""Splits elements by channel: (channel, values, timestamps) for each channel that gets some."""
+Parts = list[tuple[int, list[Any], Timestamps]]
+"""(channel, values, timestamps) for each channel that gets some."""
+
+
+class Split(Protocol):
+    """Splits elements by channel."""
+
+    def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
+        """The elements by channel."""
+
+    def snapshot(self) -> Any:
+        """What decides about the next elements apart from themselves; part of the version of a batch."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from there."""
+
+
+class _StatelessSplit:
+    """Decides by the elements alone."""
+
+    def snapshot(self) -> Any:
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        pass
 
 
 def _slices(start: int, channels: Sequence[int], values: list[Any], timestamps: Timestamps) -> list[Any]:
@@ -31,23 +54,38 @@ def _slices(start: int, channels: Sequence[int], values: list[Any], timestamps: 
     ]
 
 
-def split_round_robin(channels: Sequence[int], first: int) -> Split:
-    """REBALANCE and RESCALE: one element to each channel in turn."""
-    position = first
+class RoundRobin:
+    """REBALANCE and RESCALE: one element to each channel in turn, from the channel at position `first` on."""
 
-    def split(values: list[Any], timestamps: Timestamps) -> list[tuple[int, list[Any], Timestamps]]:
-        nonlocal position
-        parts = _slices(position, channels, values, timestamps)
-        position = (position + len(values)) % len(channels)
+    def __init__(self, channels: Sequence[int], first: int) -> None:
+        self._channels = channels
+        self._position = first % len(channels)
+
+    def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
+        """The elements by channel."""
+        parts = _slices(self._position, self._channels, values, timestamps)
+        self._position = (self._position + len(values)) % len(self._channels)
         return parts
 
-    return split
+    def snapshot(self) -> int:
+        """The channel whose turn it is."""
+        return self._position
+
+    def restore(self, snapshot: int) -> None:
+        """Go on from that channel."""
+        self._position = snapshot
 
 
-def split_by(select: Callable[[Any], int], channels: int) -> Split:
-    """HASH, SHUFFLE and CUSTOM: the channel that `select` gives for each element."""
+class SplitBy(_StatelessSplit):
+    """HASH and CUSTOM: the channel that `select` gives for each element."""
 
-    def split(values: list[Any], timestamps: Timestamps) -> list[tuple[int, list[Any], Timestamps]]:
+    def __init__(self, select: Callable[[Any], int], channels: int) -> None:
+        self._select = select
+        self._channels = channels
+
+    def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
+        """The elements by channel."""
+        select, channels = self._select, self._channels
         buckets: list[list[Any]] = [[] for _ in range(channels)]
         if timestamps is None:
             for value in values:
@@ -60,12 +98,35 @@ def split_by(select: Callable[[Any], int], channels: int) -> Split:
             times[channel].append(timestamp)
         return [(channel, bucket, times[channel]) for channel, bucket in enumerate(buckets) if bucket]
 
-    return split
+
+class Shuffle(SplitBy):
+    """SHUFFLE: any channel; a batch that is fed again makes the same choices."""
+
+    def __init__(self, channels: int, seed: int) -> None:
+        self._random = random.Random(seed)
+        choose = self._random.randrange
+        super().__init__(lambda element: choose(channels), channels)
+
+    def snapshot(self) -> int:
+        """The seed of the next batch's choices."""
+        seed = self._random.getrandbits(64)
+        self._random.seed(seed)
+        return seed
+
+    def restore(self, snapshot: int) -> None:
+        """Choose from that seed on."""
+        self._random.seed(snapshot)
 
 
-def split_to_all(channels: Sequence[int]) -> Split:
+class SplitToAll(_StatelessSplit):
     """BROADCAST, and FORWARD and GLOBAL with their one channel: all elements to each of the channels."""
-    return lambda values, timestamps: [(channel, values, timestamps) for channel in channels]
+
+    def __init__(self, channels: Sequence[int]) -> None:
+        self._channels = channels
+
+    def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
+        """The elements by channel."""
+        return [(channel, values, timestamps) for channel in self._channels]
 
 
 def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[Any], int]:
@@ -98,12 +159,6 @@ def select_by_partitioner(function: Any, channels: int) -> Callable[[Any], int]:
         return int(channel)
 
     return select
-
-
-def select_randomly(channels: int) -> Callable[[Any], int]:
-    """SHUFFLE: any channel."""
-    choose = random.Random().randrange
-    return lambda element: choose(channels)
 
 
 class EdgeWriter:
@@ -150,6 +205,14 @@ class EdgeWriter:
         """Send what is pending."""
         for channel in self._channels:
             self._flush(channel)
+
+    def snapshot(self) -> Any:
+        """Where the splitting is."""
+        return self._split.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from there."""
+        self._split.restore(snapshot)
 
     def _flush(self, channel: int) -> None:
         items = self._pending[channel]

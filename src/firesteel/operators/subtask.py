@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
 from firesteel.operators.clock import now_ms
+from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
 from firesteel.operators.input_gate import Channel, InputGate
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.source_runner import SourceRunner
+from firesteel.operators.sources import SplitRange
 from firesteel.operators.state_backend import Delta
 
 FITTING_OUTPUT = (
@@ -27,10 +29,11 @@ FITTING_OUTPUT = (
     descriptors.ValuesOperator,
     descriptors.PartitionCustomOperator,
 )
-"""Operators whose output needs no conversion: it has its type already, or is a pair that only the next operator sees."""
+"""Operators whose output needs no conversion: it has its type, or is a pair that only the next operator sees."""
 
 Version = dict[str, Any]
-"""What a subtask needs to go on: `gate`, and per operator its `state` (a Delta) and its `snapshot`."""
+"""What a subtask needs to go on: whether it `ended`, where its `gate` and its `edges` are, and `operators`: id -> (Delta,
+snapshot)."""
 
 
 class Edge(Receiver, Protocol):
@@ -42,6 +45,12 @@ class Edge(Receiver, Protocol):
 
     def flush(self) -> None:
         """Send what is pending."""
+
+    def snapshot(self) -> Any:
+        """Where the edge is between its channels."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from there."""
 
 
 class Subtask:
@@ -55,10 +64,12 @@ class Subtask:
     """
 
     def __init__(
-        self, vertex: JobVertex, task: TaskInfo, channels: dict[Channel, int], edges: dict[str, Sequence[Edge]]
+        self, vertex: JobVertex, task: TaskInfo, channels: dict[Channel, int], edges: Mapping[str, Sequence[Edge]]
     ) -> None:
         self.task = task
         self.operators: list[tuple[str, Operator]] = []
+        self._is_open = False
+        self._snapshots: dict[str, Any] = {}
         self._edges = [edge for group in edges.values() for edge in group]
         self._by_node: dict[int, Operator] = {}
         self._outputs: dict[int, Output] = {}
@@ -71,7 +82,7 @@ class Subtask:
         self.head = self.operators[0][1]
         self.gate = InputGate(self.head, channels)
 
-    def _add_node(self, node: ChainedOperator, edges: dict[str, Sequence[Edge]]) -> None:
+    def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
         """Make the operators of one node, several where the API merged them, and connect its edges."""
         parts = _parts(node)
         operators: list[Operator] = []
@@ -112,19 +123,56 @@ class Subtask:
 
     def open(self) -> None:
         """Open the operators, the last one first, as Flink does."""
+        self._is_open = True
         for _, operator in reversed(self.operators):
             with_operator_named(operator, operator.open)
 
     def close(self) -> None:
-        """Close the operators; the first error is raised once all were closed."""
-        _close_all(operator for _, operator in self.operators)
+        """Close the operators, once; the first error is raised when all were closed."""
+        if self._is_open:
+            self._is_open = False
+            self._close_operators()
+
+    def _close_operators(self) -> None:
+        errors: list[Exception] = []
+        for _, operator in self.operators:
+            try:
+                with_operator_named(operator, operator.close)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def close_if_ended(self) -> None:
+        """Close the operators when there is nothing more to come, as Flink does when a task finishes."""
+        if self._is_open and self.has_ended:
+            self._snapshots = self._take_snapshots()
+            self.close()
 
     def begin_batch(self) -> None:
         """Fire what is due in processing time."""
-        self._advance_processing_time()
+        if self._is_open:
+            self._advance_processing_time()
+
+    def read(self, ranges: Iterable[SplitRange]) -> Iterator[None]:
+        """Let the source read the ranges; yields after each chunk."""
+        assert self.source is not None
+        chunks = self.source.read(ranges)
+        while True:
+            try:
+                next(chunks)
+            except StopIteration:
+                return
+            except UserFunctionError:
+                raise
+            except Exception as error:
+                raise UserFunctionError.of(error, self.source) from error
+            yield
 
     def end_batch(self) -> None:
         """Fire what is due, let sinks finish the batch, send what is pending."""
+        if not self._is_open:
+            return
         if not self.has_ended:
             self._advance_processing_time()
         for _, operator in self.operators:
@@ -139,8 +187,10 @@ class Subtask:
 
     def next_processing_time(self) -> int | None:
         """When there is something to do again although nothing comes (ms), None: never."""
+        if self.has_ended:
+            return None
         times = [time for _, operator in self.operators if (time := operator.next_processing_time()) is not None]
-        return min(times, default=None) if not self.has_ended else None
+        return min(times, default=None)
 
     def committables(self) -> list[Any]:
         """What the sinks want to have committed with this batch."""
@@ -150,30 +200,47 @@ class Subtask:
 
     def version(self, full: bool) -> Version:
         """What changed since the last version, or (`full`) everything."""
-        states = {}
+        snapshots = self._take_snapshots() if self._is_open else self._snapshots
+        operators = {}
         for operator_id, operator in self.operators:
             state: Delta = {}
             if isinstance(operator, KeyedOperator):
                 state = operator.backend.delta()
                 if full:
                     state = operator.backend.full()
-            states[operator_id] = (state, operator.snapshot())
-        return {"gate": self.gate.snapshot(), "operators": states}
+            operators[operator_id] = (state, snapshots.get(operator_id))
+        edges = [edge.snapshot() for edge in self._edges]
+        return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}
 
-    def load(self, versions: Sequence[Version]) -> None:
-        """Before `open`: take the keyed state of these versions, the oldest first."""
+    def _take_snapshots(self) -> dict[str, Any]:
+        return {operator_id: operator.snapshot() for operator_id, operator in self.operators}
+
+    def start(self, versions: Sequence[Version]) -> None:
+        """Open the operators and go on from these versions, the oldest first; what has ended stays closed."""
         for version in versions:
             for operator_id, operator in self.operators:
                 if isinstance(operator, KeyedOperator) and operator_id in version["operators"]:
                     operator.backend.load(version["operators"][operator_id][0])
+        last = versions[-1] if versions else None
+        if last is not None:
+            self._restore_ends(last)
+        if last is None or not last["ended"]:
+            self.open()
+            self._restore_operators()
 
-    def restore(self, version: Version) -> None:
-        """After `open`: go on from this version."""
+    def _restore_ends(self, version: Version) -> None:
         self.gate.restore(version["gate"])
+        for edge, where in zip(self._edges, version["edges"], strict=True):
+            edge.restore(where)
+        self._snapshots = {operator_id: snapshot for operator_id, (_, snapshot) in version["operators"].items()}
+        if self.source is not None:
+            self.source.has_ended = version["ended"]
+
+    def _restore_operators(self) -> None:
         for operator_id, operator in self.operators:
-            found = version["operators"].get(operator_id)
-            if found is not None and found[1] is not None:
-                operator.restore(found[1])
+            snapshot = self._snapshots.get(operator_id)
+            if snapshot is not None:
+                operator.restore(snapshot)
 
 
 def _parts(node: ChainedOperator) -> list[tuple[Any, str, Any]]:
@@ -181,14 +248,3 @@ def _parts(node: ChainedOperator) -> list[tuple[Any, str, Any]]:
         merged = node.operator
         return list(zip(merged.operators, merged.names, merged.output_types, strict=True))
     return [(node.operator, node.name, node.output_type)]
-
-
-def _close_all(operators: Iterable[Operator]) -> None:
-    errors: list[Exception] = []
-    for operator in operators:
-        try:
-            with_operator_named(operator, operator.close)
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]

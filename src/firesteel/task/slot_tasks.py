@@ -84,6 +84,12 @@ class _LocalEdge:
     def flush(self) -> None:
         pass
 
+    def snapshot(self) -> None:
+        pass
+
+    def restore(self, snapshot: Any) -> None:
+        pass
+
 
 class SlotTasks:
     """Builds, restores and runs the subtasks of one slot, stage by stage.
@@ -122,10 +128,7 @@ class SlotTasks:
         }
         versions = self._store.read(stage, version) if self._store is not None else []
         for vertex_id, subtask in subtasks.items():
-            subtask.load([v[vertex_id] for v in versions])
-            subtask.open()
-            if versions:
-                subtask.restore(versions[-1][vertex_id])
+            subtask.start([version[vertex_id] for version in versions])
         self._done[stage] = version
 
     def _make_subtask(self, plan: StagePlan, vertex: JobVertex, index: int, subtasks: dict[str, Subtask]) -> Subtask:
@@ -134,7 +137,7 @@ class SlotTasks:
             for edge in plan.inputs_of(vertex)
             for producer in edge.producers_of(index)
         }
-        edges = {
+        edges: dict[str, list[Edge]] = {
             data_set.id: [self._make_edge(plan, edge, index, subtasks) for edge in plan.outputs_of(vertex, data_set.id)]
             for data_set in vertex.produced_data_sets
         }
@@ -166,14 +169,14 @@ class SlotTasks:
         return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
 
     def close_stage(self, stage: int) -> None:
-        """Close the subtasks of a stage."""
-        for subtask in self._stages.pop(stage, {}).values():
-            subtask.close()
+        """Close the subtasks of a stage; the first error is raised when all were closed."""
+        _close_all(self._stages.pop(stage, {}).values())
 
     def close(self) -> None:
-        """Close all subtasks."""
-        for stage in list(self._stages):
-            self.close_stage(stage)
+        """Close all subtasks; the first error is raised when all were closed."""
+        subtasks = [subtask for stage in self._stages.values() for subtask in stage.values()]
+        self._stages.clear()
+        _close_all(subtasks)
 
     def run_stage(
         self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
@@ -201,13 +204,16 @@ class SlotTasks:
         yield from self._take_rows()
         committables = [c for subtask in subtasks.values() for c in subtask.committables()]
         self._write_version(stage, batch_id)
+        for subtask in subtasks.values():
+            subtask.close_if_ended()
+        self._done[stage] = batch_id
         yield (self._slot, self._slot, REPORT_GATE, encode([([self._report(stage, committables)], None)]))
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:
         source = subtask.source
-        if source is None:
+        if source is None or source.has_ended:
             return
-        for _ in source.read(batch.ranges.get((subtask.task.vertex_id, subtask.task.subtask_index), ())):
+        for _ in subtask.read(batch.ranges.get((subtask.task.vertex_id, subtask.task.subtask_index), ())):
             yield from self._take_rows()
         if subtask.task.vertex_id in batch.ended:
             source.end()
@@ -220,7 +226,6 @@ class SlotTasks:
         if self._store is not None:
             full = self._store.wants_full(batch_id)
             self._store.write(stage, batch_id, {v: s.version(full) for v, s in self._stages[stage].items()})
-        self._done[stage] = batch_id
 
     def _report(self, stage: int, committables: list[Any]) -> StageReport:
         subtasks = self._stages[stage].values()
@@ -235,6 +240,17 @@ class SlotTasks:
         ]
 
 
+def _close_all(subtasks: Iterable[Subtask]) -> None:
+    errors: list[Exception] = []
+    for subtask in subtasks:
+        try:
+            subtask.close()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
 def max_parallelism_of(vertex: JobVertex) -> int:
     """Number of key groups of a vertex: the configured one, else Flink's default for its parallelism."""
     return vertex.max_parallelism if vertex.max_parallelism > 0 else default_max_parallelism(vertex.parallelism)
@@ -246,14 +262,14 @@ def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_wr
     name, count = partitioner.name, len(channels)
     if name == "HASH":
         select = edge_writer.select_by_key(_key_type_of(edge), max_parallelism_of(edge.target), count)
-        return edge_writer.split_by(select, count)
+        return edge_writer.SplitBy(select, count)
     if name == "CUSTOM":
-        return edge_writer.split_by(edge_writer.select_by_partitioner(partitioner.function, count), count)
+        return edge_writer.SplitBy(edge_writer.select_by_partitioner(partitioner.function, count), count)
     if name == "SHUFFLE":
-        return edge_writer.split_by(edge_writer.select_randomly(count), count)
+        return edge_writer.Shuffle(count, seed=subtask)
     if name in ("REBALANCE", "RESCALE"):
-        return edge_writer.split_round_robin(channels, subtask % count)
-    return edge_writer.split_to_all(channels)
+        return edge_writer.RoundRobin(channels, subtask)
+    return edge_writer.SplitToAll(channels[:1] if name == "GLOBAL" else channels)
 
 
 def _key_type_of(edge: StageEdge) -> Any:

@@ -38,8 +38,6 @@ class StageEdge:
         name = self.edge.partitioner.name
         if name == "FORWARD":
             return (subtask,)
-        if name == "GLOBAL":
-            return (0,)
         if name == "RESCALE":
             return [c for c in range(down) if subtask in _producers(c, up, down)]
         return range(down)
@@ -50,8 +48,6 @@ class StageEdge:
         name = self.edge.partitioner.name
         if name == "FORWARD":
             return (subtask,)
-        if name == "GLOBAL":
-            return range(up) if subtask == 0 else ()
         if name == "RESCALE":
             return _producers(subtask, up, self.target.parallelism)
         return range(up)
