@@ -26,6 +26,7 @@ class AsyncWaitRunner(FunctionOperator):
         self._capacity = descriptor.capacity
         self._ordered = descriptor.ordered
         self._retry = descriptor.retry_strategy
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self) -> None:
         """Make the loop and open the function."""
@@ -34,11 +35,15 @@ class AsyncWaitRunner(FunctionOperator):
 
     def close(self) -> None:
         """Close the function and the loop."""
-        super().close()
-        self._loop.close()
+        try:
+            super().close()
+        finally:
+            if self._loop is not None:
+                self._loop.close()
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the function for all elements and wait for the results."""
+        assert self._loop is not None
         try:
             answers = self._loop.run_until_complete(self._ask_all(list(pairs(values, timestamps))))
         except ExceptionGroup as group:

@@ -6,6 +6,7 @@ batch that is fed again cuts off what it wrote before. Flink: `connector.file.si
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
 from collections.abc import Sequence
@@ -42,12 +43,14 @@ class _Part:
     pending: str
     created_ms: int
     modified_ms: int
-    size: int
+    size: int = 0
     file: IO[bytes] | None = None
 
     def write(self, data: bytes, now: int) -> None:
         if self.file is None:
-            self.file = open(self.pending, "ab")  # noqa: SIM115 - stays open from batch to batch
+            # A file of that name that no version knows of is what a failed attempt left behind.
+            mode = "ab" if self.size else "wb"
+            self.file = open(self.pending, mode)  # noqa: SIM115 - stays open from batch to batch
         self.file.write(data)
         self.size += len(data)
         self.modified_ms = now
@@ -78,10 +81,14 @@ class FileSinkRunner(Operator):
         self._bucket_at = bucket_at(settings.bucket_assigner)
         self._rolling = rolling_of(settings.rolling_policy)
         self._commits_itself = commits_itself
-        self._uid = uuid.uuid4().hex
+        self._uid = ""
         self._counter = 0
         self._parts: dict[str, _Part] = {}
         self._finished: list[FinishedPart] = []
+
+    def open(self) -> None:
+        """Find the name that the parts begin with."""
+        self._uid = _uid(self.task, self.operator_id)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Write the elements to the bucket of this moment."""
@@ -101,7 +108,7 @@ class FileSinkRunner(Operator):
         name = f"{self._prefix}-{self._uid}-{self._counter}{self._suffix}"
         self._counter += 1
         pending = directory / f".{name}.inprogress.{self.task.subtask_index}"
-        part = self._parts[bucket] = _Part(str(directory / name), str(pending), now, now, 0)
+        part = self._parts[bucket] = _Part(str(directory / name), str(pending), now, now)
         return part
 
     def _finish(self, bucket: str) -> None:
@@ -155,3 +162,15 @@ class FileSinkRunner(Operator):
             if not os.path.exists(part.pending) and os.path.exists(part.final):
                 os.replace(part.final, part.pending)
             os.truncate(part.pending, part.size)
+
+
+def _uid(task: TaskInfo, operator_id: str) -> str:
+    """What tells the parts of this writer apart from all others.
+
+    In STREAMING mode a batch that is fed again gives its parts the same names, so those that were shown already are
+    replaced. In BATCH mode two attempts may run at once, and the files of the one that loses are never shown.
+    """
+    if task.is_batch:
+        return uuid.uuid4().hex
+    writer = f"{task.job_id}/{task.vertex_id}/{operator_id}/{task.subtask_index}"
+    return hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()

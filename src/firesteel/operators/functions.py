@@ -7,6 +7,7 @@ from typing import Any
 
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.operators.operator import Output, Timestamps
+from firesteel.operators.ownership import MUTABLE, own
 
 
 def method_of(function: Any, name: str) -> Callable[..., Any]:
@@ -49,16 +50,20 @@ class Collector:
         if results is None:
             return
         for result in results:
-            if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                self.collect_side(result[0], result[1], timestamp)
-            else:
-                self._values.append(result)
-                self._timestamps.append(timestamp)
+            kind = type(result)
+            if kind is tuple:
+                if len(result) == 2 and isinstance(result[0], OutputTag):
+                    self.collect_side(result[0], result[1], timestamp)
+                    continue
+            elif kind in MUTABLE:
+                result = own(result)
+            self._values.append(result)
+            self._timestamps.append(timestamp)
 
     def collect_side(self, tag: OutputTag, value: Any, timestamp: int | None) -> None:
         """Take one result for a side output."""
         values, timestamps = self._sides.setdefault(tag, ([], []))
-        values.append(value)
+        values.append(own(value) if type(value) in MUTABLE else value)
         timestamps.append(timestamp)
 
     def flush(self) -> None:

@@ -14,6 +14,7 @@ from firesteel.datastream.time_domain import TimeDomain
 from firesteel.operators.context import KeyedContext, TaskRuntimeContext
 from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.ownership import MUTABLE, own
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.states import StateStore
 from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
@@ -31,7 +32,8 @@ class KeyedOperator(Operator):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, key_type: Any) -> None:
         super().__init__(name, task, output)
-        self.backend = KeyedStateBackend(key_type, task.max_parallelism)
+        # map, flat_map, filter and their two-input kin know their key's type from their input alone.
+        self.backend = KeyedStateBackend(task.key_type if key_type is None else key_type, task.max_parallelism)
         self.collector = Collector(output)
         self._open_inputs = self.inputs
         self._kept: dict[Any, list[tuple[int, Any, int | None]]] = {}
@@ -73,7 +75,7 @@ class KeyedOperator(Operator):
         super().process_watermark(timestamp)
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Fire the processing-time timers that are due."""
+        """Fire the processing-time timers that are due; BATCH fires those of a key when it is done with it."""
         self._fire(PROCESSING_TIME, now_ms)
 
     def next_processing_time(self) -> int | None:
@@ -96,13 +98,17 @@ class KeyedOperator(Operator):
             super().process_watermark(MAX_WATERMARK)
 
     def _process_one_key(self, key: Any, elements: list[tuple[int, Any, int | None]]) -> None:
+        """Flink: `BatchExecutionInternalTimeService.setCurrentKey`, which fires the timers of both kinds."""
         elements.sort(key=_event_time)
         self.timers.watermark = -MAX_WATERMARK - 1
         for index, value, timestamp in elements:
             self.process_keyed(index, [(key, value)], [timestamp])
         self.end_key(key)
         self.timers.watermark = MAX_WATERMARK
+        self.timers.refuses_timers = True
         self._fire(EVENT_TIME, MAX_WATERMARK)
+        self._fire(PROCESSING_TIME, MAX_WATERMARK)
+        self.timers.refuses_timers = False
         self.backend.clear_key(key)
 
     def end_key(self, key: Any) -> None:
@@ -119,6 +125,10 @@ class KeyedOperator(Operator):
 
 def _event_time(element: tuple[int, Any, int | None]) -> int:
     return -MAX_WATERMARK if element[2] is None else element[2]
+
+
+def _append_copy(results: list[Any]) -> Callable[[Any], None]:
+    return lambda value: results.append(own(value))
 
 
 class KeyedProcessRunner(KeyedOperator):
@@ -195,6 +205,8 @@ class ReduceRunner(KeyedOperator):
         """Reduce each value into its key's state; STREAMING emits the result."""
         data, reduce, coerce = self._table.data, self._reduce, self._coerce
         results: list[Any] = []
+        # A function may change the stored value: what is emitted must not change with it.
+        emit = _append_copy(results) if type(values[0][1]) in MUTABLE else results.append
         for key, value in values:
             stored = data.get(key)
             if stored is not None:
@@ -202,7 +214,7 @@ class ReduceRunner(KeyedOperator):
                 if coerce is not None:
                     value = coerce(value)
             data[key] = value
-            results.append(value)
+            emit(value)
         if not self.task.is_batch:
             self._table.dirty.update([key for key, _ in values])
             self.output.emit(results, timestamps)

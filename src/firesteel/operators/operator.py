@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from firesteel.common.coercion import coercer
 from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.ownership import MUTABLE, own
 
 MIN_TIMESTAMP = -(2**63)
 MAX_WATERMARK = 2**63 - 1
@@ -59,8 +60,7 @@ class Output:
         if values:
             if self._coerce is not None:
                 values = list(map(self._coerce, values))
-            for receiver in self._main:
-                receiver.process(values, timestamps)
+            _hand_to(self._main, values, timestamps)
 
     def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
         """Emit elements to the side output of `tag` (an OutputTag); dropped where nobody reads it."""
@@ -69,8 +69,7 @@ class Output:
             coerce = coercer(tag.type_info)
             if coerce is not None:
                 values = list(map(coerce, values))
-            for receiver in receivers:
-                receiver.process(values, timestamps)
+            _hand_to(receivers, values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
         """Emit a watermark to all receivers."""
@@ -88,9 +87,17 @@ class Output:
             receiver.end()
 
 
+def _hand_to(receivers: list[Receiver], values: list[Any], timestamps: Timestamps) -> None:
+    """Each receiver but the last gets copies of values that it might change."""
+    shared = len(receivers) > 1 and type(values[0]) in MUTABLE
+    for receiver in receivers:
+        own_values = [own(value) for value in values] if shared and receiver is not receivers[-1] else values
+        receiver.process(own_values, timestamps)
+
+
 @dataclass(slots=True)
 class TaskInfo:
-    """Who the subtask is that an operator runs in."""
+    """Who the subtask is that an operator runs in; `key_type` is the declared type of its input's key, if any."""
 
     job_id: str
     vertex_id: str
@@ -101,6 +108,7 @@ class TaskInfo:
     attempt_number: int
     is_batch: bool
     configuration: dict[str, str]
+    key_type: Any = None
     metrics: dict[str, Any] = field(default_factory=dict)
 
 
@@ -117,6 +125,7 @@ class Operator:
         self.output = output
         self.watermark = MIN_TIMESTAMP
         self.user_location: str | None = None
+        self.operator_id = name
 
     def open(self) -> None:
         """Get ready: called once per attempt, before anything else."""
@@ -142,7 +151,7 @@ class Operator:
         self.output.idle(is_idle)
 
     def end_input(self, index: int) -> None:
-        """Take the end of input `index` (0 or 1); a bounded operator emits what it still holds when the last one ended."""
+        """Take the end of input `index` (0 or 1); what is still held is emitted when the last one ended."""
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Fire what is due in processing time."""

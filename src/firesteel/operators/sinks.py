@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,13 +69,13 @@ class CollectRunner(Operator):
 
 
 class SinkFunctionRunner(FunctionOperator):
-    """`add_sink` with a Python SinkFunction: `invoke(value)` or `invoke(value, context)`; at least once, as in Flink."""
+    """`add_sink` with a SinkFunction: `invoke(value)` or `invoke(value, context)`; at least once, as in Flink."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
         invoke = method_of(function, "invoke")
         takes_context = len(inspect.signature(invoke).parameters) > 1
-        self._invoke = (lambda value: invoke(value, None)) if takes_context else invoke
+        self._invoke: Callable[[Any], Any] = (lambda value: invoke(value, None)) if takes_context else invoke
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the function for each value."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.operators.functions import method_of
-from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo
+from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.sources import SplitRange, kind_of, source_of
 from firesteel.operators.watermarks import WatermarkEmitter
 
@@ -29,10 +29,12 @@ class SourceRunner(Operator):
         """Emit the elements of the ranges; yields after each chunk, so that the caller can send what came out."""
         for part in ranges:
             for values in self._kind.read(self._source, part):
-                timestamps = None if self._extract is None else [int(self._extract(v, MIN_TIMESTAMP)) for v in values]
-                self.output.emit(values, timestamps)
-                self._emitter.on_elements(values, timestamps)
+                self._emitter.emit(values, self._timestamps_of(values), values)
                 yield
+
+    def _timestamps_of(self, values: list[Any]) -> Timestamps:
+        extract = self._extract
+        return None if extract is None else [int(extract(value, MIN_TIMESTAMP)) for value in values]
 
     def end(self) -> None:
         """All splits were read: emit the final watermark and the end of input."""

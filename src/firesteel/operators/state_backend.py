@@ -59,14 +59,14 @@ class KeyedStateBackend:
     Attributes:
         current_key: The key that states without namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
+        key_group: The key group of a key.
     """
 
     def __init__(self, key_type: Any, max_parallelism: int) -> None:
         self.current_key: Any = None
         self.current_entry: Any = None
         self.tables: dict[str, StateTable] = {}
-        self._key_group_of: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
-        self._key_groups: dict[Any, int] = {}
+        self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
 
     def table(self, name: str) -> StateTable:
         """The table of a state, made when first asked for."""
@@ -74,13 +74,6 @@ class KeyedStateBackend:
         if table is None:
             table = self.tables[name] = StateTable(name)
         return table
-
-    def key_group(self, key: Any) -> int:
-        """The key group of a key, remembered."""
-        group = self._key_groups.get(key)
-        if group is None:
-            group = self._key_groups[key] = self._key_group_of(key)
-        return group
 
     def delta(self) -> Delta:
         """What changed since the last call."""

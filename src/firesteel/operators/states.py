@@ -15,17 +15,20 @@ from firesteel.datastream.state import (
     ValueState,
 )
 from firesteel.operators.functions import method_of
+from firesteel.operators.ownership import IMMUTABLE, own
 from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
 
 Coerce = Callable[[Any], Any]
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _coerce(type_info: Any) -> Coerce:
-    return coercer(type_info) or _same
+    """Conversion to the declared type, or a copy: what user code does to the value later must not change the state."""
+    return coercer(type_info) or own
+
+
+def _coerce_accumulator(type_info: Any) -> Coerce:
+    """Conversion to the declared type: accumulators are changed in place, copying them each time would be slow."""
+    return coercer(type_info) or (lambda value: value)
 
 
 class _TableState:
@@ -84,6 +87,8 @@ class KeyedValueState(_TableState, ValueState[Any]):
             return
         if self._coerce is not None:
             value = self._coerce(value)
+        elif value.__class__ not in IMMUTABLE:
+            value = own(value)
         backend = self._backend
         entry = backend.current_entry if self._namespaced else backend.current_key
         table = self._table
@@ -200,7 +205,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._coerce = _coerce(descriptor.type_info)
+        self._coerce = _coerce_accumulator(descriptor.type_info)
         self._reduce = method_of(descriptor.reduce_function, "reduce")
 
     def get(self) -> Any:
@@ -224,7 +229,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._coerce = _coerce(descriptor.type_info)
+        self._coerce = _coerce_accumulator(descriptor.type_info)
         self._function = descriptor.agg_function
 
     def get(self) -> Any:

@@ -32,8 +32,8 @@ FITTING_OUTPUT = (
 """Operators whose output needs no conversion: it has its type, or is a pair that only the next operator sees."""
 
 Version = dict[str, Any]
-"""What a subtask needs to go on: whether it `ended`, where its `gate` and its `edges` are, and `operators`: id -> (Delta,
-snapshot)."""
+"""What a subtask needs to go on: whether it `ended`, where its `gate` and its `edges` are, and in `operators` by id the
+keyed state (a Delta) and the snapshot of each."""
 
 
 class Edge(Receiver, Protocol):
@@ -93,8 +93,8 @@ class Subtask:
             if operators:
                 operators[-1].output.connect(OperatorInput(operator), None)
             operators.append(operator)
-            suffix = f"#{position}" if len(parts) > 1 else ""
-            self.operators.append((f"{node.operator_id}{suffix}", operator))
+            operator.operator_id = f"{node.operator_id}#{position}" if len(parts) > 1 else node.operator_id
+            self.operators.append((operator.operator_id, operator))
         self._by_node[node.node_id] = operators[0]
         self._outputs[node.node_id] = operators[-1].output
         for left in node.outputs:

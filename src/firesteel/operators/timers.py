@@ -41,6 +41,9 @@ class InternalTimerService(TimerService):
     """Registers, deletes and hands out the timers of an operator (Flink: `InternalTimerServiceImpl`).
 
     A timer is identified by key, domain, namespace and timestamp: registering it twice fires once.
+
+    Attributes:
+        refuses_timers: New timers are ignored: BATCH mode fires the last ones of a key.
     """
 
     def __init__(self, backend: KeyedStateBackend) -> None:
@@ -48,6 +51,7 @@ class InternalTimerService(TimerService):
         self._table = backend.table(_TABLE)
         self._queues = (_TimerQueue(), _TimerQueue())
         self.watermark = MIN_TIMESTAMP
+        self.refuses_timers = False
         self.namespace: Any = None
         for entry in list(self._table.data):
             self._queues[entry[1]].push(entry[3], entry)
@@ -81,12 +85,12 @@ class InternalTimerService(TimerService):
 
     def _register(self, domain: int, timestamp: int) -> None:
         entry = self._entry(domain, timestamp)
-        if entry not in self._table.data:
+        if entry not in self._table.data and not self.refuses_timers:
             self._table.put(entry, True)
             self._queues[domain].push(entry[3], entry)
 
     def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
-        """Take the timers up to `until` one by one as `(key, namespace, timestamp)`; more may be registered meanwhile."""
+        """Take the timers up to `until`: `(key, namespace, timestamp)`; more may be registered meanwhile."""
         queue, data = self._queues[domain], self._table.data
         while (first := queue.first()) is not None and first[0] <= until:
             queue.pop()

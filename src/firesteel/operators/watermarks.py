@@ -7,7 +7,7 @@ from typing import Any
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
 from firesteel.operators.clock import now_ms
-from firesteel.operators.functions import method_of
+from firesteel.operators.functions import method_of, pairs
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 
 AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
@@ -35,7 +35,7 @@ class _AscendingWatermarks(WatermarkGenerator):
 class WatermarkEmitter(WatermarkOutput):
     """Feeds the generator of one subtask and emits its watermarks, never backwards, periodically and when idle.
 
-    Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between batches of elements.
+    Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between chunks of elements.
     """
 
     def __init__(self, strategy: WatermarkStrategy, output: Output, task: TaskInfo) -> None:
@@ -48,26 +48,45 @@ class WatermarkEmitter(WatermarkOutput):
         self._emitted = MIN_TIMESTAMP
         self._is_idle = False
         self._last_emit_ms = self._last_element_ms = now_ms()
+        self._unsent: tuple[list[Any], Timestamps] = ([], None)
+        self._sent = self._seen = 0
 
-    def on_elements(self, values: list[Any], timestamps: Timestamps) -> None:
-        """See elements; emits a watermark after them when the period is over."""
-        if not self._active or not values:
+    def emit(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
+        """Emit elements, and watermarks behind those that call for one; `events` is what the generator sees of them."""
+        if not values or not self._active:
+            self._output.emit(values, timestamps)
             return
         self._last_element_ms = now = now_ms()
-        if self._is_idle:
-            self._is_idle = False
-            self._output.idle(False)
         generator = self._generator
         if type(generator) is _AscendingWatermarks:
+            self._output.emit(values, timestamps)
             known = [timestamp for timestamp in timestamps or () if timestamp is not None]
             if known:
                 generator.max_timestamp = max(generator.max_timestamp, max(known))
         else:
-            assert generator is not None
-            for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
-                generator.on_event(value, MIN_TIMESTAMP if timestamp is None else timestamp, self)
+            self._emit_seen(values, timestamps, events)
+        if self._is_idle:
+            self._is_idle = False
+            self._output.idle(False)
         if now - self._last_emit_ms >= self._interval_ms:
             self.on_time(now)
+
+    def _emit_seen(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
+        """Show each element to the user's generator; a watermark it emits goes out right behind that element."""
+        assert self._generator is not None
+        on_event = self._generator.on_event
+        self._unsent, self._sent = (values, timestamps), 0
+        for seen, (event, timestamp) in enumerate(pairs(events, timestamps), 1):
+            self._seen = seen
+            on_event(event, MIN_TIMESTAMP if timestamp is None else timestamp, self)
+        self._send_seen()
+
+    def _send_seen(self) -> None:
+        sent, seen = self._sent, self._seen
+        if sent < seen:
+            values, timestamps = self._unsent
+            self._sent = seen
+            self._output.emit(values[sent:seen], None if timestamps is None else timestamps[sent:seen])
 
     def on_time(self, now: int) -> None:
         """Emit the periodic watermark, and turn idle when nothing came for the idle timeout."""
@@ -88,6 +107,7 @@ class WatermarkEmitter(WatermarkOutput):
 
     def emit_watermark(self, timestamp: int) -> None:
         """Emit a watermark unless one as large was emitted already."""
+        self._send_seen()
         if timestamp > self._emitted:
             self._emitted = timestamp
             if self._is_idle:
@@ -97,6 +117,7 @@ class WatermarkEmitter(WatermarkOutput):
 
     def mark_idle(self) -> None:
         """Tell the receivers not to wait for this subtask."""
+        self._send_seen()
         self._is_idle = True
         self._output.idle(True)
 
@@ -139,7 +160,7 @@ class ExtractTimestampRunner(Operator):
 
 
 class TimestampsAndWatermarksRunner(Operator):
-    """`Timestamps/Watermarks`: sets the timestamps and emits watermarks; those from upstream end here but for the last."""
+    """`Timestamps/Watermarks`: sets timestamps and emits watermarks; those from upstream end here but for the last."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, strategy: WatermarkStrategy, extracted: bool) -> None:
         super().__init__(name, task, output)
@@ -150,8 +171,7 @@ class TimestampsAndWatermarksRunner(Operator):
         """Take the timestamps from `(timestamp, value)` elements, or leave them, and see them go by."""
         if self._extracted:
             timestamps = [timestamp for timestamp, _ in values]
-        self.output.emit(values, timestamps)
-        self._emitter.on_elements([v for _, v in values] if self._extracted else values, timestamps)
+        self._emitter.emit(values, timestamps, [value for _, value in values] if self._extracted else values)
 
     def process_watermark(self, timestamp: int) -> None:
         """Pass on the final watermark only."""

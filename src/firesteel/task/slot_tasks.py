@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common.key_groups import default_max_parallelism
-from firesteel.graph.job_graph import JobGraph, JobVertex
+from firesteel.graph.job_graph import JobVertex
 from firesteel.operators import edge_writer
 from firesteel.operators.buffers import decode, encode
 from firesteel.operators.input_gate import InputGate
@@ -141,9 +141,11 @@ class SlotTasks:
             data_set.id: [self._make_edge(plan, edge, index, subtasks) for edge in plan.outputs_of(vertex, data_set.id)]
             for data_set in vertex.produced_data_sets
         }
-        return Subtask(vertex, self._task_info(plan.job_graph, vertex, index), channels, edges)
+        return Subtask(vertex, self._task_info(plan, vertex, index), channels, edges)
 
-    def _task_info(self, job_graph: JobGraph, vertex: JobVertex, index: int) -> TaskInfo:
+    def _task_info(self, plan: StagePlan, vertex: JobVertex, index: int) -> TaskInfo:
+        job_graph = plan.job_graph
+        key_types = [_key_type_of(e) for e in plan.inputs_of(vertex) if e.edge.partitioner.name == "HASH"]
         return TaskInfo(
             job_graph.job_id,
             vertex.id,
@@ -154,6 +156,7 @@ class SlotTasks:
             self._attempt,
             job_graph.job_type == "BATCH",
             dict(job_graph.configuration),
+            key_types[0] if key_types else None,
         )
 
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:
@@ -185,9 +188,25 @@ class SlotTasks:
 
         A batch that was run before is run again from the version before it.
         """
-        if self._done.get(stage) != batch_id - 1 or stage not in self._stages:
-            self.open_stage(stage, batch_id - 1)
-        self._done.pop(stage, None)
+        try:
+            if self._done.get(stage) != batch_id - 1 or stage not in self._stages:
+                self.open_stage(stage, batch_id - 1)
+            self._done.pop(stage, None)
+            yield from self._run_open_stage(stage, batch_id, batch, rows)
+        except Exception as error:
+            self._close_after(error, stage)
+            raise
+
+    def _close_after(self, error: Exception, stage: int) -> None:
+        """Close the subtasks of a stage that failed; what goes wrong meanwhile is a note of its error."""
+        try:
+            self.close_stage(stage)
+        except Exception as second:
+            error.add_note(f"Closing the operators failed, too: {second}")
+
+    def _run_open_stage(
+        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
+    ) -> Iterator[Row]:
         self._rows.clear()
         subtasks = self._stages[stage]
         for subtask in subtasks.values():
