@@ -38,7 +38,9 @@ class EmbeddedJobClient(JobClient):
         except BaseException:
             self._cluster.close()
             raise
-        self._result: Future[JobResult] = self._cluster.ask(lambda dispatcher: dispatcher.request_job_result(self._job_id))
+        self._result: Future[JobResult] = self._cluster.ask(
+            lambda dispatcher: dispatcher.request_job_result(self._job_id)
+        )
 
     def get_job_id(self) -> JobID:
         """Id of the job."""

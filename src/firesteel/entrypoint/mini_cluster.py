@@ -21,6 +21,7 @@ from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.options import number
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
@@ -58,13 +59,14 @@ class MiniCluster:
             JavaNotFoundError: Spark finds no Java.
             FiresteelError: the job was refused.
         """
+        default = int(number(self._configuration, "parallelism.default", os.cpu_count() or 1))
+        resolve_parallelism(self.job_graph, default)
         spark = shared_gateway(self._configuration)
         self._thread.start()
-        self._run(self._start(SparkDataPlane(spark.session, self._collect))).result()
+        self._data_plane = SparkDataPlane(spark.session, self._collect)
+        self._run(self._start(self._data_plane)).result()
 
     async def _start(self, data_plane: SparkDataPlane) -> None:
-        default = int(self._configuration.get("parallelism.default", os.cpu_count() or 1))
-        resolve_parallelism(self.job_graph, default)
         rpc, ha = InMemoryRpcService(SystemClock()), EmbeddedHaServices()
         self._resource_manager = resource_manager_runner(
             rpc, ha, self._configuration, on_fatal_error=self._fatal.append
@@ -111,3 +113,4 @@ class MiniCluster:
         await self._dispatcher.close()
         await self._task_executor.stop()
         await self._resource_manager.close()
+        await asyncio.to_thread(self._data_plane.close)

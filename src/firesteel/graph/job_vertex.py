@@ -75,6 +75,8 @@ class JobVertex:
         chain: Its operators, head first.
         operator_order: Node ids of the chain in Flink's order: tails first, head last.
         description: The tree of its operators' descriptions.
+        min_resources: What its operators declared to need; None: unknown, as always from the DataStream API, whose slot
+            sharing groups declare theirs apart.
     """
 
     id: JobVertexID
@@ -89,6 +91,7 @@ class JobVertex:
     input_split_source: bool = False
     operator_order: list[int] = field(default_factory=list)
     description: str = ""
+    min_resources: Any = None
 
     @property
     def is_input_vertex(self) -> bool:

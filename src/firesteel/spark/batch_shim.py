@@ -1,9 +1,16 @@
-"""BATCH mode inside Spark's Python workers: the operators run right there, made for one task and gone with it."""
+"""BATCH mode inside Spark's Python workers: the operators run right there, made for one task and gone with it.
+
+Spark tries a failed task again; that is right when a worker was lost, and wrong when the user's code raised: Flink
+would not call it again without a restart strategy. So a failure of user code is noted in a file, and further tries end
+with it.
+"""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from firesteel.operators.errors import failure_of
 from firesteel.spark.shim import SlotFailedError
@@ -18,13 +25,19 @@ class LocalSlots:
     job: bytes
     attempt: int
     batch: BatchPlan
+    checkpoint: str
 
     def __call__(self, slot: int, stage: int, batch_id: int, rows: Iterable[tuple[int, int, bytes]]) -> Iterator[Row]:
         """Run the stage; an error carries the failure of the operator."""
+        noted = Path(self.checkpoint) / f"failure-{self.attempt}-{stage}-{slot}"
+        if noted.exists():
+            raise SlotFailedError(pickle.loads(noted.read_bytes()))
         tasks = SlotTasks(self.job, slot, self.attempt, store=None)
         try:
             yield from tasks.run_stage(stage, batch_id, self.batch, rows)
         except Exception as error:
-            raise SlotFailedError(failure_of(error)) from error
+            failure = failure_of(error)
+            noted.write_bytes(pickle.dumps(failure))
+            raise SlotFailedError(failure) from error
         finally:
             tasks.close()

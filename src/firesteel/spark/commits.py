@@ -1,4 +1,4 @@
-"""What happens once all tasks of a batch succeeded: printed lines appear, part files are shown, collected elements travel on."""
+"""What happens once all tasks of a batch succeeded: lines are printed, part files shown, elements handed on."""
 
 from __future__ import annotations
 

@@ -44,24 +44,31 @@ class SparkDataPlane:
         self._session = session
         self._collect = collect
         self._checkpoints: dict[str, str] = {}
+        self._temporary: list[str] = []
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the query in a thread of its own and return at once."""
         kind = _BatchJob if query.job_graph.job_type == "BATCH" else _StreamingQuery
         checkpoint = self._checkpoints.get(query.job_id)
         if checkpoint is None:
-            checkpoint = self._checkpoints[query.job_id] = _checkpoint_directory(query)
+            checkpoint = self._checkpoints[query.job_id] = self._checkpoint_directory(query)
         running = kind(query, listener, self._session, self._collect, checkpoint)
         running.begin()
         return running
 
+    def _checkpoint_directory(self, query: QueryDescriptor) -> str:
+        """The job's own directory below the configured one, or a temporary one."""
+        configured = query.job_graph.configuration.get(CHECKPOINT_DIRECTORY)
+        if configured is not None:
+            return str(Path(configured.removeprefix("file://")) / query.job_id)
+        directory = tempfile.mkdtemp(prefix=f"firesteel-{query.job_id[:8]}-")
+        self._temporary.append(directory)
+        return directory
 
-def _checkpoint_directory(query: QueryDescriptor) -> str:
-    """The job's own directory below the configured one, or a temporary one."""
-    configured = query.job_graph.configuration.get(CHECKPOINT_DIRECTORY)
-    if configured is None:
-        return tempfile.mkdtemp(prefix=f"firesteel-{query.job_id[:8]}-")
-    return str(Path(configured.removeprefix("file://")) / query.job_id)
+    def close(self) -> None:
+        """Remove the temporary checkpoint directories; no query runs any more."""
+        while self._temporary:
+            shutil.rmtree(self._temporary.pop(), ignore_errors=True)
 
 
 class _Run:
@@ -160,7 +167,7 @@ def _progress(reports: list[StageReport]) -> list[SubtaskProgress]:
 
 
 class _StreamingQuery(_Run):
-    """One Structured Streaming query; the source is a row per slot and batch, the batches are planned by the enumerator."""
+    """One Structured Streaming query: its source is a row per slot and batch, the enumerator plans the batches."""
 
     _handle: Any = None
 
@@ -205,8 +212,6 @@ class _StreamingQuery(_Run):
             pass
         if ended.is_set():
             self._handle.stop()
-            if self._query.job_graph.configuration.get(CHECKPOINT_DIRECTORY) is None:
-                shutil.rmtree(self._checkpoint, ignore_errors=True)
         elif errors:
             raise errors[0]
         else:
@@ -247,8 +252,7 @@ class _BatchJob(_Run):
         job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         slots = self._query.slots
         frame = session.range(0, slots, 1, slots)
-        self._finish_batch(self._later_stages(frame, LocalSlots(job, self._query.attempt, plan)), 0)
-        shutil.rmtree(self._checkpoint, ignore_errors=True)
+        self._finish_batch(self._later_stages(frame, LocalSlots(job, self._query.attempt, plan, self._checkpoint)), 0)
 
     def _interrupt(self) -> None:
         context = getattr(self, "_context", None)

@@ -60,7 +60,7 @@ class SplitEnumerator:
         Raises:
             NotImplementedError: a source never ends.
         """
-        for vertex_id, source in self._sources.items():
+        for source in self._sources.values():
             if kind_of(source).rediscover_ms(source) is not None:
                 raise NotImplementedError("BATCH mode needs bounded sources; a source that monitors files never ends")
         self._discover(0)

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ class SparkGateway:
             f"-Xmx{self._settings.get('spark.driver.memory', '1g')}",
             "-XX:+UseParallelGC",
             "-XX:+IgnoreUnrecognizedVMOptions",
+            f"-Djava.io.tmpdir={self._directory}",
             "-Dio.netty.tryReflectionSetAccessible=true",
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
             "org.apache.spark.deploy.SparkSubmit",
@@ -119,6 +121,8 @@ class SparkGateway:
     def _make_session(self) -> Any:
         from pyspark.sql import SparkSession
 
+        # Nothing here uses pandas; PySpark looks at its version when it is there.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         builder = SparkSession.builder.appName("firesteel")
         for key, value in self._settings.items():
             builder = builder.config(key, value)
@@ -150,7 +154,7 @@ def _forget_session() -> None:
     context = SparkContext._active_spark_context
     if context is not None:
         # The accumulator server would complain about the connection that breaks.
-        context._accumulatorServer.handle_error = lambda request, address: None
+        vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
     SparkSession._instantiatedSession = None
     SparkContext._active_spark_context = None
     SparkContext._gateway = None

@@ -14,7 +14,7 @@ from firesteel.spark.shim import SCHEMA_DDL
 
 
 def map_in_arrow(frame: Any, function: Any) -> Any:
-    """The frame of what `function` makes of the Arrow batches of each partition, in the schema of rows between stages."""
+    """The frame of what `function` makes of the Arrow batches of each partition: rows between stages."""
     from pyspark.sql import DataFrame
     from pyspark.sql.udf import UserDefinedFunction
 

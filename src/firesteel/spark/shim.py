@@ -62,7 +62,10 @@ class RemoteSlots:
     checkpoint: str
 
     def __call__(self, slot: int, stage: int, batch_id: int, rows: Iterable[tuple[int, int, bytes]]) -> Iterator[Row]:
+        """Feed the rows to the slot's process and give what comes back."""
         connection = _connect(self.addresses[slot])
+        reader: Any
+        writer: Any
         reader, writer = connection.makefile("rb", _SOCKET_BUFFER), connection.makefile("wb", _SOCKET_BUFFER)
         try:
             write_message(writer, REQUEST_GATE, StageRequest(stage, batch_id, self.checkpoint))

@@ -123,7 +123,6 @@ class SlotProcesses:
             await self._close_tasks(slot)
             if slot.writer is not None:
                 slot.writer.close()
-            Path(slot.address).unlink(missing_ok=True)
 
     async def close(self) -> None:
         """End all processes and remove their files."""
@@ -140,7 +139,8 @@ class SlotProcesses:
 
     async def _fork(self, slot: _Slot) -> None:
         await self.start()
-        assert self._forker is not None and self._forker.stdin is not None
+        assert self._forker is not None
+        assert self._forker.stdin is not None
         self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.address}\n".encode())
         await self._forker.stdin.drain()
 

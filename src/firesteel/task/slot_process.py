@@ -5,6 +5,7 @@ Everything of the user's runs in its main thread. It ends when the control conne
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import selectors
@@ -114,8 +115,8 @@ class SlotProcess:
     def _serve_stage(self) -> None:
         connection, _ = self._data.accept()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
-        reader = connection.makefile("rb", _SOCKET_BUFFER)
-        writer = connection.makefile("wb", _SOCKET_BUFFER)
+        reader: Any = connection.makefile("rb", _SOCKET_BUFFER)
+        writer: Any = connection.makefile("wb", _SOCKET_BUFFER)
         try:
             self._answer(reader, writer)
         except OSError:
@@ -160,10 +161,8 @@ class SlotProcess:
         self._send(Failed(self._failure))
 
     def _try_to_tell(self, writer: IO[bytes]) -> None:
-        try:
+        with contextlib.suppress(OSError):
             write_message(writer, ERROR_GATE, self._failure)
-        except OSError:
-            pass
 
 
 def _rows(reader: IO[bytes]) -> Any:
@@ -172,10 +171,8 @@ def _rows(reader: IO[bytes]) -> Any:
 
 
 def _close_quietly(stream: Any) -> None:
-    try:
+    with contextlib.suppress(OSError):
         stream.close()
-    except OSError:
-        pass
 
 
 def main(allocation_id: str, control_path: str, data_path: str) -> None:

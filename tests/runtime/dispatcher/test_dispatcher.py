@@ -59,10 +59,10 @@ async def test_two_submissions_at_once_are_one_job_and_one_duplicate(cluster: Cl
 
 async def test_partial_resources_are_refused(cluster: Cluster) -> None:  # A05
     job = job_graph(("a", 1, []), ("b", 1, []), groups={"a": "one", "b": "two"})
-    job.slot_sharing_groups[0].resource_profile = "1 cpu"
+    job.vertices[0].min_resources = "1 cpu"
     with pytest.raises(JobSubmissionError, match=r"partial resources: \['a'\] declare theirs, \['b'\] don't"):
         await cluster.gateway.submit_job(job)
-    job.slot_sharing_groups[1].resource_profile = "1 cpu"
+    job.vertices[1].min_resources = "1 cpu"
     await cluster.gateway.submit_job(job)
 
 

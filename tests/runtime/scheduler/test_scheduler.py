@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
@@ -27,7 +28,6 @@ from firesteel.runtime.scheduler.restart_strategy import (
 )
 from firesteel.runtime.scheduler.scheduler import IllegalSchedulingError, Scheduler
 from firesteel.runtime.slotpool.slot import AllocatedSlot
-from firesteel.graph.slot_numbering import SlotSharing
 from tests.runtime.helpers import an_id, job_graph
 
 BAD = TaskFailure("ValueError: bad")

@@ -311,11 +311,7 @@ class Dispatcher(FencedRpcEndpoint):
 
 def _check_resources(job_graph: JobGraph) -> None:
     """Refuse a job of which some vertices declare resources and others don't."""
-    declared = [
-        vertex.name
-        for vertex in job_graph.vertices
-        if vertex.slot_sharing_group is not None and vertex.slot_sharing_group.resource_profile is not None
-    ]
+    declared = [vertex.name for vertex in job_graph.vertices if vertex.min_resources is not None]
     if declared and len(declared) < len(job_graph.vertices):
         missing = [vertex.name for vertex in job_graph.vertices if vertex.name not in declared]
         raise JobSubmissionError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
@@ -15,7 +16,6 @@ from firesteel.runtime.jobmaster.data_plane import (
     SubtaskProgress,
 )
 from firesteel.runtime.rpc import RpcEndpoint
-from firesteel.graph.slot_numbering import SlotSharing
 
 __all__ = ["QueryRun", "query_descriptor"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import cloudpickle
 
+from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
-from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = ["TaskDeploymentDescriptorFactory"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from firesteel.errors import FiresteelError
+from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.clock import Clock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
@@ -27,7 +28,6 @@ from firesteel.runtime.scheduler.actions import (
 from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFactory
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
 from firesteel.runtime.slotpool.slot import AllocatedSlot
-from firesteel.graph.slot_numbering import SlotSharing
 
 __all__ = ["IllegalSchedulingError", "Scheduler"]
 

@@ -1,0 +1,223 @@
+"""Whole jobs on Spark, through the whole control plane, in one shared JVM."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from firesteel.client.errors import JobCanceledError, JobFailedError
+from firesteel.common import Configuration, Encoder, Types, WatermarkStrategy
+from firesteel.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    MapFunction,
+    OutputTag,
+    ProcessFunction,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
+from firesteel.datastream.connectors.file_system import BucketAssigner, FileSink, FileSource, StreamFormat
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.datastream.state import ValueStateDescriptor
+
+pytestmark = pytest.mark.spark
+
+PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
+MODES = pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH])
+
+
+def environment(mode: RuntimeExecutionMode = RuntimeExecutionMode.STREAMING, parallelism: int = 2):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_runtime_mode(mode)
+    env.set_parallelism(parallelism)
+    return env
+
+
+def numbers(env: StreamExecutionEnvironment, count: int) -> DataStream:
+    source = NumberSequenceSource(0, count - 1)
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+
+
+class RunningCount(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield ctx.get_current_key(), count
+
+
+def word_counts(env: StreamExecutionEnvironment) -> DataStream:
+    lines = env.from_collection(["to be or not", "to be"], type_info=Types.STRING())
+    return (
+        lines.flat_map(lambda line: [(word, 1) for word in line.split()], PAIR)
+        .key_by(lambda pair: pair[0], Types.STRING())
+        .reduce(lambda a, b: (a[0], a[1] + b[1]))
+    )
+
+
+def test_streaming_prints_one_line_per_change_with_the_subtask_first(capsys):
+    env = environment()
+    word_counts(env).print()
+    env.execute()
+    lines = capsys.readouterr().out.splitlines()
+    assert {line[:3] for line in lines} <= {"1> ", "2> "}
+    assert sorted(line[3:] for line in lines) == ["(be,1)", "(be,2)", "(not,1)", "(or,1)", "(to,1)", "(to,2)"]
+
+
+def test_batch_prints_final_values_only(capsys):
+    env = environment(RuntimeExecutionMode.BATCH)
+    word_counts(env).print()
+    env.execute()
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line[3:] for line in lines) == ["(be,2)", "(not,1)", "(or,1)", "(to,2)"]
+
+
+@MODES
+def test_collected_elements_have_their_declared_types(mode):
+    env = environment(mode)
+    wide = numbers(env, 3).map(lambda n: n + 2**31 - 1, Types.INT())
+    with wide.execute_and_collect() as results:
+        assert sorted(results) == [-(2**31), -(2**31) + 1, 2**31 - 1]
+
+
+@MODES
+def test_side_outputs_and_two_sinks_in_one_job(mode, tmp_path):
+    env = environment(mode)
+    odd = OutputTag("odd", Types.LONG())
+
+    class Split(ProcessFunction):
+        def process_element(self, value, ctx):
+            if value % 2:
+                yield odd, value
+            else:
+                yield value
+
+    main = numbers(env, 10).process(Split(), Types.LONG())
+    for name, stream in (("even", main), ("odd", main.get_side_output(odd))):
+        sink = (
+            FileSink.for_row_format(str(tmp_path / name), Encoder.simple_string_encoder())
+            .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+            .build()
+        )
+        stream.map(lambda value: value, Types.LONG()).sink_to(sink)
+    env.execute()
+    written = {name: read_parts(tmp_path / name) for name in ("even", "odd")}
+    assert written == {"even": ["0", "2", "4", "6", "8"], "odd": ["1", "3", "5", "7", "9"]}
+    assert not list(tmp_path.rglob(".*inprogress*"))
+
+
+def read_parts(directory: Path) -> list[str]:
+    return sorted(line for part in directory.iterdir() for line in part.read_text().split())
+
+
+def test_lines_of_a_directory_are_read_once(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.txt").write_text("".join(f"{number}-{line}\n" for line in range(1000)))
+    env = environment()
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path)).build()
+    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING())
+    with lines.execute_and_collect() as results:
+        found = sorted(results)
+    assert found == sorted(f"{number}-{line}" for number in range(3) for line in range(1000))
+
+
+def test_a_killed_slot_process_changes_no_result(tmp_path):
+    """The user's function kills its own process in the middle of a batch, at each of three places of the input once."""
+
+    def kill_once(value):
+        marker = tmp_path / str(value)
+        if value in (50_001, 150_001, 399_999) and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return value
+
+    env = environment()
+    counts = (
+        numbers(env, 400_000)
+        .map(kill_once, Types.LONG())
+        .key_by(lambda n: n % 100, Types.LONG())
+        .process(RunningCount(), Types.TUPLE([Types.LONG(), Types.LONG()]))
+    )
+    seen: dict[int, int] = {}
+    with counts.execute_and_collect() as results:
+        for key, count in results:
+            assert count == seen.get(key, 0) + 1
+            seen[key] = count
+    assert seen == dict.fromkeys(range(100), 4000)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+class Failing(MapFunction):
+    def map(self, value):
+        return 10 // (value - 7)
+
+
+@MODES
+def test_a_raising_function_fails_the_job_and_is_named(mode):
+    env = environment(mode)
+    numbers(env, 10).map(Failing(), Types.LONG()).name("divide").print()
+    with pytest.raises(JobFailedError) as caught:
+        env.execute()
+    failure = caught.value.failure
+    assert failure.operator_name == "divide"
+    assert failure.message.startswith("ZeroDivisionError: ")
+    assert "in map: return 10 // (value - 7)" in failure.user_location
+    assert str(caught.value).splitlines()[0].endswith(f"(subtask 2/2) failed: {failure.message}")
+
+
+def test_a_missing_input_fails_the_job_with_its_path():
+    env = environment()
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/no/such/file").build()
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING()).print()
+    with pytest.raises(JobFailedError, match="'/no/such/file' does not exist"):
+        env.execute()
+
+
+def test_a_cancelled_job_ends_and_says_so():
+    env = environment()
+    numbers(env, 2_000_000_000).filter(lambda n: False).print()
+    client = env.execute_async("endless")
+    assert client.get_job_status().result().name in ("CREATED", "RUNNING")
+    client.cancel().result()
+    with pytest.raises(JobCanceledError):
+        client.get_job_execution_result().result()
+    assert client.get_job_status().result().name == "CANCELED"
+    client.close()
+
+
+def test_a_closed_iterator_ends_the_job():
+    env = environment()
+    with numbers(env, 2_000_000_000).execute_and_collect() as results:
+        assert next(results) in (0, 1_000_000_000)
+
+
+def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path):
+    marker = tmp_path / "failed once"
+
+    def fail_once(value):
+        if value == 150_000 and not marker.exists():
+            marker.touch()
+            raise RuntimeError("once")
+        return value
+
+    configuration = Configuration()
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.attempts", "1")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(1)
+    counts = (
+        numbers(env, 300_000)
+        .map(fail_once, Types.LONG())
+        .key_by(lambda n: n % 3, Types.LONG())
+        .process(RunningCount(), Types.TUPLE([Types.LONG(), Types.LONG()]))
+    )
+    with counts.execute_and_collect() as results:
+        found = sorted(results)
+    assert found == [(key, count) for key in range(3) for count in range(1, 100_001)]
+    assert marker.exists()
