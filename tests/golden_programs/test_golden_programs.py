@@ -13,7 +13,7 @@ from firesteel.common import Configuration
 from firesteel.compat.alias import alias_pyflink
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.operators.errors import UserFunctionError
-from firesteel.testing import LocalResult, run_local
+from firesteel.testing import Fault, LocalResult, run_local
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "programs"
 PROGRAMS = sorted(path.stem for path in GOLDEN.glob("*.py"))
@@ -70,3 +70,25 @@ def test_program_runs_to_its_end_or_is_refused(name: str, parallelism: int, tmp_
     result = run(name, tmp_path, parallelism, batch_elements=40)
     assert all(report.has_ended for report in result.subtasks.values())
     assert not list(tmp_path.rglob(".*inprogress*"))
+
+
+def outcome(result: LocalResult, directory: Path) -> tuple[list[str], list[str], list[str]]:
+    """What a run printed, collected and wrote, in any order."""
+    parts = [path for path in directory.glob("firesteel-out*/**/*") if path.is_file() and path.name[0] != "."]
+    written = [line for part in parts for line in part.read_text().splitlines()]
+    return sorted(result.lines), sorted(map(repr, result.elements)), sorted(written)
+
+
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - set(ENDLESS) - NO_EVENT_TIME))
+def test_slots_that_die_in_every_stage_change_nothing(name: str, tmp_path: Path) -> None:
+    if getattr(load(name, tmp_path), "EXPECT_ERROR", False):
+        pytest.skip("refused")
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    base = run(name, first, 2, batch_elements=40)
+    faults = [
+        Fault(b, stage, slot, 1) for b in range(base.batches) for stage in range(base.stages) for slot in range(3)
+    ]
+    result = run(name, second, 2, batch_elements=40, faults=faults)
+    assert outcome(result, second) == outcome(base, first)

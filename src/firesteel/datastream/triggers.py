@@ -137,8 +137,8 @@ class EventTimeTrigger(_TimeTrigger[TimeWindow]):
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the end."""
-        return TriggerResult.FIRE if time >= window.max_timestamp() else TriggerResult.CONTINUE
+        """Fires at the end, and not again when the lateness is over."""
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
         """Waits for the end of the merged window."""

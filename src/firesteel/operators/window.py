@@ -52,6 +52,7 @@ class WindowRunner(KeyedOperator):
             open_function(function, runtime_context)
         self._assigner_context = AssignerContext(runtime_context)
         metrics = TaskMetricGroup(self.task.metrics, (self.name,))
+        self._late_dropped = metrics.counter("numLateRecordsDropped")
         self._trigger_context = WindowTriggerContext(StateStore(self.backend, namespaced=True), self.timers, metrics)
         self._function_context = WindowFunctionContext(self.backend, self.timers)
 
@@ -88,7 +89,11 @@ class WindowRunner(KeyedOperator):
 
     def _drop(self, value: Any, timestamp: int | None, event_time: int) -> None:
         is_late = self._assigner.is_event_time() and event_time + self._lateness <= self.timers.watermark
-        if is_late and self._late_tag is not None:
+        if not is_late:
+            return
+        if self._late_tag is None:
+            self._late_dropped.inc()
+        else:
             self.collector.collect_side(self._late_tag, value, timestamp)
 
     def _enter(self, key: Any, window: Any) -> Any:
