@@ -107,6 +107,8 @@ class _Generator:
         self.buffer_timeout = -1 if batch or waits else default_timeout.to_millis()
         self.max_parallelism = configuration.get_integer("pipeline.max-parallelism", -1)
         self._outputs: dict[int, list[_Output]] = {}
+        # Keeps the parts of sinks alive, so that no other transformation gets the id() of one of them.
+        self._translated: list[Transformation] = []
         self._kinds: dict[type, Callable[[Any], list[_Output]]] = {
             UnionTransformation: self._union,
             PartitionTransformation: self._partition,
@@ -155,6 +157,7 @@ class _Generator:
             pending.pop()
             if id(current) not in self._outputs:
                 self._outputs[id(current)] = self._kinds.get(type(current), self._operator)(current)
+                self._translated.append(current)
         return self._outputs[id(transformation)]
 
     # --- virtual transformations -------------------------------------------------------------------------------------
