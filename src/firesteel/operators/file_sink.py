@@ -48,9 +48,10 @@ class _Part:
 
     def write(self, data: bytes, now: int) -> None:
         if self.file is None:
-            # A file of that name that no version knows of is what a failed attempt left behind.
-            mode = "ab" if self.size else "wb"
-            self.file = open(self.pending, mode)  # noqa: SIM115 - stays open from batch to batch
+            if not self.size:
+                # A file of that name that no version knows of is what a failed attempt left behind.
+                Path(self.pending).unlink(missing_ok=True)
+            self.file = open(self.pending, "ab")  # noqa: SIM115 - stays open from batch to batch
         self.file.write(data)
         self.size += len(data)
         self.modified_ms = now

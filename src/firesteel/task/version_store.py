@@ -45,9 +45,9 @@ class VersionStore:
             self._forget_before(stage, batch_id - _FULL_EVERY)
 
     def _forget_before(self, stage: int, batch_id: int) -> None:
-        """Remove versions that no replay needs: those before the full version before the newest."""
+        """Remove versions that no replay needs, before the last full one but one, and half-written ones."""
         for path in self._stage(stage).iterdir():
-            if path.suffix in (".full", ".delta") and int(path.stem) < batch_id:
+            if int(path.name.split(".")[0]) < batch_id:
                 path.unlink()
 
     def read(self, stage: int, batch_id: int) -> list[dict[str, Version]]:

@@ -17,7 +17,7 @@ from firesteel.errors import InvalidProgramError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode
-from firesteel.operators.file_sink import FinishedPart
+from firesteel.operators.file_sink import FileSinkRunner, FinishedPart
 from firesteel.operators.sinks import CollectedElements, PrintedLines
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
@@ -152,7 +152,8 @@ class _LocalJob:
 
     def replay_batch(self, batch_id: int, batch: BatchPlan) -> None:
         """Run a batch again that was committed before."""
-        self._slots.clear()
+        for slot in list(self._slots):
+            _close_files(self._slots.pop(slot))
         for report in self._run_stages(batch_id, batch):
             for committable in report.committables:
                 if isinstance(committable, FinishedPart):
@@ -183,8 +184,8 @@ class _LocalJob:
         if after is None:
             return list(running)
         _take(running, after)
-        # A killed process does not close anything: what it held is just gone.
-        self._slots.pop(slot)
+        running.close()  # type: ignore[attr-defined]
+        _close_files(self._slots.pop(slot))
         return list(self._tasks(slot).run_stage(stage, batch_id, batch, iter(rows)))
 
     def _tasks(self, slot: int) -> SlotTasks:
@@ -214,3 +215,12 @@ def _take(rows: Iterator[Row], count: int) -> None:
     for _ in range(count):
         if next(rows, None) is None:
             return
+
+
+def _close_files(tasks: SlotTasks) -> None:
+    """What the system does when a process is killed: its files are closed, and nothing else is."""
+    for stage in tasks._stages.values():
+        for subtask in stage.values():
+            for _, operator in subtask.operators:
+                if isinstance(operator, FileSinkRunner):
+                    operator.close()

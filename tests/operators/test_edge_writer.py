@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from firesteel.common import Types
+from firesteel.common.key_groups import key_group_assigner, operator_index
+from firesteel.operators import edge_writer
+from firesteel.operators.buffers import decode
+
+
+def test_round_robin_goes_on_with_the_next_channel() -> None:
+    split = edge_writer.RoundRobin([4, 5, 6], 1)
+    assert split([1, 2], None) == [(5, [1], None), (6, [2], None)]
+    assert split([3, 4, 5, 6], [30, 40, 50, 60]) == [(4, [3, 6], [30, 60]), (5, [4], [40]), (6, [5], [50])]
+
+
+@pytest.mark.parametrize("make", [lambda: edge_writer.RoundRobin([0, 1, 2], 0), lambda: edge_writer.Shuffle(3, 7)])
+def test_batch_that_is_fed_again_goes_to_the_same_channels(make: Any) -> None:
+    split = make()
+    split([1, 2, 3, 4], None)
+    version = split.snapshot()
+    first = split(list(range(20)), None)
+    again = make()
+    again.restore(version)
+    assert again(list(range(20)), None) == first
+
+
+def test_hash_sends_a_key_to_the_subtask_of_its_key_group() -> None:
+    select = edge_writer.select_by_key(Types.STRING(), 128, 3)
+    group = key_group_assigner(Types.STRING(), 128)
+    keys = [f"key {i}" for i in range(50)]
+    assert [select((key, 1)) for key in keys] == [operator_index(group(key), 3, 128) for key in keys]
+
+
+def test_custom_partitioner_gets_key_and_number_of_channels() -> None:
+    assert edge_writer.select_by_partitioner(lambda key, n: key % n, 4)((6, "value")) == 2
+
+
+def test_custom_partitioner_that_names_no_channel_is_refused() -> None:
+    with pytest.raises(ValueError, match="gave 4 for key 1, allowed are 0 to 3"):
+        edge_writer.select_by_partitioner(lambda key, n: n, 4)((1, "value"))
+
+
+def test_shuffle_uses_all_channels() -> None:
+    parts = edge_writer.Shuffle(3, seed=1)(list(range(300)), None)
+    counts = Counter({channel: len(values) for channel, values, _ in parts})
+    assert sum(counts.values()) == 300
+    assert min(counts[channel] for channel in range(3)) > 50
+
+
+def test_full_buffers_are_sent_at_once_and_marks_stay_in_order() -> None:
+    sent: list[tuple[int, Any]] = []
+    split = edge_writer.SplitToAll([0, 1])
+    writer = edge_writer.EdgeWriter(split, [0, 1], lambda channel, payload: sent.append((channel, decode(payload))))
+    writer.process(list(range(edge_writer.BUFFER_ELEMENTS)), None)
+    assert [channel for channel, _ in sent] == [0, 1]
+    sent.clear()
+    writer.process(["x"], [1])
+    writer.watermark(5)
+    writer.idle(True)
+    writer.end()
+    assert sent == []
+    writer.flush()
+    assert sent == [(0, [(["x"], [1]), 5, True, None]), (1, [(["x"], [1]), 5, True, None])]
+    assert writer.records_out == edge_writer.BUFFER_ELEMENTS + 1
