@@ -22,6 +22,8 @@ def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:
     marked = _MARKED.search(str(error)) or _MARKED.search(details)
     if marked is not None:
         return task_failure(pickle.loads(bytes.fromhex(marked.group(1))))
-    lines = [line for line in str(error).splitlines() if line.strip()]
+    lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        del lines[0]  # Py4J: which of its objects was called tells nobody anything
     message = lines[0] if lines else "no message"
     return TaskFailure(f"{type(error).__name__}: {message}", details=details)

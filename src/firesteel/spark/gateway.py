@@ -40,6 +40,16 @@ _OPENED_PACKAGES = [
     "sun.security.action",
     "sun.util.calendar",
 ]
+_JAVA_OPTIONS = (
+    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
+    "--enable-native-access=ALL-UNNAMED",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+"""Those of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
+
+_UNSAFE_DENIED_SINCE = 24
 _START_TIMEOUT_S = 120
 
 SESSION_SETTINGS = {
@@ -79,8 +89,9 @@ class SparkGateway:
             "-XX:+UseParallelGC",
             "-XX:+IgnoreUnrecognizedVMOptions",
             f"-Djava.io.tmpdir={self._directory}",
-            "-Dio.netty.tryReflectionSetAccessible=true",
+            *_JAVA_OPTIONS,
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+            *(("--sun-misc-unsafe-memory-access=allow",) if self.java.version >= _UNSAFE_DENIED_SINCE else ()),
             "org.apache.spark.deploy.SparkSubmit",
             *(part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}")),
             "pyspark-shell",
