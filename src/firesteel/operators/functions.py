@@ -52,7 +52,7 @@ class Collector:
         for result in results:
             kind = type(result)
             if kind is tuple:
-                if len(result) == 2 and isinstance(result[0], OutputTag):
+                if len(result) == 2 and type(result[0]) is OutputTag:
                     self.collect_side(result[0], result[1], timestamp)
                     continue
             elif kind in MUTABLE:
