@@ -33,5 +33,5 @@ def build(env):
     ten = TumblingEventTimeWindows.of(Time.milliseconds(10))
     stream.window_all(ten).process(Show(), Types.STRING()).print("process").set_parallelism(1)
     stream.window_all(ten).apply(Sum(), Types.LONG()).print("apply").set_parallelism(1)
-    five = stream.filter(lambda n: n != 3)
+    five = env.from_collection([1, 2, 11, 12, 25], Types.LONG())
     five.window_all(CountTumblingWindowAssigner.of(2)).reduce(lambda a, b: a + b).print("count").set_parallelism(1)
