@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.client.errors import JobCanceledError, JobFailedError
-from firesteel.common import Configuration, Encoder, Types, WatermarkStrategy
+from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from firesteel.datastream import (
     DataStream,
     KeyedProcessFunction,
@@ -178,8 +178,9 @@ def test_a_missing_input_fails_the_job_with_its_path():
         env.execute()
 
 
-def test_a_cancelled_job_ends_and_says_so():
-    env = environment()
+@MODES
+def test_a_cancelled_job_ends_and_says_so(mode):
+    env = environment(mode)
     numbers(env, 2_000_000_000).filter(lambda n: False).print()
     client = env.execute_async("endless")
     assert client.get_job_status().result().name in ("CREATED", "RUNNING")
@@ -196,7 +197,8 @@ def test_a_closed_iterator_ends_the_job():
         assert next(results) in (0, 1_000_000_000)
 
 
-def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path):
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path, parallelism):
     marker = tmp_path / "failed once"
 
     def fail_once(value):
@@ -210,7 +212,7 @@ def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path):
     configuration.set_string("restart-strategy.fixed-delay.attempts", "1")
     configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    env.set_parallelism(1)
+    env.set_parallelism(parallelism)
     counts = (
         numbers(env, 300_000)
         .map(fail_once, Types.LONG())
@@ -221,3 +223,30 @@ def test_a_failed_job_is_restarted_from_its_last_batch(tmp_path):
         found = sorted(results)
     assert found == [(key, count) for key in range(3) for count in range(1, 100_001)]
     assert marker.exists()
+
+
+def test_a_monitored_directory_is_read_as_files_appear_and_processing_time_goes_on(tmp_path):
+    """An unbounded source: a timer that fires without new data proves that the clock goes on."""
+
+    class Deadline(KeyedProcessFunction):
+        def process_element(self, value, ctx):
+            timers = ctx.timer_service()
+            timers.register_processing_time_timer(timers.current_processing_time() + 300)
+            yield f"saw {value}"
+
+        def on_timer(self, timestamp, ctx):
+            yield f"no more of {ctx.get_current_key()}"
+
+    (tmp_path / "1.txt").write_text("a\n")
+    env = environment()
+    source = (
+        FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+        .monitor_continuously(Duration.of_millis(200))
+        .build()
+    )
+    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING())
+    events = lines.key_by(lambda line: line, Types.STRING()).process(Deadline(), Types.STRING())
+    with events.execute_and_collect() as results:
+        assert [next(results), next(results)] == ["saw a", "no more of a"]
+        (tmp_path / "2.txt").write_text("b\n")
+        assert [next(results), next(results)] == ["saw b", "no more of b"]

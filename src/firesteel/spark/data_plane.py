@@ -112,7 +112,9 @@ class _Run:
 
     def _run(self) -> None:
         try:
-            self._execute(self._get_session())
+            session = self._get_session()
+            if not self._stopping.is_set():
+                self._execute(session)
         except Exception as error:
             if not self._stopping.is_set():
                 failure = failure_of_spark_error(error, traceback.format_exc())

@@ -53,6 +53,7 @@ class _Slot:
     writer: asyncio.StreamWriter | None = None
     connected: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    is_forked: bool = False
     is_closing: bool = False
 
 
@@ -97,11 +98,12 @@ class SlotProcesses:
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
         """Hand a task to the slot's process. BATCH tasks need none: they run inside Spark's workers."""
         slot = self._slots[tdd.allocation_id]
+        slot.tasks = {a: task for a, task in slot.tasks.items() if task.attempt_number == tdd.attempt_number}
         slot.tasks[tdd.execution_attempt_id] = tdd
         if tdd.is_batch:
             self._report(slot, tdd.execution_attempt_id, ExecutionState.RUNNING)
             return
-        if len(slot.tasks) == 1:
+        if not slot.is_forked:
             await self._fork(slot)
         await asyncio.wait_for(slot.connected.wait(), _START_TIMEOUT_S)
         self._send(slot, _deploy_message(tdd))
@@ -138,6 +140,7 @@ class SlotProcesses:
     # --- processes ---------------------------------------------------------------------------------------------
 
     async def _fork(self, slot: _Slot) -> None:
+        slot.is_forked = True
         await self.start()
         assert self._forker is not None
         assert self._forker.stdin is not None
@@ -184,7 +187,7 @@ class SlotProcesses:
                 await self._process_ended(slot)
 
     async def _process_ended(self, slot: _Slot) -> None:
-        slot.writer, slot.process_id = None, None
+        slot.writer, slot.process_id, slot.is_forked = None, None, False
         slot.connected.clear()
         slot.closed.set()
         if not slot.is_closing and slot.running:

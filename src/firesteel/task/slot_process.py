@@ -84,6 +84,9 @@ class SlotProcess:
         (length,) = LENGTH.unpack(self._receive(LENGTH.size))
         message = pickle.loads(self._receive(length))
         if isinstance(message, Deploy):
+            if self._deploy is None or self._deploy.attempt != message.attempt:
+                self._close_tasks()
+                self._failure = None
             self._deploy = message
             self._send(Deployed(message.execution_attempt_id))
         elif isinstance(message, CancelAll):
