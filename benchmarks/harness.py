@@ -82,6 +82,7 @@ def datastream_runs(build: Callable[[object, int, str], None], expected: Callabl
         if mode:
             configuration.set_string("python.execution-mode", mode)
             configuration.set_string("python.fn-execution.bundle.size", "100000")
+            configuration.set_string("python.executable", sys.executable)
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         env.set_parallelism(PARALLELISM)
         with tempfile.TemporaryDirectory() as directory:
@@ -196,7 +197,9 @@ def _run_all(engines: dict[str, tuple[str, Callable[[str], Runs]]], options: arg
 def _run_engine(name: str, label: str, python: str, records: int, runs: int) -> Result:
     print(f"{label}: {records:,} records, {runs} run(s) ...", file=sys.stderr, flush=True)
     command = [python, sys.argv[0], "--engine", name, "--records", str(records), "--runs", str(runs)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # PyFlink's workers take the first `python` on the PATH.
+    path = os.pathsep.join([str(Path(python).absolute().parent), os.environ.get("PATH", "")])
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
     lines = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if done.returncode != 0 or not lines:
         raise SystemExit(f"{label} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
