@@ -50,6 +50,7 @@ ALLOWED = {
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
     "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint"},
     "compat": set(),
+    "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task"},
 }
 FORBIDDEN_LIBRARIES = {
     "common": {"asyncio", "pyspark", "pyarrow"},

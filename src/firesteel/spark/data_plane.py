@@ -100,8 +100,13 @@ class _Run:
     async def stop(self) -> None:
         """Stop the run and wait for its thread."""
         self._stopping.set()
-        await asyncio.to_thread(self._interrupt)
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._interrupt_until_ended)
+
+    def _interrupt_until_ended(self) -> None:
+        """Again and again: what is only about to start can't be interrupted yet."""
+        while self._thread.is_alive():
+            self._interrupt()
+            self._thread.join(0.5)
 
     def _interrupt(self) -> None:
         raise NotImplementedError
