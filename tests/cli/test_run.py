@@ -158,3 +158,18 @@ def test_a_program_that_raises_shows_its_own_lines(program):
     assert done.returncode == 1
     assert done.stderr.rstrip().endswith("KeyError: 'mine'")
     assert "firesteel/cli" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("parallelism.default=abc", "parallelism.default: 'abc' is no whole number"),
+        ("execution.runtime-mode=FOO", "execution.runtime-mode: 'FOO' is unknown; use STREAMING, BATCH or AUTOMATIC"),
+    ],
+)
+def test_a_bad_option_is_told_in_one_line_with_the_users_line(program, option, message):
+    done = run("-q", "-D", option, "--pyflink", program(WORDS))
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first == f"Error: {message}"
+    assert "job.py" in second

@@ -13,6 +13,8 @@ from firesteel.common.configuration import set_default_options
 from firesteel.compat import alias_pyflink
 from firesteel.entrypoint import shared_gateway
 
+_OUR_CODE = str(Path(__file__).resolve().parents[1])
+
 
 def run_program(program: Path, arguments: tuple[str, ...], options: dict[str, str], pyflink: bool, quiet: bool) -> None:
     """Run the program as `__main__`; Spark's JVM starts at once, so that it is there when the first job is.
@@ -38,8 +40,15 @@ def run_program(program: Path, arguments: tuple[str, ...], options: dict[str, st
 
 
 def user_error(error: Exception, program: Path) -> str:
-    """An exception of the program itself: its own lines of the traceback, without ours."""
+    """What to show of an exception that ended the program: the user's own lines.
+
+    If the program gave firesteel something that it refused, the message and the line that did it; else the traceback
+    through the program.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    first = next((i for i, frame in enumerate(frames) if frame.filename == str(program)), len(frames))
-    lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(error)
+    own = [frame for frame in frames if not frame.filename.startswith((_OUR_CODE, "<frozen"))]
+    own = own[next((i for i, frame in enumerate(own) if frame.filename == str(program)), len(own)) :]
+    if own and frames[-1].filename.startswith(_OUR_CODE):
+        return f"Error: {error}\n  at {own[-1].filename}:{own[-1].lineno} in {own[-1].name}: {own[-1].line}"
+    lines = traceback.format_list(own) + traceback.format_exception_only(error)
     return f"{program} failed:\n{''.join(lines).rstrip()}"

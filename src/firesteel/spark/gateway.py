@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import struct
@@ -143,9 +144,10 @@ class SparkGateway:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
     def log_tail(self) -> str:
-        """The last lines that the JVM wrote."""
+        """The last error that the JVM wrote of, else its last line."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-        return " | ".join(lines[-5:]) or "it wrote nothing"
+        errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
+        return (errors or lines or ["it wrote nothing"])[-1].strip()
 
     def close(self) -> None:
         """End the JVM and remove its files."""
