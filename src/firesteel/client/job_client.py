@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -17,6 +18,7 @@ from firesteel.common.job_id import JobID
 from firesteel.common.job_status import JobStatus
 from firesteel.entrypoint import MiniCluster
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import JobResult
 
 _POLL_S = 0.2
@@ -115,7 +117,9 @@ class EmbeddedJobClient(JobClient):
     def cancel_and_wait(self) -> None:
         """Cancel the job unless it is over, and end the cluster."""
         if not self._result.done():
-            self.cancel().result()
+            # It may end by itself before the Dispatcher hears of the wish to cancel it.
+            with contextlib.suppress(JobNotFoundError):
+                self.cancel().result()
             self._result.result()
         self.close()
 

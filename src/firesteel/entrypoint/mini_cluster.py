@@ -113,4 +113,4 @@ class MiniCluster:
         await self._dispatcher.close()
         await self._task_executor.stop()
         await self._resource_manager.close()
-        await asyncio.to_thread(self._data_plane.close)
+        self._data_plane.close()

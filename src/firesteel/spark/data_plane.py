@@ -31,6 +31,8 @@ from firesteel.task.stage_plan import StagePlan
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 
+_POLL_S = 0.02
+
 
 class SparkDataPlane:
     """Starts queries on one SparkSession (implements `runtime.jobmaster.data_plane.DataPlane`).
@@ -100,7 +102,11 @@ class _Run:
     async def stop(self) -> None:
         """Stop the run and wait for its thread."""
         self._stopping.set()
-        await asyncio.to_thread(self._interrupt_until_ended)
+        # A thread of its own and not one of the loop's pool: that is closed already when the process is about to end.
+        interrupter = threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True)
+        interrupter.start()
+        while interrupter.is_alive():
+            await asyncio.sleep(_POLL_S)
 
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""

@@ -1,0 +1,48 @@
+"""Programs that are started as `python job.py`: the cluster is inside their process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+PROGRAM = """
+    from firesteel.common import Types
+    from firesteel.datastream import StreamExecutionEnvironment
+
+    class Doubled:
+        def __init__(self, value):
+            self.value = 2 * value
+
+        def __eq__(self, other):
+            return type(other) is Doubled and other.value == self.value
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+
+    env.from_collection([1, 2, 3], type_info=Types.INT()).map(lambda n: n + 1, Types.INT()).print("plus one")
+    client = env.execute_async("first")
+    result = client.get_job_execution_result().result()
+    status = client.get_job_status().result()
+    print(status.name, result.get_net_runtime() > 0, result.get_job_id() == client.get_job_id())
+
+    numbers = env.from_collection([1, 2, 3])
+    with numbers.rebalance().map(Doubled).execute_and_collect() as found:
+        assert sorted(d.value for d in found) == [2, 4, 6]
+    assert list(numbers.map(Doubled).execute_and_collect(limit=1))[0] in [Doubled(1), Doubled(2), Doubled(3)]
+    print("end")
+"""
+
+
+@pytest.mark.spark
+def test_a_script_runs_its_jobs_in_a_cluster_of_its_own(tmp_path):
+    path = tmp_path / "job.py"
+    path.write_text(textwrap.dedent(PROGRAM))
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    lines = done.stdout.splitlines()
+    assert sorted(line.split("> ")[1] for line in lines[:3]) == ["2", "3", "4"]
+    assert all(line.startswith("plus one:") for line in lines[:3])
+    assert lines[3:] == ["FINISHED True True", "end"]
