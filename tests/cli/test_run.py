@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -91,14 +92,25 @@ def test_the_users_line_leads_the_error(program):
 @pytest.mark.spark
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_behind_however_the_command_ends(program, end):
-    with subprocess.Popen(command(program(ENDLESS)), stderr=subprocess.PIPE, text=True) as process:
+    # A shell without job control starts what it puts in the background with SIGINT ignored; so might our caller be.
+    not_ignored = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(
+        command(program(ENDLESS)),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=not_ignored,
+    )
+    try:
         assert process.stderr is not None
         for line in process.stderr:
             if "RUNNING" in line:
                 break
-        started = wait_for(lambda: len(descendants(process.pid)) >= 5)
+        started = wait_for(lambda: len(found := descendants(process.pid)) >= 5 and found)
         process.send_signal(end)
         assert process.wait(60) == (130 if end == signal.SIGINT else -signal.SIGKILL)
+    finally:
+        process.kill()
+        process.communicate()
     wait_for(lambda: not [pid for pid in started if is_alive(pid)])
 
 
@@ -107,7 +119,7 @@ def wait_for(condition):
     while time.monotonic() < deadline:
         found = condition()
         if found:
-            return found if not isinstance(found, bool) else []
+            return found
         time.sleep(0.1)
     raise AssertionError("it did not come to that in time")
 

@@ -21,6 +21,10 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**configuration.to_dict(), **job_graph.configuration}
     client = EmbeddedJobClient(job_graph)
+    if not _running:
+        # Now and not at import: so it runs before what ends the JVM, which was registered with the first job.
+        atexit.unregister(_close_all)
+        atexit.register(_close_all)
     _running.add(client)
     return client
 
@@ -46,7 +50,6 @@ def collect(
     return CloseableIterator(elements, client.cancel_and_wait)
 
 
-@atexit.register
 def _close_all() -> None:
     for client in list(_running):
         client.close()

@@ -7,6 +7,7 @@ further stage. The rows that come out at the end are the reports of all stages; 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+from py4j.protocol import Py4JError
 
 from firesteel.operators.buffers import decode
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery, SubtaskProgress
@@ -30,8 +32,6 @@ from firesteel.task.stage_plan import StagePlan
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
-
-_POLL_S = 0.02
 
 
 class SparkDataPlane:
@@ -92,6 +92,7 @@ class _Run:
         self._plan = StagePlan(query.job_graph)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
+        self._ended = asyncio.Event()
         self._next_time: int | None = None
         self._thread = threading.Thread(target=self._run, name=f"query-{query.job_id[:8]}", daemon=True)
 
@@ -103,16 +104,16 @@ class _Run:
         """Stop the run and wait for its thread."""
         self._stopping.set()
         # A thread of its own and not one of the loop's pool: that is closed already when the process is about to end.
-        interrupter = threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True)
-        interrupter.start()
-        while interrupter.is_alive():
-            await asyncio.sleep(_POLL_S)
+        threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
+        await self._ended.wait()
 
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""
         while self._thread.is_alive():
-            self._interrupt()
+            with contextlib.suppress(Py4JError):
+                self._interrupt()
             self._thread.join(0.5)
+        self._tell(self._ended.set)
 
     def _interrupt(self) -> None:
         raise NotImplementedError
