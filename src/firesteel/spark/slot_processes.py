@@ -191,7 +191,9 @@ class SlotProcesses:
         slot.connected.clear()
         slot.closed.set()
         if not slot.is_closing and slot.running:
-            await self._fork(slot)
+            # Without a slot server there is nobody to serve any more: this process is about to end.
+            with contextlib.suppress(ConnectionError):
+                await self._fork(slot)
 
     def _take(self, slot: _Slot, message: object) -> None:
         """Act on what a slot process says."""
