@@ -149,6 +149,9 @@ class Result:
         return self.records / statistics.median(self.seconds)
 
 
+SLOW_ENGINES = {"spark-streaming"}
+
+
 def main(title: str, text: str, engines: dict[str, tuple[str, Callable[[str], Runs]]]) -> None:
     """Run a benchmark as a program.
 
@@ -163,7 +166,12 @@ def main(title: str, text: str, engines: dict[str, tuple[str, Callable[[str], Ru
     parser.add_argument(
         "--pyflink-python", help="Python of an environment with apache-flink; without it PyFlink is left out"
     )
-    parser.add_argument("--pyflink-records", type=int, default=100_000, help="fewer, since PyFlink takes long [100000]")
+    parser.add_argument(
+        "--slow-records",
+        type=int,
+        default=100_000,
+        help="for engines that take long: PyFlink, transformWithState [100000]",
+    )
     parser.add_argument("--engine", choices=list(engines), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.engine:
@@ -181,15 +189,16 @@ def _run_all(engines: dict[str, tuple[str, Callable[[str], Runs]]], options: arg
     pyflink: list[Result] = []
     for name, (label, _) in engines.items():
         if not name.startswith("pyflink"):
-            results.append(_run_engine(name, label, sys.executable, options.records, options.runs))
+            records = min(options.records, options.slow_records) if name in SLOW_ENGINES else options.records
+            results.append(_run_engine(name, label, sys.executable, records, options.runs))
         elif options.pyflink_python:
-            records = min(options.records, options.pyflink_records)
+            records = min(options.records, options.slow_records)
             trial = _run_engine(name, label, options.pyflink_python, min(records, PYFLINK_WARM_UP), 1)
             pyflink.append(trial)
     if pyflink:
         best = max(pyflink, key=lambda result: result.rate)
         name = next(name for name, (label, _) in engines.items() if label == best.label)
-        records = min(options.records, options.pyflink_records)
+        records = min(options.records, options.slow_records)
         results.append(_run_engine(name, best.label, options.pyflink_python, records, options.runs))
     return results
 
