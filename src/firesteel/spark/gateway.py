@@ -62,6 +62,7 @@ SESSION_SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.driver.maxResultSize": "0",
     "spark.python.worker.reuse": "true",
+    "spark.python.task.killTimeout": "100ms",
     "spark.sql.session.timeZone": "UTC",
 }
 """Rows are buffers of thousands of elements, so an Arrow batch holds few of them."""
