@@ -23,10 +23,9 @@ def run_program(program: Path, arguments: tuple[str, ...], options: dict[str, st
         JavaNotFoundError: there is no Java.
     """
     gateway = shared_gateway(options)
-    reporter = make_reporter(quiet)
     if not quiet:
         print(f"Using {gateway.java}.", file=sys.stderr)
-    set_progress_reporter(reporter)
+        set_progress_reporter(make_reporter())
     set_default_options(options)
     if pyflink:
         alias_pyflink()

@@ -14,24 +14,9 @@ from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDe
 _NAME_WIDTH = 60
 
 
-def make_reporter(quiet: bool) -> ProgressReporter:
+def make_reporter() -> ProgressReporter:
     """The reporter for this terminal."""
-    if quiet:
-        return _Quiet()
     return _LiveView() if sys.stderr.isatty() else _PlainLines()
-
-
-class _Quiet:
-    """Says nothing."""
-
-    def submitted(self, job_id: str) -> None:
-        pass
-
-    def progressed(self, details: JobDetails) -> None:
-        pass
-
-    def ended(self, details: JobDetails) -> None:
-        pass
 
 
 class _PlainLines:

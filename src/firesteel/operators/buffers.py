@@ -14,12 +14,17 @@ import cloudpickle
 Item = tuple[list[Any], list[int | None] | None] | int | bool | None
 
 
-def encode(items: list[Item]) -> bytes:
-    """The bytes of a buffer; objects of classes that exist in the user's script only travel by value."""
+def pickled(value: Any) -> bytes:
+    """The bytes of any value; objects of classes that exist in the user's script only travel by value."""
     try:
-        return pickle.dumps(items, protocol=5)
+        return pickle.dumps(value, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):
-        return cloudpickle.dumps(items, protocol=5)  # type: ignore[no-any-return]
+        return cloudpickle.dumps(value, protocol=5)  # type: ignore[no-any-return]
+
+
+def encode(items: list[Item]) -> bytes:
+    """The bytes of a buffer."""
+    return pickled(items)
 
 
 def decode(payload: bytes) -> list[Item]:

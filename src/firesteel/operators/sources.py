@@ -172,7 +172,7 @@ def _decode(line: bytes, charset: str) -> str:
 
 def _monitoring_ms(source: Any) -> int | None:
     interval = source.settings.discovery_interval
-    return None if interval is None else max(1, interval.to_nanos() // 1_000_000)
+    return None if interval is None else max(1, interval.to_millis())
 
 
 # --- the table -----------------------------------------------------------------------------------------------------

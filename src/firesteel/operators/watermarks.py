@@ -14,10 +14,6 @@ AUTO_WATERMARK_INTERVAL = "pipeline.auto-watermark-interval"
 _DEFAULT_INTERVAL_MS = 200
 
 
-def _milliseconds(duration: Duration) -> int:
-    return duration.to_nanos() // 1_000_000
-
-
 class _AscendingWatermarks(WatermarkGenerator):
     """Largest timestamp minus the bound minus 1 (Flink: `BoundedOutOfOrdernessWatermarks`)."""
 
@@ -42,8 +38,8 @@ class WatermarkEmitter(WatermarkOutput):
         self._generator = _generator(strategy)
         self._output = output
         interval = task.configuration.get(AUTO_WATERMARK_INTERVAL)
-        self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else _milliseconds(Duration.parse(interval))
-        self._idle_timeout_ms = None if strategy.idle_timeout is None else _milliseconds(strategy.idle_timeout)
+        self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else Duration.parse(interval).to_millis()
+        self._idle_timeout_ms = None if strategy.idle_timeout is None else strategy.idle_timeout.to_millis()
         self._active = self._generator is not None and not task.is_batch
         self._emitted = MIN_TIMESTAMP
         self._is_idle = False
@@ -136,7 +132,7 @@ def _generator(strategy: WatermarkStrategy) -> WatermarkGenerator | None:
     if strategy.generator_kind == "custom":
         assert strategy.generator_supplier is not None
         return strategy.generator_supplier()
-    return _AscendingWatermarks(_milliseconds(strategy.max_out_of_orderness))
+    return _AscendingWatermarks(strategy.max_out_of_orderness.to_millis())
 
 
 class ExtractTimestampRunner(Operator):

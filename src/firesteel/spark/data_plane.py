@@ -21,6 +21,7 @@ from typing import Any
 import cloudpickle
 from py4j.protocol import Py4JError
 
+from firesteel.common.time import Duration
 from firesteel.operators.buffers import decode
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery, SubtaskProgress
 from firesteel.spark.commits import Collect, commit
@@ -142,8 +143,8 @@ class _Run:
             # The loop is closed: nobody waits for the answer any more.
             self._stopping.set()
 
-    def _later_stages(self, frame: Any, run: Any) -> Any:
-        """All stages behind stage 0, and before it stage 0 itself."""
+    def _stages(self, frame: Any, run: Any) -> Any:
+        """All stages, one behind the other, over the rows that start the slots."""
         from pyspark.sql import functions
 
         from firesteel.spark.map_in_arrow import map_in_arrow
@@ -197,7 +198,7 @@ class _StreamingQuery(_Run):
             .load()
             .select("value")
         )
-        frame = self._later_stages(source, RemoteSlots(self._addresses(), self._checkpoint))
+        frame = self._stages(source, RemoteSlots(self._addresses(), self._checkpoint))
         ended = threading.Event()
         errors: list[Exception] = []
 
@@ -248,14 +249,14 @@ class _StopQueryError(Exception):
 
 def _trigger(configuration: dict[str, str]) -> str:
     """How often a batch starts: `execution.checkpointing.interval`, else as soon as the one before it ended."""
-    from firesteel.common.time import Duration
-
     interval = configuration.get(CHECKPOINT_INTERVAL)
-    return "0 seconds" if interval is None else f"{Duration.parse(interval).to_nanos() // 1_000_000} milliseconds"
+    return "0 seconds" if interval is None else f"{Duration.parse(interval).to_millis()} milliseconds"
 
 
 class _BatchJob(_Run):
     """One DataFrame job over all input."""
+
+    _context: Any = None
 
     def _execute(self, session: Any) -> None:
         from firesteel.spark.batch_shim import LocalSlots
@@ -266,9 +267,8 @@ class _BatchJob(_Run):
         job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         slots = self._query.slots
         frame = session.range(0, slots, 1, slots)
-        self._finish_batch(self._later_stages(frame, LocalSlots(job, self._query.attempt, plan, self._checkpoint)), 0)
+        self._finish_batch(self._stages(frame, LocalSlots(job, self._query.attempt, plan, self._checkpoint)), 0)
 
     def _interrupt(self) -> None:
-        context = getattr(self, "_context", None)
-        if context is not None:
-            context.cancelJobGroup(self._query.job_id)
+        if self._context is not None:
+            self._context.cancelJobGroup(self._query.job_id)

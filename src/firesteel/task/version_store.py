@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import pickle
 from pathlib import Path
-from typing import Any
 
-import cloudpickle
-
+from firesteel.operators.buffers import pickled
 from firesteel.operators.subtask import Version
 
 _FULL_EVERY = 10
@@ -39,7 +37,7 @@ class VersionStore:
         path = self._stage(stage) / f"{batch_id}.{kind}"
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(f".{kind}.{os.getpid()}.tmp")
-        temporary.write_bytes(_dumps(versions))
+        temporary.write_bytes(pickled(versions))
         temporary.replace(path)
         if kind == "full":
             self._forget_before(stage, batch_id - _FULL_EVERY)
@@ -61,10 +59,3 @@ class VersionStore:
         first = batch_id - batch_id % _FULL_EVERY
         names = [f"{first}.full", *(f"{batch}.delta" for batch in range(first + 1, batch_id + 1))]
         return [pickle.loads((self._stage(stage) / name).read_bytes()) for name in names]
-
-
-def _dumps(versions: Any) -> bytes:
-    try:
-        return pickle.dumps(versions, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return cloudpickle.dumps(versions, protocol=5)  # type: ignore[no-any-return]
