@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Generic, TypeVar
 
 from firesteel.common.constants import MIN_LONG_VALUE
@@ -135,60 +135,51 @@ class _SessionAssigner(MergingWindowAssigner[Any, TimeWindow]):
         TimeWindow.merge_windows(windows, callback)
 
 
-class TumblingEventTimeWindows(_EventTimeAssigner):
-    """Windows of a fixed size, one after the other, by event time."""
+class _TumblingAssigner(_TimeWindowAssigner):
+    """Windows of a fixed size, one after the other; the time is the subclass's."""
+
+    _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
     def __init__(self, size: int, offset: int) -> None:
         if size <= 0 or abs(offset) >= size:
             raise ValueError(f"{type(self).__name__} needs size > 0 and abs(offset) < size, found {size} and {offset}")
         self._size = size
         self._offset = offset
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """One window."""
+        time = self._time(timestamp, context)
+        start = time - (time - self._offset) % self._size
+        return (TimeWindow(start, start + self._size),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._size}, {self._offset})"
+
+
+class TumblingEventTimeWindows(_TumblingAssigner, _EventTimeAssigner):
+    """Windows of a fixed size, one after the other, by event time."""
 
     @staticmethod
     def of(size: Time, offset: Time | None = None) -> TumblingEventTimeWindows:
         """Windows of that size; `offset` moves their start."""
         return TumblingEventTimeWindows(_milliseconds(size), _milliseconds(offset))
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """One window."""
-        time = self._time(timestamp, context)
-        start = time - (time - self._offset) % self._size
-        return (TimeWindow(start, start + self._size),)
 
-    def __repr__(self) -> str:
-        return f"TumblingEventTimeWindows({self._size}, {self._offset})"
-
-
-class TumblingProcessingTimeWindows(_ProcessingTimeAssigner):
+class TumblingProcessingTimeWindows(_TumblingAssigner, _ProcessingTimeAssigner):
     """Windows of a fixed size, one after the other, by processing time."""
-
-    def __init__(self, size: int, offset: int) -> None:
-        if size <= 0 or abs(offset) >= size:
-            raise ValueError(f"{type(self).__name__} needs size > 0 and abs(offset) < size, found {size} and {offset}")
-        self._size = size
-        self._offset = offset
 
     @staticmethod
     def of(size: Time, offset: Time | None = None) -> TumblingProcessingTimeWindows:
         """Windows of that size; `offset` moves their start."""
         return TumblingProcessingTimeWindows(_milliseconds(size), _milliseconds(offset))
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """One window."""
-        time = self._time(timestamp, context)
-        start = time - (time - self._offset) % self._size
-        return (TimeWindow(start, start + self._size),)
 
-    def __repr__(self) -> str:
-        return f"TumblingProcessingTimeWindows({self._size}, {self._offset})"
+class _SlidingAssigner(_TimeWindowAssigner):
+    """Windows of a fixed size that start at fixed distances; the time is the subclass's."""
 
-
-class SlidingEventTimeWindows(_EventTimeAssigner):
-    """Windows of a fixed size that start at fixed distances and may overlap, by event time."""
+    _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
         if size <= 0 or slide <= 0 or abs(offset) >= slide:
@@ -197,59 +188,60 @@ class SlidingEventTimeWindows(_EventTimeAssigner):
         self._size = size
         self._slide = slide
         self._offset = offset
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """The windows around the element, the latest first."""
+        time = self._time(timestamp, context)
+        last = time - (time - self._offset) % self._slide
+        return [TimeWindow(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._size}, {self._slide}, {self._offset})"
+
+
+class SlidingEventTimeWindows(_SlidingAssigner, _EventTimeAssigner):
+    """Windows of a fixed size that start at fixed distances and may overlap, by event time."""
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingEventTimeWindows:
         """Windows of that size, one each `slide`; `offset` moves their start."""
         return SlidingEventTimeWindows(_milliseconds(size), _milliseconds(slide), _milliseconds(offset))
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """The windows around the element, the latest first."""
-        time = self._time(timestamp, context)
-        last = time - (time - self._offset) % self._slide
-        return [TimeWindow(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
 
-    def __repr__(self) -> str:
-        return f"SlidingEventTimeWindows({self._size}, {self._slide}, {self._offset})"
-
-
-class SlidingProcessingTimeWindows(_ProcessingTimeAssigner):
+class SlidingProcessingTimeWindows(_SlidingAssigner, _ProcessingTimeAssigner):
     """Windows of a fixed size that start at fixed distances and may overlap, by processing time."""
-
-    def __init__(self, size: int, slide: int, offset: int) -> None:
-        if size <= 0 or slide <= 0 or abs(offset) >= slide:
-            found = f"{size}, {slide} and {offset}"
-            raise ValueError(f"{type(self).__name__} needs size > 0, slide > 0, abs(offset) < slide; found {found}")
-        self._size = size
-        self._slide = slide
-        self._offset = offset
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingProcessingTimeWindows:
         """Windows of that size, one each `slide`; `offset` moves their start."""
         return SlidingProcessingTimeWindows(_milliseconds(size), _milliseconds(slide), _milliseconds(offset))
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """The windows around the element, the latest first."""
-        time = self._time(timestamp, context)
-        last = time - (time - self._offset) % self._slide
-        return [TimeWindow(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
 
-    def __repr__(self) -> str:
-        return f"SlidingProcessingTimeWindows({self._size}, {self._slide}, {self._offset})"
+class _GapAssigner(_SessionAssigner):
+    """Sessions with a fixed gap; the time is the subclass's."""
 
-
-class EventTimeSessionWindows(_SessionAssigner, _EventTimeAssigner):
-    """Windows that end after a time without elements, by event time."""
+    _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
     def __init__(self, session_gap: int) -> None:
         if session_gap <= 0:
             raise ValueError(f"{type(self).__name__} needs a gap greater than 0, found {session_gap}")
         self._session_gap = session_gap
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[TimeWindow]:
+        """One window, to be merged with those that it touches."""
+        time = self._time(timestamp, context)
+        return (TimeWindow(time, time + self._session_gap),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._session_gap})"
+
+
+class EventTimeSessionWindows(_GapAssigner, _EventTimeAssigner):
+    """Windows that end after a time without elements, by event time."""
 
     @staticmethod
     def with_gap(size: Time) -> EventTimeSessionWindows:
@@ -261,27 +253,14 @@ class EventTimeSessionWindows(_SessionAssigner, _EventTimeAssigner):
         """Sessions whose gap depends on their elements."""
         return DynamicEventTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """One window, to be merged with those that it touches."""
-        time = self._time(timestamp, context)
-        return (TimeWindow(time, time + self._session_gap),)
 
-    def __repr__(self) -> str:
-        return f"EventTimeSessionWindows({self._session_gap})"
+class _DynamicGapAssigner(_SessionAssigner):
+    """Sessions whose gap depends on their elements; the time is the subclass's."""
 
-
-class DynamicEventTimeSessionWindows(_SessionAssigner, _EventTimeAssigner):
-    """Windows that end after a time without elements, which depends on the elements, by event time."""
+    _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
     def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor) -> None:
         self._session_window_time_gap_extractor = session_window_time_gap_extractor
-
-    @staticmethod
-    def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
-        """Sessions whose gap depends on their elements."""
-        return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
@@ -294,16 +273,20 @@ class DynamicEventTimeSessionWindows(_SessionAssigner, _EventTimeAssigner):
         return (TimeWindow(time, time + gap),)
 
     def __repr__(self) -> str:
-        return f"DynamicEventTimeSessionWindows({self._session_window_time_gap_extractor})"
+        return f"{type(self).__name__}({self._session_window_time_gap_extractor})"
 
 
-class ProcessingTimeSessionWindows(_SessionAssigner, _ProcessingTimeAssigner):
+class DynamicEventTimeSessionWindows(_DynamicGapAssigner, _EventTimeAssigner):
+    """Windows that end after a time without elements, which depends on the elements, by event time."""
+
+    @staticmethod
+    def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
+        """Sessions whose gap depends on their elements."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+
+class ProcessingTimeSessionWindows(_GapAssigner, _ProcessingTimeAssigner):
     """Windows that end after a time without elements, by processing time."""
-
-    def __init__(self, session_gap: int) -> None:
-        if session_gap <= 0:
-            raise ValueError(f"{type(self).__name__} needs a gap greater than 0, found {session_gap}")
-        self._session_gap = session_gap
 
     @staticmethod
     def with_gap(size: Time) -> ProcessingTimeSessionWindows:
@@ -315,40 +298,14 @@ class ProcessingTimeSessionWindows(_SessionAssigner, _ProcessingTimeAssigner):
         """Sessions whose gap depends on their elements."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """One window, to be merged with those that it touches."""
-        time = self._time(timestamp, context)
-        return (TimeWindow(time, time + self._session_gap),)
 
-    def __repr__(self) -> str:
-        return f"ProcessingTimeSessionWindows({self._session_gap})"
-
-
-class DynamicProcessingTimeSessionWindows(_SessionAssigner, _ProcessingTimeAssigner):
+class DynamicProcessingTimeSessionWindows(_DynamicGapAssigner, _ProcessingTimeAssigner):
     """Windows that end after a time without elements, which depends on the elements, by processing time."""
-
-    def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor) -> None:
-        self._session_window_time_gap_extractor = session_window_time_gap_extractor
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows:
         """Sessions whose gap depends on their elements."""
         return DynamicProcessingTimeSessionWindows(extractor)
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[TimeWindow]:
-        """One window, to be merged with those that it touches."""
-        gap = self._session_window_time_gap_extractor.extract(element)
-        if gap <= 0:
-            raise ValueError(f"Dynamic session time gap must be greater than 0, found {gap} for {element!r}")
-        time = self._time(timestamp, context)
-        return (TimeWindow(time, time + gap),)
-
-    def __repr__(self) -> str:
-        return f"DynamicProcessingTimeSessionWindows({self._session_window_time_gap_extractor})"
 
 
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
