@@ -111,7 +111,8 @@ class _Run:
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""
         while self._thread.is_alive():
-            with contextlib.suppress(Py4JError):
+            # A JVM that is gone, because the process ends, needs no interrupting: Py4J tells it in either way.
+            with contextlib.suppress(Py4JError, OSError):
                 self._interrupt()
             self._thread.join(0.5)
         self._tell(self._ended.set)
