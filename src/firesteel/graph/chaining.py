@@ -1,12 +1,11 @@
-"""Which edges chain: the rules by name, in order, and the chains that result."""
+"""Which edges chain: the rules by name, in order, and what the first broken one says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from firesteel.graph.stream_node import StreamEdge, StreamNode, Topology
-
-_Rule = Callable[["Chaining", StreamEdge, StreamNode, StreamNode], bool]
 
 
 class Chaining:
@@ -21,12 +20,13 @@ class Chaining:
         return self.broken_by(edge) is None
 
     def broken_by(self, edge: StreamEdge) -> str | None:
-        """The first rule that keeps both ends apart; None if they chain."""
+        """Why both ends are apart, in the words of the first rule that says so; None if they chain."""
         key = id(edge)
         if key not in self._broken_by:
             source, target = self.graph.nodes[edge.source_id], self.graph.nodes[edge.target_id]
-            broken = (name for name, holds in CHAINING_RULES if not holds(self, edge, source, target))
-            self._broken_by[key] = next(broken, None)
+            broken = (rule for rule in CHAINING_RULES if not rule.holds(self, edge, source, target))
+            rule = next(broken, None)
+            self._broken_by[key] = None if rule is None else rule.broken(edge, source, target)
         return self._broken_by[key]
 
     def head(self, node: StreamNode) -> StreamNode:
@@ -34,6 +34,21 @@ class Chaining:
         while len(node.in_edges) == 1 and self.is_chainable(node.in_edges[0]):
             node = self.graph.nodes[node.in_edges[0].source_id]
         return node
+
+
+@dataclass(frozen=True, slots=True)
+class ChainingRule:
+    """One condition for a chain.
+
+    Attributes:
+        name: Names it in documents and tests.
+        holds: Whether an edge keeps to it.
+        broken: What is wrong with an edge that does not, in words.
+    """
+
+    name: str
+    holds: Callable[[Chaining, StreamEdge, StreamNode, StreamNode], bool]
+    broken: Callable[[StreamEdge, StreamNode, StreamNode], str]
 
 
 def _one_input_edge(chaining: Chaining, edge: StreamEdge, source: StreamNode, target: StreamNode) -> bool:
@@ -48,9 +63,11 @@ def _same_slot_sharing_group(chaining: Chaining, edge: StreamEdge, source: Strea
     return source.slot_sharing_group == target.slot_sharing_group
 
 
-def _strategies_allow(chaining: Chaining, edge: StreamEdge, source: StreamNode, target: StreamNode) -> bool:
-    if source.chaining_strategy == "NEVER":
-        return False
+def _upstream_lets_chain(chaining: Chaining, edge: StreamEdge, source: StreamNode, target: StreamNode) -> bool:
+    return source.chaining_strategy != "NEVER"
+
+
+def _downstream_lets_chain(chaining: Chaining, edge: StreamEdge, source: StreamNode, target: StreamNode) -> bool:
     if target.chaining_strategy == "HEAD_WITH_SOURCES":
         return not source.in_edges
     return target.chaining_strategy == "ALWAYS"
@@ -65,7 +82,11 @@ def _same_max_parallelism(chaining: Chaining, edge: StreamEdge, source: StreamNo
 
 
 def _forward(chaining: Chaining, edge: StreamEdge, source: StreamNode, target: StreamNode) -> bool:
-    return edge.partitioner.name == "FORWARD" and edge.exchange_mode != "BATCH"
+    return edge.partitioner.name == "FORWARD"
+
+
+def _not_blocking(chaining: Chaining, edge: StreamEdge, source: StreamNode, target: StreamNode) -> bool:
+    return edge.exchange_mode != "BATCH"
 
 
 def _yielding_not_behind_legacy_source(
@@ -74,13 +95,60 @@ def _yielding_not_behind_legacy_source(
     return not (target.yielding and chaining.head(source).legacy_source)
 
 
-CHAINING_RULES: tuple[tuple[str, _Rule], ...] = (
-    ("the target has several inputs", _one_input_edge),
-    ("chaining is disabled", _chaining_enabled),
-    ("the slot sharing groups differ", _same_slot_sharing_group),
-    ("a chaining strategy forbids it", _strategies_allow),
-    ("the parallelism differs", _same_parallelism),
-    ("the max parallelism differs", _same_max_parallelism),
-    ("the elements are redistributed", _forward),
-    ("the target may yield and the chain's head is a legacy source", _yielding_not_behind_legacy_source),
+CHAINING_RULES: tuple[ChainingRule, ...] = (
+    ChainingRule(
+        "one-input",
+        _one_input_edge,
+        lambda edge, source, target: f"the target has {len(target.in_edges)} inputs, a chained operator has one",
+    ),
+    ChainingRule(
+        "chaining-enabled",
+        _chaining_enabled,
+        lambda edge, source, target: "chaining is disabled (pipeline.operator-chaining.enabled)",
+    ),
+    ChainingRule(
+        "same-slot-sharing-group",
+        _same_slot_sharing_group,
+        lambda edge, source, target: (
+            f"the slot sharing groups differ ({source.slot_sharing_group!r} and {target.slot_sharing_group!r})"
+        ),
+    ),
+    ChainingRule(
+        "upstream-strategy",
+        _upstream_lets_chain,
+        lambda edge, source, target: f"the upstream's chaining strategy is {source.chaining_strategy}",
+    ),
+    ChainingRule(
+        "downstream-strategy",
+        _downstream_lets_chain,
+        lambda edge, source, target: f"the target's chaining strategy is {target.chaining_strategy}",
+    ),
+    ChainingRule(
+        "same-parallelism",
+        _same_parallelism,
+        lambda edge, source, target: f"the parallelism differs ({source.parallelism} and {target.parallelism})",
+    ),
+    ChainingRule(
+        "same-max-parallelism",
+        _same_max_parallelism,
+        lambda edge, source, target: (
+            f"the max parallelism differs ({source.max_parallelism} and {target.max_parallelism})"
+        ),
+    ),
+    ChainingRule(
+        "forward",
+        _forward,
+        lambda edge, source, target: f"the elements are redistributed ({edge.partitioner.name})",
+    ),
+    ChainingRule(
+        "not-blocking",
+        _not_blocking,
+        lambda edge, source, target: "the exchange is blocking (BATCH): the target starts when its input is complete",
+    ),
+    ChainingRule(
+        "no-yielding-behind-legacy-source",
+        _yielding_not_behind_legacy_source,
+        lambda edge, source, target: "the target may yield and the chain's head is a legacy source",
+    ),
 )
+"""In the order of Flink's `StreamingJobGraphGenerator.isChainable`."""

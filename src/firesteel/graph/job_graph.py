@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from firesteel.graph.job_graph_dict import vertex_to_dict, vertices_from_dict
+from firesteel.graph.job_graph_dict import (
+    co_location_groups,
+    group_to_dict,
+    groups_from_dict,
+    vertex_to_dict,
+    vertices_from_dict,
+)
 from firesteel.graph.job_graph_state import flatten, rebuild
 from firesteel.graph.job_vertex import (
     ChainedOperator,
@@ -19,6 +25,7 @@ from firesteel.graph.job_vertex import (
     NonChainedOutput,
     OperatorID,
     SlotSharingGroup,
+    topological_order,
 )
 from firesteel.graph.partitioner import DistributionPattern, Partitioner
 from firesteel.graph.plan import plan_node
@@ -80,21 +87,22 @@ class JobGraph:
         raise KeyError(f"Job {self.name!r} has no vertex {vertex_id}; it has {[v.id for v in self.vertices]}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as plain data, without operators and types.
+        """The graph as plain data, without operators and types; ids of cached data sets, which are random, left out.
 
-        What is random (the job's id in the plan, ids of cached data sets) is replaced by a fixed text, so that equal
-        programs give equal dicts.
+        The job's id is there once; its plan says `JID`, so that plans of equal programs are equal.
         """
+        index = {id(group): i for i, group in enumerate(self.slot_sharing_groups)}
         return {
+            "job_id": self.job_id,
             "name": self.name,
             "job_type": self.job_type,
             "dynamic": self.dynamic,
             "maximum_parallelism": max((vertex.parallelism for vertex in self.vertices), default=-1),
-            "vertices": [vertex_to_dict(vertex) for vertex in self.vertices],
+            "configuration": dict(self.configuration),
+            "vertices": [vertex_to_dict(vertex, index.get(id(vertex.slot_sharing_group))) for vertex in self.vertices],
             "vertices_insertion_order": list(self.insertion_order),
-            "slot_sharing_groups": [
-                {"name": group.name, "vertices": list(group.vertex_ids)} for group in self.slot_sharing_groups
-            ],
+            "slot_sharing_groups": [group_to_dict(i, group) for i, group in enumerate(self.slot_sharing_groups)],
+            "co_location_groups": co_location_groups(self.vertices),
             "plan": self.plan("JID"),
         }
 
@@ -106,19 +114,20 @@ class JobGraph:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> JobGraph:
-        """The graph that `to_dict` described (without operators)."""
-        vertices = vertices_from_dict(data)
-        groups = [SlotSharingGroup(group["name"], list(group["vertices"])) for group in data["slot_sharing_groups"]]
-        for group in groups:
-            for vertex_id in group.vertex_ids:
-                vertices[vertex_id].slot_sharing_group = group
+        """The graph that `to_dict` described, or one recorded of Flink's own (without operators).
+
+        Raises:
+            InvalidProgramError: a vertex is in an unknown slot sharing group, or vertices feed each other.
+            KeyError: something of a job graph is missing.
+        """
+        vertices = topological_order(vertices_from_dict(data))
         return JobGraph(
-            data["plan"]["jid"],
+            data.get("job_id") or data["plan"]["jid"],
             data["name"],
             data["job_type"],
             data["dynamic"],
-            {},
-            list(vertices.values()),
-            groups,
+            dict(data.get("configuration", {})),
+            vertices,
+            groups_from_dict(data, vertices),
             list(data["vertices_insertion_order"]),
         )

@@ -19,7 +19,7 @@ from firesteel.graph.job_vertex import (
     topological_order,
 )
 from firesteel.graph.partitioner import RESCALE, Partitioner
-from firesteel.graph.plan import DESCRIPTION_MODES
+from firesteel.graph.plan import DESCRIPTION_MODES, chain_name
 from firesteel.graph.result_partition_type import ResultPartitionType
 from firesteel.graph.slot_sharing import assign_slot_sharing_groups
 from firesteel.graph.stream_node import StreamEdge, StreamNode, Topology
@@ -103,34 +103,39 @@ class _Builder:
 
     def _collect(self, head_id: int) -> _Chain:
         chain = _Chain()
-        self._extend(chain, self.graph.nodes[head_id], 1)
+        self._extend(chain, self.graph.nodes[head_id])
         for node in chain.nodes:
             self._heads[node.id] = head_id
         return chain
 
-    def _extend(self, chain: _Chain, node: StreamNode, depth: int) -> None:
-        chain.index[node.id] = depth
-        apart = []
-        for edge in node.out_edges:
-            if self.chaining.is_chainable(edge):
-                self._extend(chain, self.graph.nodes[edge.target_id], depth + 1)
-            else:
-                apart.append(edge)
-        chain.leaving.extend(apart)
-        chain.nodes.append(node)
+    def _extend(self, chain: _Chain, head: StreamNode) -> None:
+        """Adds the nodes behind a head, depth first; edges that leave the chain count when their source is done."""
+        pending = [(head, iter(self._chained_targets(head.id)))]
+        chain.index[head.id] = 1
+        while pending:
+            node, targets = pending[-1]
+            target = next(targets, None)
+            if target is not None:
+                chain.index[target] = chain.index[node.id] + 1
+                pending.append((self.graph.nodes[target], iter(self._chained_targets(target))))
+                continue
+            pending.pop()
+            chain.leaving.extend(edge for edge in node.out_edges if not self.chaining.is_chainable(edge))
+            chain.nodes.append(node)
 
     def _create_vertex(self, head_id: int) -> None:
         chain, head = self._chains[head_id], self.graph.nodes[head_id]
         operators = sorted(chain.nodes, key=lambda node: (chain.index[node.id], node.id))
+        order = [node.id for node in chain.nodes]
         describe = DESCRIPTION_MODES[self.graph.vertex_description_mode]
         vertex = JobVertex(
             self.hashes[head_id],
-            self._chain_name(head),
+            chain_name(order, self._name, self._chained_targets),
             head.parallelism if not self.graph.dynamic or head.parallelism_configured else -1,
             head.max_parallelism,
             [self._chained_operator(node, chain.index[node.id]) for node in operators],
-            operator_order=[node.id for node in chain.nodes],
-            description=describe(head_id, self._description, self._chained_targets),
+            operator_order=order,
+            description=describe(order, self._description, self._chained_targets),
         )
         self.vertices[vertex.id] = vertex
         self.by_head[head_id] = vertex
@@ -161,11 +166,8 @@ class _Builder:
         node = self.graph.nodes[node_id]
         return node.description or node.name
 
-    def _chain_name(self, node: StreamNode) -> str:
-        names = [self._chain_name(self.graph.nodes[target]) for target in self._chained_targets(node.id)]
-        if not names:
-            return node.name
-        return f"{node.name} -> {names[0]}" if len(names) == 1 else f"{node.name} -> ({', '.join(names)})"
+    def _name(self, node_id: int) -> str:
+        return self.graph.nodes[node_id].name
 
     # --- parallelism -------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,17 @@ from enum import Enum
 from typing import Any
 
 _POINTWISE = frozenset({"FORWARD", "RESCALE"})
-NAMES = ("FORWARD", "REBALANCE", "RESCALE", "SHUFFLE", "HASH", "BROADCAST", "GLOBAL", "CUSTOM")
+_CLASSES = {
+    "FORWARD": "ForwardPartitioner",
+    "REBALANCE": "RebalancePartitioner",
+    "RESCALE": "RescalePartitioner",
+    "SHUFFLE": "ShufflePartitioner",
+    "HASH": "KeyGroupStreamPartitioner",
+    "BROADCAST": "BroadcastPartitioner",
+    "GLOBAL": "GlobalPartitioner",
+    "CUSTOM": "CustomPartitionerWrapper",
+}
+NAMES = tuple(_CLASSES)
 
 
 class DistributionPattern(Enum):
@@ -35,6 +45,11 @@ class Partitioner:
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise ValueError(f"{self.name!r} is no partitioner; there are {', '.join(NAMES)}")
+
+    @property
+    def class_name(self) -> str:
+        """The class that does it in Flink."""
+        return "ForwardForUnspecifiedPartitioner" if self.unspecified else _CLASSES[self.name]
 
     @property
     def distribution_pattern(self) -> DistributionPattern:

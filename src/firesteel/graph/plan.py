@@ -36,28 +36,41 @@ def _stream_node(graph: Topology, node: StreamNode) -> dict[str, Any]:
     return described
 
 
-def description_tree(node_id: int, text: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:
+Text = Callable[[int], str]
+Children = Callable[[int], Sequence[int]]
+
+
+def chain_name(order: Sequence[int], text: Text, children: Children) -> str:
+    """The name of a chain: `A -> B`, or `A -> (B, C)`; `order` has its nodes, tails first and the head last."""
+    return _in_one_line(order, text, children, ", ")
+
+
+def description_cascade(order: Sequence[int], text: Text, children: Children) -> str:
+    """A chain's operators in one line, as Flink's description mode CASCADING."""
+    return _in_one_line(order, text, children, " , ")
+
+
+def _in_one_line(order: Sequence[int], text: Text, children: Children, separator: str) -> str:
+    lines: dict[int, str] = {}
+    for node_id in order:
+        below = [lines.pop(child) for child in children(node_id)]
+        joined = below[0] if len(below) == 1 else f"({separator.join(below)})"
+        lines[node_id] = f"{text(node_id)} -> {joined}" if below else text(node_id)
+    return lines[order[-1]]
+
+
+def description_tree(order: Sequence[int], text: Text, children: Children) -> str:
     """A chain's operators as a tree of lines, as Flink's description mode TREE."""
     lines: list[str] = []
-
-    def visit(current: int, prefix: str, indent: str) -> None:
+    pending = [(order[-1], "", "")]
+    while pending:
+        current, prefix, indent = pending.pop()
         lines.append(prefix + text(current))
-        below = children(current)
-        for i, child in enumerate(below):
-            last = i == len(below) - 1
-            visit(child, indent + ("+- " if last else ":- "), indent + ("   " if last else ":  "))
-
-    visit(node_id, "", "")
+        below = list(children(current))
+        for child in reversed(below):
+            is_last = child == below[-1]
+            pending.append((child, indent + ("+- " if is_last else ":- "), indent + ("   " if is_last else ":  ")))
     return "\n".join(lines) + "\n"
-
-
-def description_cascade(node_id: int, text: Callable[[int], str], children: Callable[[int], Sequence[int]]) -> str:
-    """A chain's operators in one line, as Flink's description mode CASCADING."""
-    below = [description_cascade(child, text, children) for child in children(node_id)]
-    if not below:
-        return text(node_id)
-    joined = below[0] if len(below) == 1 else f"({' , '.join(below)})"
-    return f"{text(node_id)} -> {joined}"
 
 
 DESCRIPTION_MODES = {"TREE": description_tree, "CASCADING": description_cascade}

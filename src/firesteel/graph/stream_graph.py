@@ -9,9 +9,9 @@ from firesteel.graph.chaining import Chaining
 from firesteel.graph.hashing import operator_hashes
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.job_graph_generator import create_job_graph
-from firesteel.graph.partitioner import Partitioner
+from firesteel.graph.partitioner import FORWARD_UNSPECIFIED, Partitioner
 from firesteel.graph.plan import stream_plan_json
-from firesteel.graph.stream_node import StreamEdge, StreamNode, Topology
+from firesteel.graph.stream_node import StreamEdge, StreamNode, Topology, check_forward
 
 __all__ = ["StreamEdge", "StreamGraph", "StreamNode"]
 
@@ -46,14 +46,25 @@ class StreamGraph(Topology):
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> StreamGraph:
-        """The graph that `to_dict` described (without operators)."""
+        """The graph that `to_dict` described, or one recorded of Flink's own (without operators).
+
+        Raises:
+            InvalidProgramError: a forward edge changes the parallelism.
+            KeyError: something of a stream graph is missing.
+        """
         graph = StreamGraph(**{name: data[key] for key, name in _GRAPH_FIELDS.items() if key in data})
         graph.source_ids, graph.sink_ids = list(data["source_ids"]), list(data["sink_ids"])
-        for node in data["nodes"]:
-            graph.add_node(StreamNode(**{name: node[name] for name in _NODE_FIELDS if name in node}))
-            graph.nodes[node["id"]].out_edges = [_edge_from_dict(edge) for edge in node["out_edges"]]
-        for node in data["nodes"]:
-            graph.nodes[node["id"]].in_edges = [_same_edge(graph, edge) for edge in node["in_edges"]]
+        edges: dict[tuple[int, str], StreamEdge] = {}
+        for described in data["nodes"]:
+            node = StreamNode(**{name: described[name] for name in _NODE_FIELDS if name in described})
+            node.out_edges = [_edge_from_dict(edge) for edge in described["out_edges"]]
+            edges.update(((node.id, edge.edge_id), edge) for edge in node.out_edges)
+            graph.add_node(node)
+        for described in data["nodes"]:
+            node = graph.nodes[described["id"]]
+            node.in_edges = [edges[edge["source_id"], edge["edge_id"]] for edge in described["in_edges"]]
+            for edge in node.in_edges:
+                check_forward(graph.nodes[edge.source_id], node, edge.partitioner)
         return graph
 
 
@@ -67,7 +78,9 @@ _GRAPH_FIELDS = {
             "chaining_enabled",
             "chain_different_max_parallelism",
             "global_exchange_mode",
+            "auto_generate_uids",
             "checkpointing_enabled",
+            "configuration",
             "vertex_description_mode",
             "vertex_name_include_index_prefix",
         )
@@ -88,6 +101,7 @@ _NODE_FIELDS = (
     "buffer_timeout",
     "uid",
     "user_hash",
+    "user_location",
 )
 
 
@@ -95,6 +109,7 @@ def _node_to_dict(node: StreamNode, operator_hash: str, chaining: Chaining) -> d
     fields = {name: getattr(node, name) for name in _NODE_FIELDS}
     return fields | {
         "description": node.description or node.name,
+        "operator_factory": None if node.operator is None else type(node.operator).__name__,
         "operator_hash": operator_hash,
         "in_edges": _edges_to_dict(node.in_edges, chaining),
         "out_edges": _edges_to_dict(node.out_edges, chaining),
@@ -107,12 +122,13 @@ def _edges_to_dict(edges: Iterable[StreamEdge], chaining: Chaining) -> list[dict
             "source_id": edge.source_id,
             "target_id": edge.target_id,
             "type_number": edge.type_number,
+            "partitioner": edge.partitioner.class_name,
             "partitioner_name": edge.partitioner.name,
-            "unspecified": edge.partitioner.unspecified,
             "exchange_mode": edge.exchange_mode,
             "output_tag": edge.output_tag,
             "edge_id": edge.edge_id,
             "chainable": chaining.is_chainable(edge),
+            "not_chained_because": chaining.broken_by(edge) or "",
             "intermediate_dataset_id_to_produce": edge.data_set_id,
         }
         for edge in edges
@@ -120,19 +136,13 @@ def _edges_to_dict(edges: Iterable[StreamEdge], chaining: Chaining) -> list[dict
 
 
 def _edge_from_dict(edge: Mapping[str, Any]) -> StreamEdge:
-    unspecified = edge.get("unspecified", edge.get("partitioner") == "ForwardForUnspecifiedPartitioner")
     return StreamEdge(
         edge["source_id"],
         edge["target_id"],
         edge["type_number"],
-        Partitioner(edge["partitioner_name"], unspecified=bool(unspecified)),
+        Partitioner(edge["partitioner_name"], unspecified=edge["partitioner"] == FORWARD_UNSPECIFIED.class_name),
         edge["exchange_mode"],
         edge["output_tag"],
         edge["edge_id"],
         edge.get("intermediate_dataset_id_to_produce"),
     )
-
-
-def _same_edge(graph: StreamGraph, edge: Mapping[str, Any]) -> StreamEdge:
-    candidates = graph.nodes[edge["source_id"]].out_edges
-    return next(found for found in candidates if found.edge_id == edge["edge_id"])

@@ -57,6 +57,20 @@ class StreamNode:
         return f"{self.name!r} (node {self.id}{f', {self.user_location}' if self.user_location else ''})"
 
 
+def check_forward(source: StreamNode, target: StreamNode, partitioner: Partitioner) -> None:
+    """Refuse a FORWARD edge that changes the parallelism.
+
+    Raises:
+        InvalidProgramError: it does.
+    """
+    if partitioner.name == "FORWARD" and source.parallelism != target.parallelism:
+        raise InvalidProgramError(
+            f"Forward partitioning does not allow change of parallelism: upstream {source} has parallelism "
+            f"{source.parallelism}, downstream {target} has {target.parallelism}; use rebalance() or rescale() "
+            "in between, or set equal parallelism"
+        )
+
+
 @dataclass(slots=True, eq=False)
 class Topology:
     """Operators and how they are connected: the data of a `StreamGraph`.
@@ -109,12 +123,7 @@ class Topology:
         source, target = self.nodes[source_id], self.nodes[target_id]
         if partitioner is None:
             partitioner = self._default_partitioner(source, target)
-        elif partitioner.name == "FORWARD" and source.parallelism != target.parallelism:
-            raise InvalidProgramError(
-                f"Forward partitioning does not allow change of parallelism: upstream {source} has parallelism "
-                f"{source.parallelism}, downstream {target} has {target.parallelism}; use rebalance() or rescale() "
-                "in between, or set equal parallelism"
-            )
+        check_forward(source, target, partitioner)
         same = sum(edge.target_id == target_id for edge in source.out_edges)
         edge_id = f"{source.name}-{source_id}_{target.name}-{target_id}_{type_number}_{partitioner.name}_{same}"
         edge = StreamEdge(
