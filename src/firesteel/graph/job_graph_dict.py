@@ -36,7 +36,7 @@ def vertex_to_dict(vertex: JobVertex, group_index: int | None) -> dict[str, Any]
         "max_parallelism": vertex.max_parallelism,
         "is_input_vertex": vertex.is_input_vertex,
         "is_output_vertex": vertex.is_output_vertex,
-        "input_split_source": vertex.input_split_source,
+        "input_split_source": vertex.input_split_source is not None,
         "operator_pretty_name": vertex.description,
         "slot_sharing_group_index": group_index,
         "co_location_group_index": vertex.co_location_group_index,
@@ -189,7 +189,6 @@ def _vertex_from_dict(data: Mapping[str, Any]) -> JobVertex:
         data["max_parallelism"],
         sorted(operators, key=lambda operator: (operator.chain_index, operator.node_id)),
         co_location_group_index=data.get("co_location_group_index"),
-        input_split_source=data["input_split_source"],
         operator_order=[nodes[entry["generated_operator_id"]] for entry in data["operator_ids"]],
         description=data["operator_pretty_name"],
     )

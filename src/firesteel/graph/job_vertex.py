@@ -75,6 +75,7 @@ class JobVertex:
         max_parallelism: -1 if not set.
         chain: Its operators, head first.
         operator_order: Node ids of the chain in Flink's order: tails first, head last.
+        input_split_source: What cuts its input into splits; opaque, None for all that the DataStream API makes.
         description: The tree of its operators' descriptions.
         min_resources: What its operators declared to need; None: unknown, as always from the DataStream API, whose slot
             sharing groups declare theirs apart.
@@ -89,7 +90,7 @@ class JobVertex:
     produced_data_sets: list[IntermediateDataSet] = field(default_factory=list)
     slot_sharing_group: SlotSharingGroup | None = None
     co_location_group_index: int | None = None
-    input_split_source: bool = False
+    input_split_source: Any = None
     operator_order: list[int] = field(default_factory=list)
     description: str = ""
     min_resources: Any = None

@@ -10,7 +10,7 @@ from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from tests.runtime.golden_data import golden
-from tests.runtime.helpers import job_graph
+from tests.runtime.helpers import an_id, job_graph
 
 
 @pytest.mark.parametrize("file", ["edges_1_12", "edges_large", "edges_by_result_type"])
@@ -22,36 +22,16 @@ def test_edges_are_those_of_flink(file: str) -> None:
 def edges_of(up: int, down: int, pattern: str, result_type: str) -> dict[str, Any]:
     job = job_graph(("a", up, []), ("b", down, [("a", pattern, result_type)]))
     resolve_parallelism(job, 1)
+    (edge,) = ExecutionGraph(job, ManualClock().now_ms).to_dict()["edges"]
+    del edge["source"], edge["target"]
+    return edge
+
+
+def test_single_edges_are_shown_per_input_as_flink_kept_them_until_1_12() -> None:
+    inputs = [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED"), ("b", "POINTWISE", "PIPELINED_BOUNDED")]
+    job = job_graph(("a", 3, []), ("b", 2, []), ("c", 2, inputs))
     graph = ExecutionGraph(job, ManualClock().now_ms)
-    producer, consumer = graph.job_vertices.values()
-    (result,) = graph.results.values()
-    number = {id(group): index for index, group in enumerate(result.groups)}
-    return {
-        "up": up,
-        "down": down,
-        "pattern": pattern,
-        "result_type": result_type,
-        "max_edges_to_target": max(len(group.consumers.subtasks) for group in result.groups),
-        "consumed_partition_groups": [list(group.consumed.partitions) for group in result.groups],
-        "down_subtasks": [
-            [
-                [number[id(group)] for group in subtask.consumed],
-                [
-                    [
-                        [group.consumed.partitions[0], group.consumed.partitions[-1]],
-                        [group.consumed_subpartition(subtask.subtask_index)] * 2,
-                    ]
-                    for group in subtask.consumed
-                ],
-            ]
-            for subtask in consumer.vertices
-        ],
-        "consumer_vertex_groups": [list(group.consumers.subtasks) for group in result.groups],
-        "up_partitions": [
-            [
-                [number[id(group)] for group in partition.groups],
-                sum(len(g.consumers.subtasks) for g in partition.groups),
-            ]
-            for partition in producer.results[0].partitions
-        ],
-    }
+    vertex = graph.job_vertices[an_id("c")].vertices[1]
+    seen = [[(edge.partition, edge.subtask_index, edge.input_number) for edge in one] for one in vertex.input_edges]
+    assert seen == [[(0, 1, 0), (1, 1, 0), (2, 1, 0)], [(1, 1, 1)]]
+    assert {edge.vertex_id for one in vertex.input_edges for edge in one} == {an_id("c")}

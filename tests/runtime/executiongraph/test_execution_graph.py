@@ -152,7 +152,7 @@ def test_the_graph_as_plain_data_names_subtasks_and_groups(clock: ManualClock) -
     job = job_graph(("a", 2, []), ("b", 1, [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED")]))
     plain = ExecutionGraph(job, clock.now_ms).to_dict()
     assert [subtask["name"] for subtask in plain["vertices"][0]["subtasks"]] == ["a (1/2)", "a (2/2)"]
-    assert plain["results"][0]["groups"][0]["partitions"] == [0, 2]
+    assert plain["edges"][0]["consumed_partition_groups"] == [[0, 1]]
 
 
 def test_ten_thousand_by_ten_thousand_is_built_in_linear_time(clock: ManualClock) -> None:

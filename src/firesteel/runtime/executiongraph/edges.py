@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from firesteel.graph.job_graph import DistributionPattern
 
-__all__ = ["ConsumedPartitionGroup", "ConsumerVertexGroup", "EdgeGroup", "edge_groups"]
+__all__ = ["ConsumedPartitionGroup", "ConsumerVertexGroup", "EdgeGroup", "ExecutionEdge", "edge_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,25 @@ class ConsumerVertexGroup:
 
     vertex_id: str
     subtasks: range
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEdge:
+    """One subtask reads one partition. Flink: `runtime.executiongraph.ExecutionEdge`, until 1.12.
+
+    Attributes:
+        data_set_id: The result.
+        partition: The partition's number in it.
+        vertex_id: The JobVertex of the reading subtask.
+        subtask_index: The reading subtask.
+        input_number: Which of its inputs that is.
+    """
+
+    data_set_id: str
+    partition: int
+    vertex_id: str
+    subtask_index: int
+    input_number: int
 
 
 @dataclass(frozen=True, slots=True)

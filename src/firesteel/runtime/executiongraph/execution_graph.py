@@ -15,6 +15,7 @@ from firesteel.runtime.executiongraph.errors import (
 )
 from firesteel.runtime.executiongraph.execution import Execution
 from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent
+from firesteel.runtime.executiongraph.execution_graph_dict import edge_to_dict, result_to_dict, vertex_to_dict
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex, ExecutionVertex
 from firesteel.runtime.executiongraph.execution_state import (
     CANCEL,
@@ -92,10 +93,11 @@ class ExecutionGraph:
         self._counts[ExecutionState.CREATED] += vertex.parallelism
         for edge in job_vertex.inputs:
             result = self.results[edge.source.id]
-            for group in edge_groups(
-                result.id, vertex.id, len(result.partitions), vertex.parallelism, edge.distribution_pattern
-            ):
-                result.add(group)
+            groups = list(
+                edge_groups(result.id, vertex.id, len(result.partitions), vertex.parallelism, edge.distribution_pattern)
+            )
+            result.connect(edge, groups)
+            for group in groups:
                 for index in group.consumers.subtasks:
                     vertex.vertices[index].consumed.append(group)
 
@@ -198,7 +200,7 @@ class ExecutionGraph:
         return new
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as plain data: job, vertices with their attempts, results with their groups."""
+        """The graph as plain data: the job, vertices with their attempts, results, edges between subtasks."""
         return {
             "job_id": self.job_id,
             "name": self.name,
@@ -206,8 +208,13 @@ class ExecutionGraph:
             "timestamps": {status.name: at for status, at in self.status_timestamps.items()},
             "restarts": self.restarts,
             "failure": None if self.failure is None else str(self.failure),
-            "vertices": [_vertex_to_dict(vertex) for vertex in self.job_vertices.values()],
-            "results": [_result_to_dict(result) for result in self.results.values()],
+            "vertices": [vertex_to_dict(vertex) for vertex in self.job_vertices.values()],
+            "results": [result_to_dict(result) for result in self.results.values()],
+            "edges": [
+                edge_to_dict(edge, self.results[edge.source.id], vertex)
+                for vertex in self.job_vertices.values()
+                for edge in vertex.job_vertex.inputs
+            ],
         }
 
     def _moved(self, vertex: ExecutionVertex, start: ExecutionState, target: ExecutionState) -> None:
@@ -229,46 +236,3 @@ class ExecutionGraph:
                 cause,
             )
         )
-
-
-def _vertex_to_dict(vertex: ExecutionJobVertex) -> dict[str, Any]:
-    return {
-        "id": vertex.id,
-        "name": vertex.name,
-        "parallelism": vertex.parallelism,
-        "max_parallelism": vertex.max_parallelism,
-        "results": [result.id for result in vertex.results],
-        "subtasks": [_subtask_to_dict(subtask) for subtask in vertex.vertices],
-    }
-
-
-def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
-    execution = subtask.current
-    return {
-        "name": subtask.name,
-        "attempt": execution.attempt_number,
-        "attempt_id": execution.attempt_id,
-        "state": execution.state.name,
-        "timestamps": {state.name: at for state, at in execution.timestamps.items()},
-        "slot": execution.allocation_id,
-        "task_manager": execution.task_manager_id,
-        "failure": None if execution.failure is None else str(execution.failure),
-        "prior_attempts": [prior.attempt_id for prior in subtask.prior],
-    }
-
-
-def _result_to_dict(result: IntermediateResult) -> dict[str, Any]:
-    return {
-        "id": result.id,
-        "type": result.data_set.result_type.name,
-        "partitions": len(result.partitions),
-        "groups": [
-            {
-                "partitions": [group.consumed.partitions.start, group.consumed.partitions.stop],
-                "consumer": group.consumers.vertex_id,
-                "subtasks": [group.consumers.subtasks.start, group.consumers.subtasks.stop],
-                "pattern": group.pattern.name,
-            }
-            for group in result.groups
-        ],
-    }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from firesteel.graph.job_graph import IntermediateDataSet
+from collections.abc import Sequence
+
+from firesteel.graph.job_graph import IntermediateDataSet, JobEdge
 from firesteel.runtime.executiongraph.edges import EdgeGroup
 
 __all__ = ["IntermediateResult", "IntermediateResultPartition"]
@@ -39,14 +41,21 @@ class IntermediateResult:
         self.id = data_set.id
         self.partitions = [IntermediateResultPartition(data_set.id, number) for number in range(parallelism)]
         self.groups: list[EdgeGroup] = []
+        self._by_edge: dict[JobEdge, Sequence[EdgeGroup]] = {}
 
     @property
     def must_be_pipelined_consumed(self) -> bool:
         """Whether producers and consumers have to run at the same time."""
         return self.data_set.result_type.must_be_pipelined_consumed
 
-    def add(self, group: EdgeGroup) -> None:
-        """Connect one piece of a consuming edge."""
-        self.groups.append(group)
-        for number in group.consumed.partitions:
-            self.partitions[number].groups.append(group)
+    def groups_of(self, edge: JobEdge) -> Sequence[EdgeGroup]:
+        """The pieces of one consuming edge."""
+        return self._by_edge[edge]
+
+    def connect(self, edge: JobEdge, groups: Sequence[EdgeGroup]) -> None:
+        """Add a consuming edge, in pieces."""
+        self._by_edge[edge] = groups
+        self.groups.extend(groups)
+        for group in groups:
+            for number in group.consumed.partitions:
+                self.partitions[number].groups.append(group)
