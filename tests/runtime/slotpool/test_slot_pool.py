@@ -12,7 +12,8 @@ from firesteel.runtime.slotpool.actions import (
     SlotLost,
     SlotRequestFailed,
 )
-from firesteel.runtime.slotpool.slot import AllocatedSlot, SlotOffer
+from firesteel.runtime.slotpool.resource_profile import ResourceProfile
+from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotOffer, SlotProfile
 from firesteel.runtime.slotpool.slot_pool import SlotPool
 
 
@@ -80,7 +81,7 @@ def test_an_unknown_offer_serves_sent_requests_first_then_stashed_ones_then_nobo
     assert offer(pool, "x", 0)[1] == [SlotAllocated("sent", slot("x", 0)), CancelSlotRequest("job-0")]
     assert offer(pool, "y", 1)[1] == [SlotAllocated("stashed", slot("y", 1))]
     assert offer(pool, "z", 2) == ([SlotOffer("z", 2)], [])
-    assert pool.request_slot("next") == [SlotAllocated("next", slot("z", 2))]
+    assert pool.request_slot("next") == [SlotAllocated("next", slot("z", 2), Locality.UNCONSTRAINED)]
 
 
 def test_the_same_offer_twice_is_accepted_and_changes_nothing(pool: SlotPool) -> None:  # G12
@@ -112,7 +113,7 @@ def test_a_released_slot_serves_the_next_request_or_becomes_available(pool: Slot
     assert pool.release_slot("r1", 0, "done") == [SlotAllocated("r2", slot("x")), CancelSlotRequest("job-0")]
     assert pool.release_slot("r2", 0, "done") == []
     assert pool.release_slot("unknown", 0, "done") == []
-    assert pool.request_slot("r3") == [SlotAllocated("r3", slot("x"))]
+    assert pool.request_slot("r3") == [SlotAllocated("r3", slot("x"), Locality.UNCONSTRAINED)]
 
 
 def test_a_failed_allocation_fails_its_request(pool: SlotPool) -> None:  # G18
@@ -179,3 +180,81 @@ def test_the_report_lists_slots_in_use_and_available_ones(pool: SlotPool) -> Non
     offer(pool, "job-0", 0)
     offer(pool, "y", 1)
     assert pool.allocated_slot_report("tm") == (SlotOffer("job-0", 0), SlotOffer("y", 1))
+
+
+SMALL, LARGE = ResourceProfile(cpu_cores=1), ResourceProfile(cpu_cores=4)
+
+
+def test_a_batch_request_survives_errors_unless_it_can_never_be_met(pool: SlotPool) -> None:  # G06
+    pool.request_slot("r1", is_batch=True)
+    assert pool.resource_manager_failed("job-0", "full") == []
+    assert pool.resource_manager_failed("job-0", "too large", is_unfulfillable=True) == [
+        SlotRequestFailed("r1", "no resource available: too large")
+    ]
+
+
+def test_a_batch_request_fails_after_no_slot_could_have_served_it_for_a_while(pool: SlotPool) -> None:  # G07
+    pool.offer_slots("tm", [SlotOffer("x", 0, "", SMALL)], 0)
+    pool.request_slot("small", SlotProfile(SMALL))
+    pool.request_slot("waits", SlotProfile(SMALL), is_batch=True)
+    pool.request_slot("never", SlotProfile(LARGE), is_batch=True)
+    pool.request_slot("streaming", SlotProfile(LARGE))
+    assert pool.check_batch_requests(0, 10) == pool.check_batch_requests(9, 10) == []
+    failed = SlotRequestFailed("never", "no slot could have served it for 10 s")
+    assert pool.check_batch_requests(10, 10) == [failed, CancelSlotRequest("job-1")]
+    assert pool.check_batch_requests(20, 10) == []
+
+
+def test_a_batch_request_that_could_be_served_meanwhile_starts_to_wait_anew(pool: SlotPool) -> None:  # G07
+    pool.request_slot("r1", SlotProfile(SMALL), is_batch=True)
+    pool.check_batch_requests(0, 10)
+    pool.request_slot("r2", SlotProfile(SMALL))
+    pool.offer_slots("tm", [SlotOffer("job-1", 0, "", SMALL)], 5)
+    assert pool.check_batch_requests(9, 10) == []
+    pool.fail_allocation("job-1", "broken")
+    assert pool.check_batch_requests(10, 10) == pool.check_batch_requests(19, 10) == []
+    assert len(pool.check_batch_requests(20, 10)) == 2
+
+
+def test_the_slot_of_a_request_that_is_done_serves_another_or_is_available(pool: SlotPool) -> None:  # G15
+    for request in ("r1", "r2", "r3"):
+        pool.request_slot(request)
+    pool.request_timed_out("r1", "late")
+    pool.request_timed_out("r2", "late")
+    assert offer(pool, "job-0", 0) == (
+        [SlotOffer("job-0", 0)],
+        [SlotAllocated("r3", slot("job-0", 0)), CancelSlotRequest("job-2")],
+    )
+    assert offer(pool, "job-1", 1) == ([SlotOffer("job-1", 1)], [])
+    assert pool.request_slot("r4") == [SlotAllocated("r4", slot("job-1", 1), Locality.UNCONSTRAINED)]
+
+
+def test_an_available_slot_can_be_taken_by_its_id_once(pool: SlotPool) -> None:  # G27
+    offer(pool, "x")
+    assert pool.allocate_available_slot("r1", "unknown") == []
+    assert pool.allocate_available_slot("r1", "x") == [SlotAllocated("r1", slot("x"))]
+    assert pool.allocate_available_slot("r2", "x") == []
+    assert pool.select_available(SlotProfile()) is None
+
+
+def test_utilization_counts_slots_in_use_per_task_executor(pool: SlotPool) -> None:  # G29
+    pool.register_task_manager("other")
+    pool.offer_slots("tm", [SlotOffer("a", 0), SlotOffer("b", 1), SlotOffer("c", 2), SlotOffer("d", 3)], 0)
+    pool.offer_slots("other", [SlotOffer("e", 0)], 0)
+    pool.allocate_available_slot("r1", "c")
+    assert (pool.utilization("tm"), pool.utilization("other"), pool.utilization("unknown")) == (0.25, 0, 0)
+    pool.release_slot("r1", 0, "done")
+    assert pool.utilization("tm") == 0
+
+
+def test_a_slot_serves_the_oldest_request_that_it_matches(pool: SlotPool) -> None:  # G10
+    pool.request_slot("large", SlotProfile(LARGE))
+    pool.request_slot("any")
+    pool.request_slot("small", SlotProfile(SMALL))
+    offered = SlotOffer("x", 0, "", SMALL)
+    _, actions = pool.offer_slots("tm", [offered], 0)
+    assert actions[0] == SlotAllocated("any", AllocatedSlot("x", "tm", 0, "", SMALL))
+
+
+def test_a_request_for_resources_says_so_to_the_resource_manager(pool: SlotPool) -> None:
+    assert pool.request_slot("r1", SlotProfile(LARGE)) == [SendSlotRequest("job-0", LARGE)]

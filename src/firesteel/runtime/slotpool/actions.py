@@ -1,14 +1,18 @@
-"""What a SlotPool asks its JobMaster to do."""
+"""What the slots of a job ask its JobMaster to do, or tell it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from firesteel.runtime.slotpool.slot import AllocatedSlot
+from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
+from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality
+from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 
 __all__ = [
     "CancelSlotRequest",
     "FreeSlot",
+    "LogicalSlotsAllocated",
+    "LogicalSlotsFailed",
     "SendSlotRequest",
     "SlotAllocated",
     "SlotLost",
@@ -22,6 +26,7 @@ class SendSlotRequest:
     """Ask the ResourceManager for a slot under this allocation id."""
 
     allocation_id: str
+    resource_profile: ResourceProfile = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class SlotAllocated:
 
     request_id: str
     slot: AllocatedSlot
+    locality: Locality = Locality.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +70,29 @@ class FreeSlot:
     cause: str
 
 
-SlotPoolAction = SendSlotRequest | CancelSlotRequest | SlotAllocated | SlotRequestFailed | SlotLost | FreeSlot
+@dataclass(frozen=True, slots=True)
+class LogicalSlotsAllocated:
+    """Tasks have their parts of a slot."""
+
+    slots: tuple[LogicalSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalSlotsFailed:
+    """Tasks get no slot, or have lost the one they shared; `was_allocated` tells which."""
+
+    request_ids: tuple[str, ...]
+    cause: str
+    was_allocated: bool = False
+
+
+SlotPoolAction = (
+    SendSlotRequest
+    | CancelSlotRequest
+    | SlotAllocated
+    | SlotRequestFailed
+    | SlotLost
+    | FreeSlot
+    | LogicalSlotsAllocated
+    | LogicalSlotsFailed
+)

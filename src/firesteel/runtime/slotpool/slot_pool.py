@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from firesteel.runtime.slotpool.actions import (
     CancelSlotRequest,
@@ -14,74 +16,151 @@ from firesteel.runtime.slotpool.actions import (
     SlotPoolAction,
     SlotRequestFailed,
 )
-from firesteel.runtime.slotpool.slot import AllocatedSlot, SlotOffer
+from firesteel.runtime.slotpool.available_slots import AvailableSlots
+from firesteel.runtime.slotpool.request_queue import RequestQueue
+from firesteel.runtime.slotpool.resource_profile import ResourceProfile
+from firesteel.runtime.slotpool.slot import ANYWHERE, AllocatedSlot, Locality, SlotOffer, SlotProfile
+from firesteel.runtime.slotpool.slot_selection import (
+    LocationPreferenceSlotSelection,
+    SlotAndLocality,
+    SlotSelectionStrategy,
+)
 
 __all__ = ["SlotPool"]
 
 Actions = list[SlotPoolAction]
 
 
+@dataclass(slots=True)
+class _Request:
+    """A request that waits.
+
+    Attributes:
+        profile: What is wanted.
+        is_batch: Whether it may wait for slots that are in use now.
+        allocation_id: What the ResourceManager was asked for; None while it was not.
+        unfulfillable_since_s: Since when no slot of the pool could serve a batch request; None: one could.
+    """
+
+    profile: SlotProfile
+    is_batch: bool
+    allocation_id: str | None = None
+    unfulfillable_since_s: float | None = None
+
+
+@dataclass(slots=True)
+class _TaskManager:
+    """A TaskExecutor whose offers are taken, and all slots the job has there."""
+
+    host: str
+    slots: dict[str, AllocatedSlot] = field(default_factory=dict)
+    allocated: int = 0
+
+
 class SlotPool:
     """The slots of one job: requested, offered, in use, free. Flink: `runtime.jobmaster.slotpool.SlotPoolImpl` (1.10).
 
     A request is in one place: stashed (no ResourceManager yet), pending (sent, under an allocation id) or served.
-    A slot is in one place: allocated to a request or available.
+    A slot is in one place: allocated to a request or available. No event looks at all slots or requests.
 
     Args:
         job_id: Makes allocation ids unique.
+        selection: Picks among available slots.
     """
 
-    def __init__(self, job_id: str) -> None:
+    def __init__(self, job_id: str, selection: SlotSelectionStrategy | None = None) -> None:
         self._job_id = job_id
+        self._selection = selection or LocationPreferenceSlotSelection()
         self._numbers = itertools.count()
         self._is_connected = False
-        self._task_managers: set[str] = set()
-        self._stashed: dict[str, None] = {}
-        self._pending: dict[str, str] = {}  # allocation id -> request id, in the order sent
+        self._task_managers: dict[str, _TaskManager] = {}
+        self._requests: dict[str, _Request] = {}  # waiting ones
+        self._stashed = RequestQueue()
+        self._pending = RequestQueue()
+        self._request_of: dict[str, str] = {}  # allocation id -> pending request
         self._allocated: dict[str, tuple[AllocatedSlot, str]] = {}  # allocation id -> slot, request id
-        self._available: dict[str, tuple[AllocatedSlot, float]] = {}  # allocation id -> slot, since when
+        self._allocation_of: dict[str, str] = {}  # served request -> allocation id
+        self._available = AvailableSlots(self.utilization)
+        self._offered: Counter[ResourceProfile] = Counter()
 
     @property
     def task_managers(self) -> frozenset[str]:
         """The TaskExecutors whose offers are taken."""
         return frozenset(self._task_managers)
 
+    def utilization(self, task_manager_id: str) -> float:
+        """Which part of the slots at a TaskExecutor is in use, 0 to 1."""
+        task_manager = self._task_managers.get(task_manager_id)
+        return task_manager.allocated / len(task_manager.slots) if task_manager and task_manager.slots else 0.0
+
     def connect_to_resource_manager(self) -> Actions:
         """A ResourceManager is there: what was stashed is sent, in order."""
         self._is_connected = True
-        stashed, self._stashed = list(self._stashed), {}
-        return [self._send(request_id) for request_id in stashed]
+        return [self._send(request_id) for request_id in self._stashed.drain()]
 
     def disconnect_resource_manager(self) -> None:
         """The ResourceManager is gone: what was sent stays pending, what comes is stashed."""
         self._is_connected = False
 
-    def request_slot(self, request_id: str) -> Actions:
-        """A slot is wanted."""
-        if self._available:
-            slot, _ = self._available.pop(next(iter(self._available)))
-            return [self._allocate(slot, request_id)]
+    def request_slot(self, request_id: str, profile: SlotProfile = ANYWHERE, is_batch: bool = False) -> Actions:
+        """A slot is wanted: the best available one, else one of the ResourceManager."""
+        slot, locality = self.select_available(profile) or (None, Locality.UNKNOWN)
+        if slot is None:
+            return self.request_new_slot(request_id, profile, is_batch)
+        return self.allocate_available_slot(request_id, slot.allocation_id, locality)
+
+    def request_new_slot(self, request_id: str, profile: SlotProfile = ANYWHERE, is_batch: bool = False) -> Actions:
+        """A slot is wanted of the ResourceManager; what is available is not looked at."""
+        self._requests[request_id] = _Request(profile, is_batch)
         if self._is_connected:
             return [self._send(request_id)]
-        self._stashed[request_id] = None
+        self._stashed.push(request_id, profile.resource_profile)
         return []
+
+    def select_available(self, profile: SlotProfile) -> SlotAndLocality | None:
+        """The available slot that a request would get; nothing changes."""
+        return self._selection.select(self._available, profile) if len(self._available) else None
+
+    def allocate_available_slot(
+        self, request_id: str, allocation_id: str, locality: Locality = Locality.UNKNOWN
+    ) -> Actions:
+        """Give an available slot to a request; nothing follows if it is unknown or in use."""
+        slot = self._available.remove(allocation_id)
+        return [] if slot is None else [self._allocate(slot, request_id, locality)]
 
     def request_timed_out(self, request_id: str, cause: str) -> Actions:
         """A request waited too long: it fails and the ResourceManager is told. No effect once it is served."""
-        return self._abandon(request_id, [SlotRequestFailed(request_id, cause)])
+        return self._abandon(request_id, cause)
 
-    def resource_manager_failed(self, allocation_id: str, cause: str) -> Actions:
-        """The ResourceManager answered a request with an error."""
-        request_id = self._pending.pop(allocation_id, None)
-        if request_id is None:
+    def resource_manager_failed(self, allocation_id: str, cause: str, is_unfulfillable: bool = False) -> Actions:
+        """The ResourceManager answered a request with an error; a batch request waits on unless it never can be met."""
+        request_id = self._request_of.get(allocation_id)
+        if request_id is None or (self._requests[request_id].is_batch and not is_unfulfillable):
             return []
+        self._forget_pending(allocation_id)
         return [SlotRequestFailed(request_id, f"no resource available: {cause}")]
 
-    def register_task_manager(self, task_manager_id: str) -> bool:
+    def check_batch_requests(self, now_s: float, timeout_s: float) -> Actions:
+        """Fail the batch requests that no slot of the pool, in use or not, could have served for `timeout_s`."""
+        actions: Actions = []
+        for request_id in [*self._pending, *self._stashed]:
+            request = self._requests[request_id]
+            if not request.is_batch:
+                continue
+            wanted = request.profile.resource_profile
+            if any(count and offered.is_matching(wanted) for offered, count in self._offered.items()):
+                request.unfulfillable_since_s = None
+            elif request.unfulfillable_since_s is None:
+                request.unfulfillable_since_s = now_s
+            elif now_s - request.unfulfillable_since_s >= timeout_s:
+                actions += self._abandon(request_id, f"no slot could have served it for {timeout_s:g} s")
+        return actions
+
+    def register_task_manager(self, task_manager_id: str, host: str = "") -> bool:
         """Take offers of a TaskExecutor from now on; False if they were taken already."""
         if task_manager_id in self._task_managers:
             return False
-        self._task_managers.add(task_manager_id)
+        self._task_managers[task_manager_id] = _TaskManager(host)
         return True
 
     def offer_slots(
@@ -99,119 +178,160 @@ class SlotPool:
 
     def release_slot(self, request_id: str, now_s: float, cause: str) -> Actions:
         """A request is no longer wanted: its slot serves the next one; unknown requests are ignored."""
-        for slot, user in self._allocated.values():
-            if user == request_id:
-                del self._allocated[slot.allocation_id]
-                return self._offer_around(slot, now_s)
-        return self._abandon(request_id, [SlotRequestFailed(request_id, cause)])
+        allocation_id = self._allocation_of.pop(request_id, None)
+        if allocation_id is None:
+            return self._abandon(request_id, cause)
+        slot, _ = self._allocated.pop(allocation_id)
+        self._task_managers[slot.task_manager_id].allocated -= 1
+        return self._offer_around(slot, now_s)
 
     def fail_allocation(self, allocation_id: str, cause: str) -> tuple[str | None, Actions]:
         """An allocation failed: the TaskExecutor it emptied by that, if any, and what follows."""
-        request_id = self._pending.pop(allocation_id, None)
+        request_id = self._forget_pending(allocation_id)
         if request_id is not None:
             return None, [SlotRequestFailed(request_id, cause)]
         slot, actions = self._drop(allocation_id, cause)
         if slot is None:
             return None, []
         actions.append(FreeSlot(slot.task_manager_id, allocation_id, cause))
-        is_empty = not any(other.task_manager_id == slot.task_manager_id for other in self._slots())
+        is_empty = not self._task_managers[slot.task_manager_id].slots
         return (slot.task_manager_id if is_empty else None), actions
 
     def release_task_manager(self, task_manager_id: str, cause: str) -> tuple[bool, Actions]:
         """A TaskExecutor is gone: whether it was known, and what follows."""
-        if task_manager_id not in self._task_managers:
+        task_manager = self._task_managers.get(task_manager_id)
+        if task_manager is None:
             return False, []
-        self._task_managers.discard(task_manager_id)
         actions: Actions = []
-        for slot in [slot for slot in self._slots() if slot.task_manager_id == task_manager_id]:
-            actions += self._drop(slot.allocation_id, cause)[1]
-            actions.append(FreeSlot(task_manager_id, slot.allocation_id, cause))
+        for allocation_id in list(task_manager.slots):
+            actions += self._drop(allocation_id, cause)[1]
+            actions.append(FreeSlot(task_manager_id, allocation_id, cause))
+        del self._task_managers[task_manager_id]
         return True, actions
 
     def release_idle(self, now_s: float, idle_timeout_s: float) -> Actions:
         """Give back what nobody used for `idle_timeout_s`; forgotten here before the TaskExecutor is asked."""
-        idle = [slot for slot, since_s in self._available.values() if now_s - since_s >= idle_timeout_s]
+        idle = self._available.idle_since(now_s - idle_timeout_s)
         for slot in idle:
-            del self._available[slot.allocation_id]
+            self._drop(slot.allocation_id, "")
         return [FreeSlot(slot.task_manager_id, slot.allocation_id, "the slot was idle") for slot in idle]
 
     def suspend(self) -> Actions:
         """Forget everything without freeing slots: their TaskExecutors offer them to the next leader."""
-        actions: Actions = [CancelSlotRequest(allocation_id) for allocation_id in self._pending]
+        actions: Actions = [CancelSlotRequest(allocation_id) for allocation_id in self._request_of]
         self._is_connected = False
-        for known in (self._stashed, self._pending, self._allocated, self._available, self._task_managers):
+        self._stashed.drain()
+        self._pending.drain()
+        for known in (self._requests, self._request_of, self._allocated, self._allocation_of, self._task_managers):
             known.clear()
+        self._available.clear()
+        self._offered.clear()
         return actions
 
     def close(self, cause: str) -> Actions:
         """Give all slots back and take back all requests."""
-        slots = list(self._slots())
+        slots = self.slots()
         return [*self.suspend(), *(FreeSlot(slot.task_manager_id, slot.allocation_id, cause) for slot in slots)]
 
     def allocated_slot_report(self, task_manager_id: str) -> tuple[SlotOffer, ...]:
         """What the job believes to have at a TaskExecutor."""
+        task_manager = self._task_managers.get(task_manager_id)
         return tuple(
-            SlotOffer(slot.allocation_id, slot.slot_index, slot.address)
-            for slot in self._slots()
-            if slot.task_manager_id == task_manager_id
+            SlotOffer(slot.allocation_id, slot.slot_index, slot.address, slot.resource_profile)
+            for slot in (task_manager.slots.values() if task_manager else ())
         )
 
-    def _slots(self) -> list[AllocatedSlot]:
-        return [slot for slot, _ in (*self._allocated.values(), *self._available.values())]
+    def slots(self) -> list[AllocatedSlot]:
+        """All slots that the job has, in use or not."""
+        return [slot for task_manager in self._task_managers.values() for slot in task_manager.slots.values()]
 
     def _send(self, request_id: str) -> SendSlotRequest:
-        allocation_id = f"{self._job_id}-{next(self._numbers)}"
-        self._pending[allocation_id] = request_id
-        return SendSlotRequest(allocation_id)
+        request, allocation_id = self._requests[request_id], f"{self._job_id}-{next(self._numbers)}"
+        request.allocation_id = allocation_id
+        self._request_of[allocation_id] = request_id
+        self._pending.push(request_id, request.profile.resource_profile)
+        return SendSlotRequest(allocation_id, request.profile.resource_profile)
 
-    def _allocate(self, slot: AllocatedSlot, request_id: str) -> SlotAllocated:
+    def _allocate(self, slot: AllocatedSlot, request_id: str, locality: Locality = Locality.UNKNOWN) -> SlotAllocated:
         self._allocated[slot.allocation_id] = (slot, request_id)
-        return SlotAllocated(request_id, slot)
+        self._allocation_of[request_id] = slot.allocation_id
+        self._task_managers[slot.task_manager_id].allocated += 1
+        return SlotAllocated(request_id, slot, locality)
 
     def _offer(self, task_manager_id: str, offer: SlotOffer, now_s: float) -> Actions | None:
         """What follows from accepting the offer; None if it is rejected."""
-        if task_manager_id not in self._task_managers:
+        task_manager = self._task_managers.get(task_manager_id)
+        if task_manager is None:
             return None
         known = self._known(offer.allocation_id)
         if known is not None:
             is_same = (known.task_manager_id, known.slot_index) == (task_manager_id, offer.slot_index)
             return [] if is_same else None
-        slot = AllocatedSlot(offer.allocation_id, task_manager_id, offer.slot_index, offer.address)
-        request_id = self._pending.pop(offer.allocation_id, None)
-        if request_id is not None:
-            return [self._allocate(slot, request_id)]
-        return self._offer_around(slot, now_s)
+        slot = AllocatedSlot(
+            offer.allocation_id,
+            task_manager_id,
+            offer.slot_index,
+            offer.address,
+            offer.resource_profile,
+            task_manager.host,
+        )
+        task_manager.slots[slot.allocation_id] = slot
+        self._offered[slot.resource_profile] += 1
+        request_id = self._forget_pending(offer.allocation_id)
+        return self._offer_around(slot, now_s) if request_id is None else [self._allocate(slot, request_id)]
 
     def _known(self, allocation_id: str) -> AllocatedSlot | None:
-        found = self._allocated.get(allocation_id) or self._available.get(allocation_id)
-        return None if found is None else found[0]
+        allocated = self._allocated.get(allocation_id)
+        return self._available.get(allocation_id) if allocated is None else allocated[0]
 
     def _offer_around(self, slot: AllocatedSlot, now_s: float) -> Actions:
         """Let a slot serve the request that waits longest, sent ones before stashed ones."""
-        if self._pending:
-            allocation_id = next(iter(self._pending))
-            return [self._allocate(slot, self._pending.pop(allocation_id)), CancelSlotRequest(allocation_id)]
-        if self._stashed:
-            request_id = next(iter(self._stashed))
-            del self._stashed[request_id]
+        request_id = self._pending.first_matching(slot.resource_profile)
+        if request_id is not None:
+            allocation_id = self._requests[request_id].allocation_id
+            assert allocation_id is not None
+            self._forget_pending(allocation_id)
+            return [self._allocate(slot, request_id), CancelSlotRequest(allocation_id)]
+        request_id = self._stashed.first_matching(slot.resource_profile)
+        if request_id is not None:
+            self._stashed.remove(request_id)
+            del self._requests[request_id]
             return [self._allocate(slot, request_id)]
-        self._available[slot.allocation_id] = (slot, now_s)
+        self._available.add(slot, now_s)
         return []
 
-    def _abandon(self, request_id: str, actions: Actions) -> Actions:
-        if request_id in self._stashed:
-            del self._stashed[request_id]
-            return actions
-        for allocation_id, waiting in self._pending.items():
-            if waiting == request_id:
-                del self._pending[allocation_id]
-                return [*actions, CancelSlotRequest(allocation_id)]
-        return []
+    def _forget_pending(self, allocation_id: str) -> str | None:
+        """The request that was sent under that id; it waits no longer."""
+        request_id = self._request_of.pop(allocation_id, None)
+        if request_id is not None:
+            self._pending.remove(request_id)
+            del self._requests[request_id]
+        return request_id
+
+    def _abandon(self, request_id: str, cause: str) -> Actions:
+        request = self._requests.get(request_id)
+        if request is None:
+            return []
+        failed = SlotRequestFailed(request_id, cause)
+        if request.allocation_id is None:
+            self._stashed.remove(request_id)
+            del self._requests[request_id]
+            return [failed]
+        self._forget_pending(request.allocation_id)
+        return [failed, CancelSlotRequest(request.allocation_id)]
 
     def _drop(self, allocation_id: str, cause: str) -> tuple[AllocatedSlot | None, Actions]:
-        allocated = self._allocated.pop(allocation_id, None)
-        if allocated is not None:
-            slot, request_id = allocated
-            return slot, [SlotLost(request_id, cause)]
-        available = self._available.pop(allocation_id, None)
-        return (None, []) if available is None else (available[0], [])
+        """Forget a slot; whoever has it loses it."""
+        slot, request_id = self._allocated.pop(allocation_id, (None, ""))
+        if slot is None:
+            slot = self._available.remove(allocation_id)
+            if slot is None:
+                return None, []
+        task_manager = self._task_managers[slot.task_manager_id]
+        del task_manager.slots[allocation_id]
+        self._offered[slot.resource_profile] -= 1
+        if not request_id:
+            return slot, []
+        del self._allocation_of[request_id]
+        task_manager.allocated -= 1
+        return slot, [SlotLost(request_id, cause)]

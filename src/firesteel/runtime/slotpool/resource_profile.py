@@ -1,0 +1,121 @@
+"""What a slot offers, and what a request needs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.errors import FiresteelError
+
+__all__ = ["ANY", "UNKNOWN", "ZERO", "InsufficientResourcesError", "ResourceProfile"]
+
+_AMOUNTS = ("cpu_cores", "task_heap_bytes", "task_off_heap_bytes", "managed_bytes", "network_bytes")
+
+
+class InsufficientResourcesError(FiresteelError, ValueError):
+    """More is to be taken than there is."""
+
+    def __str__(self) -> str:
+        available, wanted = self.args
+        return f"can't take {wanted} from {available}; take at most what is there"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceProfile:
+    """Amounts of resources. Flink: `runtime.clusterframework.types.ResourceProfile`.
+
+    `UNKNOWN` is a request that says nothing, every slot serves it. `ANY` is a slot that serves every request.
+
+    Attributes:
+        cpu_cores: CPU cores; fractions are allowed.
+        task_heap_bytes: Heap of the tasks.
+        task_off_heap_bytes: Their memory outside the heap.
+        managed_bytes: Memory that is handed out by the TaskExecutor.
+        network_bytes: Memory of network buffers.
+        extended: Other resources with their amounts, sorted by name.
+        is_unknown: Whether nothing is declared; the amounts mean nothing then.
+
+    Example:
+        >>> slot, wanted = ResourceProfile(cpu_cores=2), ResourceProfile(cpu_cores=0.5)
+        >>> slot.is_matching(UNKNOWN), slot.is_matching(wanted), slot.subtract(wanted).cpu_cores
+        (True, False, 1.5)
+    """
+
+    cpu_cores: float = 0
+    task_heap_bytes: float = 0
+    task_off_heap_bytes: float = 0
+    managed_bytes: float = 0
+    network_bytes: float = 0
+    extended: tuple[tuple[str, float], ...] = ()
+    is_unknown: bool = False
+
+    @classmethod
+    def of_group(cls, declared: Any) -> ResourceProfile:
+        """What a slot sharing group of the DataStream API declares; UNKNOWN if it declares nothing, or is None."""
+        if declared is None or declared.get_cpu_cores() is None:
+            return UNKNOWN
+        memory = (
+            declared.get_task_heap_memory(),
+            declared.get_task_off_heap_memory(),
+            declared.get_managed_memory(),
+        )
+        heap, off_heap, managed = (0 if size is None else size.get_bytes() for size in memory)
+        extended = tuple(sorted(declared.get_external_resources().items()))
+        return cls(declared.get_cpu_cores(), heap, off_heap, managed, extended=extended)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether a slot of this profile serves every request."""
+        return self is ANY or self.cpu_cores == math.inf
+
+    def is_matching(self, required: ResourceProfile) -> bool:
+        """Whether a slot of this profile serves a request: equal profiles do, UNKNOWN requests and ANY slots always."""
+        return required.is_unknown or self.is_any or self == required
+
+    def all_fields_no_less_than(self, other: ResourceProfile) -> bool:
+        """Whether `other` fits into this; an UNKNOWN one always does."""
+        if other.is_unknown or self.is_any:
+            return True
+        extended = dict(self.extended)
+        return all(getattr(self, name) >= getattr(other, name) for name in _AMOUNTS) and all(
+            extended.get(name, 0) >= amount for name, amount in other.extended
+        )
+
+    def merge(self, other: ResourceProfile) -> ResourceProfile:
+        """Both together; ANY if one is ANY, else UNKNOWN if one is UNKNOWN."""
+        return self._combined(other, 1)
+
+    def subtract(self, other: ResourceProfile) -> ResourceProfile:
+        """What is left; ANY of ANY, else UNKNOWN if one is UNKNOWN.
+
+        Raises:
+            InsufficientResourcesError: `other` does not fit into this.
+        """
+        if not self.all_fields_no_less_than(other):
+            raise InsufficientResourcesError(self, other)
+        return self if self.is_any else self._combined(other, -1)
+
+    def _combined(self, other: ResourceProfile, sign: int) -> ResourceProfile:
+        if self.is_any or other.is_any:
+            return ANY
+        if self.is_unknown or other.is_unknown:
+            return UNKNOWN
+        extended = dict(self.extended)
+        for name, amount in other.extended:
+            extended[name] = extended.get(name, 0) + sign * amount
+        amounts = {name: getattr(self, name) + sign * getattr(other, name) for name in _AMOUNTS}
+        return ResourceProfile(**amounts, extended=tuple(sorted((n, a) for n, a in extended.items() if a)))
+
+    def __str__(self) -> str:
+        if self.is_unknown:
+            return "UNKNOWN"
+        if self.is_any:
+            return "ANY"
+        amounts = {name: getattr(self, name) for name in _AMOUNTS} | dict(self.extended)
+        return "{" + ", ".join(f"{name}={amount:g}" for name, amount in amounts.items() if amount) + "}"
+
+
+ZERO = ResourceProfile()
+UNKNOWN = ResourceProfile(is_unknown=True)
+ANY = ResourceProfile(math.inf, math.inf, math.inf, math.inf, math.inf)

@@ -1,0 +1,241 @@
+"""Slots for tasks: shared within slot sharing groups, taken from the pool."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+from firesteel.runtime.slotpool.actions import (
+    LogicalSlotsAllocated,
+    LogicalSlotsFailed,
+    SlotAllocated,
+    SlotLost,
+    SlotPoolAction,
+    SlotRequestFailed,
+)
+from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
+from firesteel.runtime.slotpool.slot import ANYWHERE, Locality, SlotProfile, TaskManagerLocation
+from firesteel.runtime.slotpool.slot_pool import SlotPool
+from firesteel.runtime.slotpool.slot_selection import LocationPreferenceSlotSelection, SlotSelectionStrategy
+from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot, MultiTaskSlot, SlotSharingManager
+
+__all__ = ["LogicalSlotRequest", "SlotProvider"]
+
+Actions = list[SlotPoolAction]
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalSlotRequest:
+    """A task wants its part of a slot. Flink: `runtime.jobmanager.scheduler.ScheduledUnit` with its `SlotProfile`.
+
+    Attributes:
+        request_id: Unique; what follows is told under it.
+        sharing_group: Id of the slot sharing group.
+        vertex_id: The task's vertex: two of its tasks never share a slot.
+        profile: The physical slot that is wanted.
+        needs: What the task itself declared to need.
+        shared_slot: Name of the slot of the group that the task is to share; None: any.
+        co_location: Co-location group and subtask: tasks that agree in both share a slot in any case; None: no wish.
+        is_batch: Whether the request may wait for slots that are in use now.
+    """
+
+    request_id: str
+    sharing_group: str
+    vertex_id: str
+    profile: SlotProfile = ANYWHERE
+    needs: ResourceProfile = UNKNOWN
+    shared_slot: str | None = None
+    co_location: tuple[str, int] | None = None
+    is_batch: bool = False
+
+
+@dataclass(slots=True)
+class _CoLocationConstraint:
+    """Where co-located tasks are. Flink: `runtime.jobmanager.scheduler.CoLocationConstraint`."""
+
+    request_id: str | None = None
+    location: TaskManagerLocation | None = None
+
+
+class SlotProvider:
+    """Gives tasks their parts of slots. Pure. Flink: `runtime.jobmaster.slotpool.SchedulerImpl` (1.10).
+
+    Where requests name the slot that they share it is `scheduler.SlotSharingExecutionSlotAllocator` (since 1.12).
+
+    Args:
+        pool: Where physical slots come from; its events are told to this.
+        selection: Picks among the slots of a group that another task may share.
+    """
+
+    def __init__(self, pool: SlotPool, selection: SlotSelectionStrategy | None = None) -> None:
+        self._pool = pool
+        self._selection = selection or LocationPreferenceSlotSelection()
+        self._numbers = itertools.count()
+        self._managers: dict[str, SlotSharingManager] = {}
+        self._group_of: dict[str, str] = {}  # request of a task or of a root -> sharing group
+        self._shared: dict[tuple[str, str], str] = {}  # group and name of a shared slot -> its root
+        self._name_of: dict[str, tuple[str, str]] = {}
+        self._constraints: dict[tuple[str, int], _CoLocationConstraint] = {}
+        # Root that is still to come -> constraints that wait for its place, with the node each points at.
+        self._waiting: dict[str, list[tuple[_CoLocationConstraint, str]]] = {}
+
+    def request_slot(self, request: LogicalSlotRequest, now_s: float) -> Actions:
+        """A task wants its part of a slot."""
+        manager = self.manager(request.sharing_group)
+        if request.co_location is not None:
+            return self._co_located(manager, request, request.co_location, now_s)
+        parent, locality, actions = self._parent_for(manager, request, request.vertex_id)
+        return [*actions, *self._leaf(manager, request, parent, locality)]
+
+    def manager(self, sharing_group: str) -> SlotSharingManager:
+        """The shared slots of a group."""
+        manager = self._managers.get(sharing_group)
+        if manager is None:
+            manager = self._managers[sharing_group] = SlotSharingManager(self._selection)
+        return manager
+
+    def slot_allocated(self, allocated: SlotAllocated, now_s: float) -> Actions:
+        """The pool has a physical slot for a root; it goes back if nobody waits for it any more."""
+        group = self._group_of.get(allocated.request_id)
+        if group is None:
+            return self._pool.release_slot(allocated.request_id, now_s, "the tasks that wanted the slot are gone")
+        manager = self._managers[group]
+        if manager.has_allocation(allocated.slot.allocation_id):
+            text = f"slot {allocated.slot.allocation_id} is in use by others already"
+            return self.slot_failed(SlotRequestFailed(allocated.request_id, text))
+        for constraint, node_id in self._waiting.pop(allocated.request_id, ()):
+            if constraint.request_id == node_id and manager.get(node_id) is not None:
+                constraint.location = allocated.slot.location
+        slots = manager.resolve(allocated.request_id, allocated.slot, allocated.locality)
+        return [LogicalSlotsAllocated(tuple(slots))] if slots else []
+
+    def slot_failed(self, failed: SlotRequestFailed | SlotLost) -> Actions:
+        """A physical slot will not come, or is lost: so are the parts of it."""
+        group = self._group_of.get(failed.request_id)
+        if group is None:
+            return []
+        released = self._managers[group].release(failed.request_id)
+        self._forget((*released.leaves, failed.request_id))
+        if not released.leaves:
+            return []
+        return [LogicalSlotsFailed(released.leaves, failed.cause, isinstance(failed, SlotLost))]
+
+    def release_slot(self, request_id: str, now_s: float, cause: str) -> Actions:
+        """A task needs its part no longer; the last one returns the slot. Unknown requests are ignored."""
+        group = self._group_of.get(request_id)
+        if group is None:
+            return []
+        manager = self._managers[group]
+        was_allocated = manager.is_resolved(request_id)
+        released = manager.release(request_id)
+        self._forget((request_id, *released.leaves))
+        told: Actions = [LogicalSlotsFailed(released.leaves, cause, was_allocated)] if released.leaves else []
+        if released.root is None:
+            return told
+        self._forget((released.root,))
+        follows = self._pool.release_slot(released.root, now_s, cause)
+        return [*told, *(action for action in follows if not isinstance(action, SlotRequestFailed))]
+
+    def clear(self) -> None:
+        """Forget everything: the pool is suspended or closed."""
+        self._managers.clear()
+        self._group_of.clear()
+        self._shared.clear()
+        self._name_of.clear()
+        self._constraints.clear()
+        self._waiting.clear()
+
+    def _leaf(
+        self, manager: SlotSharingManager, request: LogicalSlotRequest, parent: MultiTaskSlot, locality: Locality
+    ) -> Actions:
+        manager.allocate_single(parent, request.request_id, request.vertex_id, locality, request.needs)
+        self._group_of[request.request_id] = request.sharing_group
+        slot = parent.root.slot
+        return [] if slot is None else [LogicalSlotsAllocated((LogicalSlot(request.request_id, slot, locality),))]
+
+    def _parent_for(
+        self, manager: SlotSharingManager, request: LogicalSlotRequest, group: str
+    ) -> tuple[MultiTaskSlot, Locality, Actions]:
+        """The root for a task, how near it is, and what follows where it had to be made."""
+        if request.shared_slot is not None:
+            return self._named_root(manager, request, (request.sharing_group, request.shared_slot))
+        resolved, nearness = manager.best_resolved_root(group, request.profile, request.needs) or (None, None)
+        if resolved is not None and nearness is Locality.LOCAL:
+            return resolved, Locality.LOCAL, []
+        slot, locality = self._pool.select_available(request.profile) or (None, Locality.UNKNOWN)
+        if slot is not None and (locality is Locality.LOCAL or resolved is None):
+            root = self._new_root(manager, request)
+            self._pool.allocate_available_slot(root.request_id, slot.allocation_id, locality)
+            manager.resolve(root.request_id, slot, locality)
+            return root, locality, []
+        if resolved is not None and nearness is not None:
+            return resolved, nearness, []
+        unresolved = manager.unresolved_root(group)
+        if unresolved is not None:
+            return unresolved, Locality.UNKNOWN, []
+        root = self._new_root(manager, request)
+        follows = self._pool.request_new_slot(root.request_id, request.profile, request.is_batch)
+        return root, Locality.UNKNOWN, follows
+
+    def _named_root(
+        self, manager: SlotSharingManager, request: LogicalSlotRequest, name: tuple[str, str]
+    ) -> tuple[MultiTaskSlot, Locality, Actions]:
+        known = manager.get(self._shared.get(name, ""))
+        if known is not None:
+            assert isinstance(known, MultiTaskSlot)
+            return known, known.locality, []
+        root = self._new_root(manager, request)
+        self._shared[name], self._name_of[root.request_id] = root.request_id, name
+        follows: Actions = []
+        for action in self._pool.request_slot(root.request_id, request.profile, request.is_batch):
+            if isinstance(action, SlotAllocated):
+                manager.resolve(root.request_id, action.slot, action.locality)
+            else:
+                follows.append(action)
+        return root, root.locality, follows
+
+    def _new_root(self, manager: SlotSharingManager, request: LogicalSlotRequest) -> MultiTaskSlot:
+        root = manager.create_root_slot(f"slot-{next(self._numbers)}")
+        self._group_of[root.request_id] = request.sharing_group
+        return root
+
+    def _co_located(
+        self, manager: SlotSharingManager, request: LogicalSlotRequest, key: tuple[str, int], now_s: float
+    ) -> Actions:
+        constraint = self._constraints.setdefault(key, _CoLocationConstraint())
+        node = manager.get(constraint.request_id) if constraint.request_id is not None else None
+        if node is not None:
+            assert isinstance(node, MultiTaskSlot)
+            if not node.root.has_room_for(request.needs):
+                return [
+                    self._unavailable(request, f"the slot of co-location group {key[0]} has not enough resources left")
+                ]
+            return self._leaf(manager, request, node, Locality.LOCAL)
+        locked = constraint.location
+        if locked is not None:
+            request = replace(request, profile=replace(request.profile, preferred_locations=(locked,)))
+        root, locality, actions = self._parent_for(manager, request, key[0])
+        node = manager.allocate_multi(root, f"{root.request_id}/{key[0]}", key[0])
+        self._group_of[node.request_id] = request.sharing_group
+        if locked is not None and locality is not Locality.LOCAL:
+            actions += self.release_slot(node.request_id, now_s, "it is not where the co-located tasks have to be")
+            place = locked.task_manager_id
+            why = f"co-location group {key[0]} has to run on TaskExecutor {place}, where no slot is free"
+            return [*actions, self._unavailable(request, why)]
+        constraint.request_id = node.request_id
+        if root.slot is not None:
+            constraint.location = root.slot.location
+        else:
+            self._waiting.setdefault(root.request_id, []).append((constraint, node.request_id))
+        return [*actions, *self._leaf(manager, request, node, locality)]
+
+    def _unavailable(self, request: LogicalSlotRequest, why: str) -> LogicalSlotsFailed:
+        return LogicalSlotsFailed((request.request_id,), f"no resource available: {why}")
+
+    def _forget(self, request_ids: tuple[str, ...]) -> None:
+        for request_id in request_ids:
+            self._group_of.pop(request_id, None)
+            self._waiting.pop(request_id, None)
+            name = self._name_of.pop(request_id, None)
+            if name is not None:
+                del self._shared[name]

@@ -1,0 +1,137 @@
+"""Which of the available slots a request gets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from firesteel.runtime.slotpool.available_slots import AvailableSlots
+from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotProfile
+
+__all__ = [
+    "EvenlySpreadOutSlotSelection",
+    "LocationPreferenceSlotSelection",
+    "PreviousAllocationSlotSelection",
+    "SlotAndLocality",
+    "SlotSelectionStrategy",
+    "slot_selection_strategy",
+]
+
+SlotAndLocality = tuple[AllocatedSlot, Locality]
+
+SAME_TASK_MANAGER, SAME_HOST = 10, 1
+"""What a preferred location adds to the weight of a slot."""
+
+
+class SlotSelectionStrategy(Protocol):
+    """Picks a slot. Pure. Flink: `runtime.jobmaster.slotpool.SlotSelectionStrategy`."""
+
+    def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
+        """The best slot for a request and how near it is; None if none matches its resources."""
+        ...
+
+
+class LocationPreferenceSlotSelection:
+    """The slot nearest to the preferred locations; without any, the one that is available longest.
+
+    Flink: `runtime.jobmaster.slotpool.LocationPreferenceSlotSelectionStrategy` and its default.
+    """
+
+    def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
+        """The best slot for a request and how near it is."""
+        if not profile.preferred_locations:
+            slot = self._anywhere(available, profile)
+            return None if slot is None else (slot, Locality.UNCONSTRAINED)
+        near = self._near(available, profile)
+        if near is not None:
+            return near
+        slot = self._anywhere(available, profile)
+        return None if slot is None else (slot, Locality.NON_LOCAL)
+
+    def _near(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
+        """The slot with the highest weight, if any has one. Looks at preferred places only."""
+        task_managers = Counter(location.task_manager_id for location in profile.preferred_locations)
+        hosts = Counter(location.host for location in profile.preferred_locations if location.host)
+        on_hosts = (name for host in hosts for name in available.task_managers_of_host(host))
+        names = dict.fromkeys([*task_managers, *on_hosts])
+        candidates = [slot for name in names for slot in _first(available.of_task_manager(name), profile)]
+        if not candidates:
+            return None
+
+        def rank(slot: AllocatedSlot) -> tuple[float, float]:
+            weight = SAME_TASK_MANAGER * task_managers[slot.task_manager_id] + SAME_HOST * hosts[slot.host]
+            return weight, -self._cost(available, slot)
+
+        best = max(candidates, key=rank)
+        return best, Locality.LOCAL if best.task_manager_id in task_managers else Locality.HOST_LOCAL
+
+    def _anywhere(self, available: AvailableSlots, profile: SlotProfile) -> AllocatedSlot | None:
+        return next(iter(_first(available.all(), profile)), None)
+
+    def _cost(self, available: AvailableSlots, slot: AllocatedSlot) -> float:
+        return 0.0
+
+
+class EvenlySpreadOutSlotSelection(LocationPreferenceSlotSelection):
+    """As `LocationPreferenceSlotSelection`; among equally near slots one of the least used TaskExecutor.
+
+    Looks at every TaskExecutor that has a slot. Flink: `EvenlySpreadOutLocationPreferenceSlotSelectionStrategy`.
+    """
+
+    def _anywhere(self, available: AvailableSlots, profile: SlotProfile) -> AllocatedSlot | None:
+        firsts = (
+            slot
+            for task_manager_id in available.task_managers
+            for slot in _first(available.of_task_manager(task_manager_id), profile)
+        )
+        return min(firsts, key=lambda slot: self._cost(available, slot), default=None)
+
+    def _cost(self, available: AvailableSlots, slot: AllocatedSlot) -> float:
+        return available.utilization(slot.task_manager_id)
+
+
+class PreviousAllocationSlotSelection:
+    """The very slot that the request had before; else what `fallback` picks out of those nobody had before.
+
+    Flink: `runtime.jobmaster.slotpool.PreviousAllocationSlotSelectionStrategy`.
+    """
+
+    def __init__(self, fallback: SlotSelectionStrategy) -> None:
+        self._fallback = fallback
+
+    def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
+        """The best slot for a request and how near it is."""
+        for allocation_id in sorted(profile.preferred_allocations):
+            slot = available.get(allocation_id)
+            if slot is not None and slot.resource_profile.is_matching(profile.resource_profile):
+                return slot, Locality.LOCAL
+        return self._fallback.select(available, profile)
+
+
+def slot_selection_strategy(configuration: Mapping[str, str]) -> SlotSelectionStrategy:
+    """The strategy that a configuration asks for.
+
+    `cluster.evenly-spread-out-slots` spreads over the TaskExecutors; `execution.state-recovery.from-local` (before 2.0:
+    `state.backend.local-recovery`) lets tasks return to the slots that hold their state.
+    """
+    spread = EvenlySpreadOutSlotSelection if _is_on(configuration, "cluster.evenly-spread-out-slots") else None
+    strategy = (spread or LocationPreferenceSlotSelection)()
+    from_local = ("execution.state-recovery.from-local", "state.backend.local-recovery")
+    return PreviousAllocationSlotSelection(strategy) if any(_is_on(configuration, o) for o in from_local) else strategy
+
+
+def _is_on(configuration: Mapping[str, str], option: str) -> bool:
+    return configuration.get(option, "false").strip().lower() == "true"
+
+
+def _matching(slots: Iterable[AllocatedSlot], profile: SlotProfile) -> Iterable[AllocatedSlot]:
+    wanted, reserved = profile.resource_profile, profile.reserved_allocations
+    return (s for s in slots if s.allocation_id not in reserved and s.resource_profile.is_matching(wanted))
+
+
+def _first(slots: Iterable[AllocatedSlot], profile: SlotProfile) -> Iterable[AllocatedSlot]:
+    """The first match, or nothing."""
+    for slot in _matching(slots, profile):
+        yield slot
+        return
