@@ -46,9 +46,10 @@ ALLOWED = {
     "runtime": {"common", "graph"},
     "spark": {"common", "metrics", "graph", "contract", "operators", "task", "runtime"},
     "rest": {"common", "graph", "runtime"},
+    "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
-    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint"},
+    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "plan"},
     "compat": set(),
     "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task"},
 }
@@ -60,6 +61,7 @@ FORBIDDEN_LIBRARIES = {
     "task": {"pyspark"},
     "runtime": {"pyspark", "pyarrow"},
     "rest": {"pyspark"},
+    "plan": {"pyspark", "pyarrow"},
 }
 LATE_IMPORTS = {("datastream", "client"), ("datastream", "contract")}
 

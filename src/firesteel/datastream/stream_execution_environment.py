@@ -31,6 +31,7 @@ from firesteel.datastream.operator_descriptors import (
     SourceFunctionOperator,
     SourceOperator,
 )
+from firesteel.datastream.pipeline_executor import pipeline_executor
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.stream_base import require, type_or_pickled
 from firesteel.datastream.user_location import user_location
@@ -354,10 +355,7 @@ class StreamExecutionEnvironment:
             InvalidProgramError: the program can't become a job.
             JobExecutionError: the job failed.
         """
-        from firesteel import client  # the one late import: the API does not depend on what runs it
-
-        result: JobExecutionResult = client.execute(self._finish(job_name), self._configuration)
-        return result
+        return pipeline_executor().execute(self._finish(job_name), self._configuration)
 
     def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
         """Starts the program; gives a handle to it.
@@ -365,16 +363,10 @@ class StreamExecutionEnvironment:
         Raises:
             InvalidProgramError: the program can't become a job.
         """
-        from firesteel import client  # see execute()
-
-        job_client: JobClient = client.execute_async(self._finish(job_name), self._configuration)
-        return job_client
+        return pipeline_executor().execute_async(self._finish(job_name), self._configuration)
 
     def _collect(self, collect_id: str, job_name: str | None, limit: int | None) -> CloseableIterator:
-        from firesteel import client  # see execute()
-
-        results: CloseableIterator = client.collect(self._finish(job_name), self._configuration, collect_id, limit)
-        return results
+        return pipeline_executor().collect(self._finish(job_name), self._configuration, collect_id, limit)
 
     def _finish(self, job_name: str | None) -> StreamGraph:
         graph = self.get_stream_graph(job_name)

@@ -75,6 +75,12 @@ class JobGraph:
         for name, value in state.items():
             setattr(self, name, rebuild(value) if name == "vertices" else value)
 
+    def copy(self) -> JobGraph:
+        """The same graph with vertices and edges of its own; operators and slot sharing groups are shared."""
+        copied = JobGraph.__new__(JobGraph)
+        copied.__setstate__(self.__getstate__())
+        return copied
+
     def get_vertex(self, vertex_id: JobVertexID) -> JobVertex:
         """The vertex of that id.
 

@@ -1,0 +1,69 @@
+"""`firesteel plan`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+
+from firesteel.cli.arguments import configuration, program_options, reported_errors
+
+VIEWS = ["stream", "job", "execution", "slots"]
+FORMATS = ["text", "json", "dot", "svg", "html"]
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@program_options
+@click.option(
+    "--format", "format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to show it."
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option(
+    "--task-managers", type=click.IntRange(min=0), help="For slots: TaskManagers of the cluster [as many as needed]."
+)
+@click.option(
+    "--slots", type=click.IntRange(min=1), default=1, show_default=True, help="For slots: slots of each TaskManager."
+)
+@click.argument("view", type=click.Choice(VIEWS))
+@click.argument("input", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def plan(
+    parallelism: int | None,
+    runtime_mode: str | None,
+    options: dict[str, str],
+    pyflink: bool,
+    verbose: bool,
+    format: str,
+    output: Path | None,
+    task_managers: int | None,
+    slots: int,
+    view: str,
+    input: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    """Show the graphs of a job, without running it.
+
+    VIEW: stream (operators), job (chains of them), execution (subtasks) or slots (which subtasks share slots, and
+    whether a cluster has enough).
+
+    INPUT: a program, which gets ARGUMENTS (options of its own behind --) and runs up to its first execute(); the JSON
+    of a stream graph or job graph; or what a Flink cluster serves at /jobs/:id/plan or /jobs/:id.
+
+    As html all views come on one page.
+    """
+    with reported_errors(input, verbose):
+        from firesteel.plan import (
+            load_plan_source,
+            render,
+        )  # here and not above: `firesteel --help` need not wait for it
+
+        settings = configuration(options, parallelism, runtime_mode)
+        with redirect_stdout(sys.stderr):  # what the program prints is not part of the plan
+            source = load_plan_source(input, arguments, settings, pyflink)
+        text = render(source, view, format, task_managers, slots)
+        if output is None:
+            click.echo(text)
+        else:
+            output.write_text(text + "\n", encoding="utf-8")

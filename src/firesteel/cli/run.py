@@ -1,0 +1,44 @@
+"""`firesteel run`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from firesteel.cli.arguments import configuration, program_options, reported_errors
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@program_options
+@click.option("-q", "--quiet", is_flag=True, help="Show the program's own output only.")
+@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(
+    parallelism: int | None,
+    runtime_mode: str | None,
+    options: dict[str, str],
+    pyflink: bool,
+    verbose: bool,
+    quiet: bool,
+    program: Path,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run PROGRAM with ARGUMENTS in a cluster inside this process."""
+    from firesteel.cli.program import (
+        run_program,
+    )  # here and not above: it imports Spark, which other commands don't need
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with reported_errors(program, verbose):
+            run_program(program, arguments, configuration(options, parallelism, runtime_mode), pyflink, quiet)
+    except KeyboardInterrupt:
+        click.echo("Interrupted: the job was cancelled.", err=True)
+        raise SystemExit(130) from None
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

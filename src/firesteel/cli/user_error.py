@@ -1,0 +1,23 @@
+"""What to show of an exception that ended a user's program."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+_OUR_CODE = str(Path(__file__).resolve().parents[1])
+
+
+def user_error(error: Exception, program: Path) -> str:
+    """What to show of an exception that ended the program: the user's own lines.
+
+    If the program gave firesteel something that it refused, the message and the line that did it; else the traceback
+    through the program.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith((_OUR_CODE, "<frozen"))]
+    own = own[next((i for i, frame in enumerate(own) if frame.filename == str(program)), len(own)) :]
+    if own and frames[-1].filename.startswith(_OUR_CODE):
+        return f"Error: {error}\n  at {own[-1].filename}:{own[-1].lineno} in {own[-1].name}: {own[-1].line}"
+    lines = traceback.format_list(own) + traceback.format_exception_only(error)
+    return f"{program} failed:\n{''.join(lines).rstrip()}"

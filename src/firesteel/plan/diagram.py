@@ -1,0 +1,97 @@
+"""What every view draws: nodes, edges between them, clusters around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["Cluster", "Diagram", "Edge", "Node", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A box.
+
+    Attributes:
+        id: Unique over all views of one job; the same thing has the same id in each format.
+        title: Its name.
+        facts: Short lines below the name.
+        kind: How it is coloured: `source`, `operator`, `sink`, `vertex`, `subtask`, `group`, `slot` or `more`.
+        details: More lines, shown where there is room for them or on request.
+        links: Ids of what it is in the other views.
+        cluster: The cluster that it is in.
+    """
+
+    id: str
+    title: str
+    facts: tuple[str, ...] = ()
+    kind: str = "operator"
+    details: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    cluster: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow.
+
+    Attributes:
+        id: Unique, as a node's.
+        label: Short text beside it.
+        reason: Why its ends are not chained; empty if they are, or if that can't be said.
+        is_chained: Whether both ends run in one chain.
+        is_blocking: Whether the target starts when its input is complete.
+    """
+
+    id: str
+    source: str
+    target: str
+    label: str = ""
+    reason: str = ""
+    is_chained: bool = False
+    is_blocking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A frame around nodes."""
+
+    id: str
+    title: str
+    links: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Diagram:
+    """A drawing, before it is laid out.
+
+    Attributes:
+        summary: One line about all of it.
+        notes: What has to be said about it, a line each.
+    """
+
+    name: str
+    summary: str
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    clusters: list[Cluster] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 vertex`, `2 vertices`, `10,000 subtasks`."""
+    if number == 1:
+        return f"1 {noun}"
+    plural = noun[:-2] + "ices" if noun.endswith("ex") else f"{noun}s"
+    return f"{number:,} {plural}"
+
+
+def shown(numbers: Iterable[int]) -> str:
+    """Numbers with runs shortened: `0-3, 7`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{start}" if start == end else f"{start}-{end}" for start, end in runs)
