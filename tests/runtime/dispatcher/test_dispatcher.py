@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,18 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
     DuplicateJobSubmissionError,
     JobNotFoundError,
     JobSubmissionError,
+    SavepointNotSupportedError,
 )
 from firesteel.runtime.executiongraph.job_details import JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.highavailability.high_availability import DISPATCHER
+from firesteel.runtime.highavailability.job_result_store import JobResultStore
+from firesteel.runtime.highavailability.memory_storage import MemoryStorage
+from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
+from firesteel.runtime.highavailability.storage import JOBS
+from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
+from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.rpc import EndpointStoppedError
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
 
@@ -26,6 +37,10 @@ async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
     await cluster.start(tm=2)
     yield cluster
     await cluster.stop()
+
+
+async def disk_error(*_: object, **__: object) -> Any:
+    raise OSError("disk")
 
 
 def one_vertex(name: str = "job", **options: str) -> JobGraph:
@@ -66,36 +81,64 @@ async def test_partial_resources_are_refused(cluster: Cluster) -> None:  # A05
     await cluster.gateway.submit_job(job)
 
 
-async def test_an_unreadable_result_store_refuses_the_job(cluster: Cluster) -> None:  # A06
-    async def fail(job_id: str) -> bool:
-        raise OSError("disk")
-
-    cluster.ha.job_result_store.has_job_result = fail  # type: ignore[method-assign]
+async def test_an_unreadable_result_store_refuses_the_job(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A06
+    monkeypatch.setattr(JobResultStore, "has_job_result", disk_error)
     with pytest.raises(JobSubmissionError, match=r"can't tell whether job .* has run already: disk"):
         await cluster.gateway.submit_job(one_vertex())
+    assert await cluster.ha.job_graph_store.job_ids() == ()
 
 
-async def test_a_job_that_cannot_be_stored_is_refused_and_may_be_submitted_again(cluster: Cluster) -> None:  # A08 A09
-    put = cluster.ha.job_graph_store.put
+async def test_a_job_is_stored_before_it_runs_and_acknowledged_before_it_is_over(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A07
+    order: list[str] = []
+    start = JobManagerRunner.start
 
-    async def fail(job: JobGraph) -> None:
-        raise OSError("disk")
+    async def recording_start(runner: JobManagerRunner) -> None:
+        order.append(f"start, stored: {await cluster.ha.job_graph_store.job_ids() == (runner.job_id,)}")
+        await start(runner)
 
-    cluster.ha.job_graph_store.put = fail  # type: ignore[method-assign]
-    with pytest.raises(JobSubmissionError, match=r"failed to submit job .*: disk"):
-        await cluster.gateway.submit_job(one_vertex())
+    monkeypatch.setattr(JobManagerRunner, "start", recording_start)
+    await cluster.gateway.submit_job(one_vertex())
+    order.append("acknowledged")
+    await settle()
+    await cluster.finish_query()
+    assert order == ["start, stored: True", "acknowledged"]
+    assert await cluster.gateway.request_job_status(an_id("job")) is JobStatus.FINISHED
+
+
+async def test_a_job_that_cannot_be_stored_is_refused_and_may_be_submitted_again(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A08
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryStorage, "write", disk_error)
+        with pytest.raises(JobSubmissionError, match=r"failed to submit job .*: disk"):
+            await cluster.gateway.submit_job(one_vertex())
     assert await cluster.gateway.list_jobs() == ()
-    cluster.ha.job_graph_store.put = put  # type: ignore[method-assign]
     await cluster.submit(one_vertex())
     assert len(cluster.data_plane.queries) == 1
 
 
-async def test_a_failing_cleanup_does_not_hide_why_the_submission_failed(cluster: Cluster) -> None:  # A10
-    async def fail(job: object) -> None:
-        raise OSError("disk")
+async def test_a_job_whose_runner_cannot_start_leaves_no_trace(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A09
+    with monkeypatch.context() as patch:
+        patch.setattr(JobManagerRunner, "start", disk_error)
+        with pytest.raises(JobSubmissionError, match=r"failed to submit job .*: disk"):
+            await cluster.gateway.submit_job(one_vertex())
+    assert await cluster.gateway.list_jobs() == ()
+    assert await cluster.ha.job_graph_store.job_ids() == ()
+    job_id = await cluster.submit(one_vertex())
+    assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
 
-    cluster.ha.job_graph_store.put = fail  # type: ignore[method-assign]
-    cluster.ha.job_graph_store.remove = fail  # type: ignore[method-assign]
+
+async def test_a_failing_cleanup_does_not_hide_why_the_submission_failed(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A10
+    monkeypatch.setattr(MemoryStorage, "write", disk_error)
+    monkeypatch.setattr(MemoryStorage, "delete", disk_error)
     with pytest.raises(JobSubmissionError, match=r"failed to submit job .*: disk") as error:
         await cluster.gateway.submit_job(one_vertex())
     assert error.value.__notes__ == ["and its traces could not be removed: disk"]
@@ -135,6 +178,7 @@ async def test_a_job_is_either_recovered_or_over(cluster: Cluster) -> None:  # A
             cluster.rpc,
             "session",
             cluster.ha,
+            cluster.ha.stores("session"),
             cluster.data_plane,
             recovered_jobs=[one_vertex()],
             dirty_results=[JobResult(an_id("job"), JobStatus.FINISHED, 0)],
@@ -152,21 +196,24 @@ async def test_dirty_results_are_cleaned_up_and_not_run_again(clock: ManualClock
     await cluster.stop()
 
 
-async def test_a_failing_cleanup_is_retried_and_never_runs_the_job_again(cluster: Cluster) -> None:  # A24
-    remove, failures = cluster.ha.job_graph_store.remove, [OSError("disk"), OSError("disk")]
+async def test_a_failing_cleanup_is_retried_and_never_runs_the_job_again(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A24
+    delete, failures = MemoryStorage.delete, [OSError("disk")] * 5
 
-    async def flaky(job_id: str) -> None:
-        if failures:
+    async def flaky(storage: MemoryStorage, folder: str, name: str) -> None:
+        if folder == JOBS and failures:
             raise failures.pop()
-        await remove(job_id)
+        await delete(storage, folder, name)
 
-    cluster.ha.job_graph_store.remove = flaky  # type: ignore[method-assign]
+    monkeypatch.setattr(MemoryStorage, "delete", flaky)
     job_id = await cluster.submit(one_vertex())
     await cluster.finish_query()
-    assert [result.job_id for result in await cluster.ha.job_result_store.dirty_results()] == [job_id]
-    await cluster.advance(1)
-    await cluster.advance(2)
+    for delay_s in (1, 2, 4, 8, 16):
+        assert [result.job_id for result in await cluster.ha.job_result_store.dirty_results()] == [job_id]
+        await cluster.advance(delay_s)
     assert await cluster.ha.job_result_store.dirty_results() == ()
+    assert await cluster.ha.job_result_store.has_job_result(job_id)
     assert len(cluster.data_plane.queries) == 1
 
 
@@ -178,20 +225,153 @@ async def test_a_stopped_dispatcher_leaves_its_jobs_to_the_next(cluster: Cluster
     assert cluster.listener.events[-1].status is JobStatus.SUSPENDED
 
 
-async def test_a_job_over_elsewhere_is_not_started(cluster: Cluster) -> None:  # A13 C03 C04
-    job = one_vertex()
-    has_job_result = cluster.ha.job_result_store.has_job_result
-    answers = [False]  # The Dispatcher's check; by the grant another leader has ended the job.
-
-    async def ended_meanwhile(job_id: str) -> bool:
-        return answers.pop() if answers else True
-
-    cluster.ha.job_result_store.has_job_result = ended_meanwhile  # type: ignore[method-assign]
-    await cluster.submit(job)
-    cluster.ha.job_result_store.has_job_result = has_job_result  # type: ignore[method-assign]
+async def test_a_job_that_an_older_leader_registered_as_done_is_not_started(cluster: Cluster) -> None:  # A13 C03
+    await cluster.ha.stores(None).running_jobs.set_job_finished(an_id("job"))
+    await cluster.submit(one_vertex())
     assert cluster.data_plane.queries == []
     assert await cluster.gateway.list_jobs() == ()
-    assert await cluster.ha.job_graph_store.job_ids() == (job.job_id,)
+    assert await cluster.ha.job_graph_store.job_ids() == (an_id("job"),)
+
+
+async def test_a_job_with_a_result_by_another_leader_has_failed_as_already_done(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # C04
+    has_job_result, answers = JobResultStore.has_job_result, [False]
+
+    async def ended_meanwhile(store: JobResultStore, job_id: str) -> bool:
+        return answers.pop() if answers else await has_job_result(store, job_id)
+
+    await cluster.ha.job_result_store.create_dirty_result(JobResult(an_id("job"), JobStatus.FINISHED, 0))
+    monkeypatch.setattr(JobResultStore, "has_job_result", ended_meanwhile)
+    job_id = await cluster.submit(one_vertex())
+    result = await cluster.gateway.request_job_result(job_id)
+    assert result.status is JobStatus.FAILED
+    assert "was ended by another leader already" in str(result.failure)
+    assert cluster.data_plane.queries == []
+    assert await cluster.ha.job_graph_store.job_ids() == ()
+    assert cluster.fatal_errors == []
+
+
+async def test_a_job_that_cannot_be_registered_as_running_is_fatal(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A14 C05
+    monkeypatch.setattr(RunningJobsRegistry, "set_job_running", disk_error)
+    job_id = await cluster.submit(one_vertex())
+    assert [str(error) for error in cluster.fatal_errors] == [f"could not take up job {job_id}: disk"]
+    assert cluster.data_plane.queries == []
+    assert await cluster.ha.job_graph_store.job_ids() == (job_id,)
+
+
+async def test_an_end_that_cannot_be_registered_is_an_end_all_the_same(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # C02
+    monkeypatch.setattr(RunningJobsRegistry, "set_job_finished", disk_error)
+    job_id = await cluster.submit(one_vertex())
+    await cluster.finish_query()
+    assert (await cluster.gateway.request_job_result(job_id)).status is JobStatus.FINISHED
+
+
+async def test_the_end_is_written_down_before_anybody_hears_of_it(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # E08
+    set_job_finished, known = RunningJobsRegistry.set_job_finished, []
+    job_id = await cluster.submit(one_vertex())
+    waiting = asyncio.ensure_future(cluster.gateway.request_job_result(job_id))
+
+    async def recording(registry: RunningJobsRegistry, of: str) -> None:
+        await settle(20)
+        known.append((waiting.done(), await cluster.ha.job_result_store.has_job_result(of)))
+        await set_job_finished(registry, of)
+
+    monkeypatch.setattr(RunningJobsRegistry, "set_job_finished", recording)
+    await cluster.finish_query()
+    assert known == [(False, True)]
+    assert (await waiting).status is JobStatus.FINISHED
+
+
+async def test_a_late_end_of_a_former_runner_does_not_touch_the_new_one(cluster: Cluster) -> None:  # A15
+    job_id = await cluster.submit(one_vertex())
+    dispatcher: Any = cluster.dispatcher._process
+    former = dispatcher._runners[job_id]
+    current = JobManagerRunner(one_vertex(), cluster.rpc, cluster.ha, dispatcher._create_job_master)
+    dispatcher._runners[job_id] = current
+    former.result.set_exception(JobNotFinishedError(job_id))
+    await settle()
+    assert dispatcher._runners == {job_id: current}
+    assert await cluster.ha.job_graph_store.job_ids() == (job_id,)
+    assert cluster.fatal_errors == []
+    await former.close()
+
+
+async def test_a_job_whose_master_does_not_answer_is_looked_up_in_the_archive(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:  # A18
+    job_id = await cluster.submit(one_vertex())
+
+    async def stopped(master: JobMaster) -> JobStatus:
+        raise EndpointStoppedError(master.address, "request_job_status")
+
+    async def ends_meanwhile(master: JobMaster) -> JobStatus:
+        await cluster.finish_query()
+        return await stopped(master)
+
+    monkeypatch.setattr(JobMaster, "request_job_status", stopped)
+    with pytest.raises(EndpointStoppedError):
+        await cluster.gateway.request_job_status(job_id)
+    monkeypatch.setattr(JobMaster, "request_job_status", ends_meanwhile)
+    assert await cluster.gateway.request_job_status(job_id) is JobStatus.FINISHED
+
+
+async def test_jobs_that_another_dispatcher_adds_are_run_and_those_it_removes_given_up(cluster: Cluster) -> None:  # A23
+    await cluster.ha.job_graph_store.put(one_vertex())
+    await settle()
+    assert await cluster.gateway.request_job_status(an_id("job")) is JobStatus.RUNNING
+    await cluster.ha.job_graph_store.remove(an_id("job"))
+    await settle()
+    assert await cluster.gateway.list_jobs() == ()
+    assert cluster.query.is_stopped
+    assert await cluster.ha.job_graph_store.recover(an_id("job")) is None
+    assert cluster.fatal_errors == []
+
+
+async def test_a_job_submitted_here_that_others_hear_of_is_run_once(cluster: Cluster) -> None:  # A23
+    await cluster.submit(one_vertex())
+    dispatcher: Any = cluster.dispatcher._process
+    dispatcher.on_added_job_graph(an_id("job"))
+    await settle()
+    assert len(cluster.data_plane.queries) == 1
+    assert cluster.fatal_errors == []
+
+
+async def test_a_dispatcher_that_lost_its_session_writes_nothing(cluster: Cluster) -> None:  # D12
+    dispatcher: Any = cluster.dispatcher._process
+    cluster.ha.revoke_leadership(DISPATCHER)
+    with pytest.raises(JobSubmissionError, match=r"leader session '.*' is over"):
+        await dispatcher.submit_job(one_vertex())
+    assert await cluster.ha.job_graph_store.job_ids() == ()
+    await settle()
+
+
+async def test_a_savepoint_is_refused_in_words_where_the_data_plane_takes_none(cluster: Cluster) -> None:  # A25
+    for call in (cluster.gateway.trigger_savepoint, cluster.gateway.stop_with_savepoint):
+        with pytest.raises(JobNotFoundError):
+            await call("nothing")
+    job_id = await cluster.submit(one_vertex())
+    with pytest.raises(SavepointNotSupportedError, match=r"a savepoint of job .* in '/tmp' was asked for"):
+        await cluster.gateway.stop_with_savepoint(job_id, "/tmp")
+    assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
+
+
+async def test_the_archive_keeps_as_many_jobs_as_configured_and_not_for_ever(clock: ManualClock) -> None:
+    cluster = Cluster(clock, {"jobstore.max-capacity": "2", "jobstore.expiration-time": "10 min"})
+    await cluster.start(tm=1)
+    for name in ("one", "two", "three"):
+        await cluster.submit(one_vertex(name))
+        await cluster.finish_query()
+    assert await cluster.gateway.list_jobs() == (an_id("two"), an_id("three"))
+    await cluster.advance(600)
+    assert await cluster.gateway.list_jobs() == ()
+    await cluster.stop()
 
 
 async def test_a_revoked_job_master_is_suspended_and_the_next_runs_the_job_anew(cluster: Cluster) -> None:  # E06 O08

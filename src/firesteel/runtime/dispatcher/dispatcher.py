@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.clock import sleep
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
     ClusterOverview,
     DuplicateJobSubmissionError,
     JobNotFoundError,
     JobSubmissionError,
+    SavepointNotSupportedError,
 )
+from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
+from firesteel.runtime.dispatcher.job_cleanup import JobCleanup
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
+from firesteel.runtime.highavailability.errors import StaleLeaderError
+from firesteel.runtime.highavailability.high_availability import (
+    RESOURCE_MANAGER,
+    HaStores,
+    HighAvailabilityServices,
+)
 from firesteel.runtime.jobmaster.data_plane import DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway, ResourceOverview
-from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
+from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
 
 __all__ = ["Dispatcher"]
 
 logger = logging.getLogger(__name__)
 
-MAX_ARCHIVED_JOBS = 1000
-CLEANUP_RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)
+T = TypeVar("T")
 
 
 class Dispatcher(FencedRpcEndpoint):
@@ -41,7 +47,8 @@ class Dispatcher(FencedRpcEndpoint):
     Args:
         rpc_service: What makes it reachable.
         session_id: The leader session it works in; its fencing token.
-        ha: Stores and elections.
+        ha: The elections.
+        stores: What leaders share, in that session; stopped with the Dispatcher.
         data_plane: What moves the records of jobs.
         configuration: The cluster's configuration.
         recovered_jobs: Jobs of a former leader, to be run first.
@@ -58,6 +65,7 @@ class Dispatcher(FencedRpcEndpoint):
         rpc_service: RpcService,
         session_id: str,
         ha: HighAvailabilityServices,
+        stores: HaStores,
         data_plane: DataPlane,
         configuration: Mapping[str, str] | None = None,
         recovered_jobs: Sequence[JobGraph] = (),
@@ -70,6 +78,7 @@ class Dispatcher(FencedRpcEndpoint):
         if overlap:
             raise ValueError(f"jobs {sorted(overlap)} are both to be recovered and over; a job is either")
         self._ha = ha
+        self._stores = stores
         self._data_plane = data_plane
         self._configuration = dict(configuration or {})
         self._recovered_jobs = recovered_jobs
@@ -79,7 +88,8 @@ class Dispatcher(FencedRpcEndpoint):
         self._runners: dict[str, JobManagerRunner] = {}
         self._outstanding: set[str] = set()
         self._terminations: dict[str, asyncio.Future[Any]] = {}
-        self._archive: OrderedDict[str, ArchivedExecutionGraph] = OrderedDict()
+        self._archive = ExecutionGraphStore(self.clock, self._configuration)
+        self._cleanup = JobCleanup(stores, self.clock, self._configuration)
         self._resource_manager_leader: tuple[str, str | None] | None = None
         self._resource_manager_retrieval = ha.leader_retrieval(RESOURCE_MANAGER)
 
@@ -87,18 +97,32 @@ class Dispatcher(FencedRpcEndpoint):
         """Clean up what a former leader left, then run what it ran."""
         self._resource_manager_retrieval.start(self)
         for result in self._dirty_results:
-            self.spawn(self._clean_up(result.job_id), "cleaning up")
+            self.spawn(self._cleanup.after_the_end(result.job_id), "cleaning up")
         for job_graph in self._recovered_jobs:
             await self._run(job_graph)
+        self._stores.job_graphs.start(self)
 
     async def on_stop(self) -> None:
         """Stop all jobs; they stay in the store for the next leader."""
         self._resource_manager_retrieval.stop()
         await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
+        await self._stores.job_graphs.stop()
 
     def notify_leader(self, address: str | None, session_id: str | None) -> None:
         """Remember who is ResourceManager."""
         self._resource_manager_leader = None if address is None else (address, session_id)
+
+    # What other leaders do to the store
+
+    def on_added_job_graph(self, job_id: str) -> None:
+        """Run a job that another Dispatcher has put into the store."""
+        self.spawn(self._take_up(job_id), f"taking up job {job_id}")
+
+    def on_removed_job_graph(self, job_id: str) -> None:
+        """Give up a job that another Dispatcher has removed from the store."""
+        runner = self._runners.get(job_id)
+        if runner is not None:
+            self.spawn(runner.close(), f"giving up job {job_id}")
 
     # Calls of clients
 
@@ -124,22 +148,27 @@ class Dispatcher(FencedRpcEndpoint):
             raise JobNotFoundError(job_id)
         await runner.cancel()
 
+    async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
+        """Take a savepoint of a running job: where it is."""
+        if job_id not in self._runners:
+            raise JobNotFoundError(job_id)
+        raise SavepointNotSupportedError(job_id, target_directory)
+
+    async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
+        """Take a savepoint and stop the job at it: where the savepoint is."""
+        return await self.trigger_savepoint(job_id, target_directory)
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status."""
-        gateway = await self._gateway(job_id)
-        return (
-            self._job_without_master(job_id).details.status if gateway is None else await gateway.request_job_status()
-        )
+        return await self._ask(job_id, lambda master: master.request_job_status(), lambda job: job.details.status)
 
     async def request_job_details(self, job_id: str) -> JobDetails:
         """How a job is doing, or how it ended."""
-        gateway = await self._gateway(job_id)
-        return self._job_without_master(job_id).details if gateway is None else await gateway.request_job_details()
+        return await self._ask(job_id, lambda master: master.request_job_details(), lambda job: job.details)
 
     async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
         """All of a job: subtasks, attempts, history."""
-        gateway = await self._gateway(job_id)
-        return self._job_without_master(job_id) if gateway is None else await gateway.request_job()
+        return await self._ask(job_id, lambda master: master.request_job(), lambda job: job)
 
     async def request_job_result(self, job_id: str) -> JobResult:
         """How a job ended; answered when it is over."""
@@ -150,7 +179,7 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def list_jobs(self) -> tuple[str, ...]:
         """The ids of all jobs, running or over."""
-        return tuple(dict.fromkeys((*self._runners, *self._archive)))
+        return tuple(dict.fromkeys((*self._runners, *self._archive.job_ids())))
 
     async def request_overview(self) -> ClusterOverview:
         """What the cluster has and does; a JobMaster that does not answer is left out."""
@@ -177,7 +206,7 @@ class Dispatcher(FencedRpcEndpoint):
         if job_id in self._runners or job_id in self._outstanding:
             raise DuplicateJobSubmissionError(job_id, is_globally_terminated=False)
         try:
-            is_over = await self._ha.job_result_store.has_job_result(job_id)
+            is_over = await self._stores.job_results.has_job_result(job_id)
         except Exception as error:
             raise JobSubmissionError(f"can't tell whether job {job_id} has run already: {error}") from error
         if is_over:
@@ -187,19 +216,21 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def _persist_and_run(self, job_graph: JobGraph) -> None:
         try:
-            await self._ha.job_graph_store.put(job_graph)
+            await self._stores.job_graphs.put(job_graph)
             await self._run(job_graph)
         except Exception as error:
-            self._runners.pop(job_graph.job_id, None)
+            runner = self._runners.pop(job_graph.job_id, None)
+            if runner is not None:
+                await runner.close()
             failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}")
             try:
-                await self._ha.job_graph_store.remove(job_graph.job_id)
+                await self._cleanup.globally(job_graph.job_id)
             except Exception as cleanup_error:
                 failure.add_note(f"and its traces could not be removed: {cleanup_error}")
             raise failure from error
 
     async def _run(self, job_graph: JobGraph) -> None:
-        runner = JobManagerRunner(job_graph, self.rpc_service, self._ha, self._create_job_master)
+        runner = JobManagerRunner(job_graph, self.rpc_service, self._ha, self._create_job_master, self._on_fatal_error)
         self._runners[job_graph.job_id] = runner
         await runner.start()
         self.spawn(self._follow(runner), f"following job {job_graph.job_id}")
@@ -228,31 +259,46 @@ class Dispatcher(FencedRpcEndpoint):
     # End of a job
 
     async def _follow(self, runner: JobManagerRunner) -> None:
-        try:
-            job = await asyncio.shield(runner.result)
-        except JobNotFinishedError:
-            await self._not_finished(runner)
-            return
-        except Exception as error:
-            self._on_fatal_error(error)
-            return
+        await asyncio.wait([runner.result])
         if self._runners.get(runner.job_id) is not runner:
             return
+        error = runner.result.exception()
+        if error is None:
+            await self._over(runner, runner.result.result())
+        elif isinstance(error, JobNotFinishedError):
+            await self._not_finished(runner)
+        else:
+            self._on_fatal_error(error)
+
+    async def _over(self, runner: JobManagerRunner, job: ArchivedExecutionGraph) -> None:
         try:
-            await self._ha.job_result_store.create_dirty_result(job.result)
+            if not await self._stores.job_results.has_job_result(runner.job_id):
+                await self._stores.job_results.create_dirty_result(job.result)
+        except StaleLeaderError as error:
+            logger.info("the end of job %s is left to the next leader: %s", runner.job_id, error)
+            return
         except Exception as error:
             self._on_fatal_error(error)
             return
-        self._remember(job)
+        self._archive.put(job)
         del self._runners[runner.job_id]
         await self._terminate(runner)
-        await self._clean_up(runner.job_id)
+        await self._cleanup.after_the_end(runner.job_id)
 
     async def _not_finished(self, runner: JobManagerRunner) -> None:
-        if self._runners.get(runner.job_id) is runner:
-            del self._runners[runner.job_id]
-            await self._terminate(runner)
-            await self._ha.job_graph_store.release(runner.job_id)
+        del self._runners[runner.job_id]
+        await self._terminate(runner)
+        await self._cleanup.locally(runner.job_id)
+
+    async def _take_up(self, job_id: str) -> None:
+        try:
+            job_graph = await self._stores.job_graphs.recover(job_id)
+            if job_graph is not None:
+                await self.submit_job(job_graph)
+        except DuplicateJobSubmissionError as error:
+            logger.debug("job %s was put by another Dispatcher: %s", job_id, error)
+        except Exception as error:
+            self._on_fatal_error(error)
 
     async def _terminate(self, runner: JobManagerRunner) -> None:
         closing = self.spawn(runner.close(), f"closing job {runner.job_id}")
@@ -260,30 +306,26 @@ class Dispatcher(FencedRpcEndpoint):
         await asyncio.wait([closing])
         self._terminations.pop(runner.job_id, None)
 
-    async def _clean_up(self, job_id: str) -> None:
-        """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job."""
-        for delay_s in (*CLEANUP_RETRY_DELAYS_S, None):
-            try:
-                await self._ha.job_graph_store.remove(job_id)
-                await self._ha.job_result_store.mark_result_as_clean(job_id)
-                return
-            except Exception as error:
-                logger.warning("the traces of job %s could not be removed: %s", job_id, error)
-                if delay_s is not None:
-                    await sleep(self.clock, delay_s)
-
-    def _remember(self, job: ArchivedExecutionGraph) -> None:
-        self._archive[job.details.job_id] = job
-        while len(self._archive) > MAX_ARCHIVED_JOBS:
-            self._archive.popitem(last=False)
-
     # Looking things up
 
-    async def _gateway(self, job_id: str) -> JobMasterGateway | None:
+    async def _ask(
+        self,
+        job_id: str,
+        ask: Callable[[JobMasterGateway], Awaitable[T]],
+        answer_of: Callable[[ArchivedExecutionGraph], T],
+    ) -> T:
+        """The JobMaster's answer, or, without one, what is known of the job here."""
         runner = self._runners.get(job_id)
-        if runner is None or runner.result.done():
-            return None
-        return await runner.gateway()
+        try:
+            gateway = None if runner is None or runner.result.done() else await runner.gateway()
+            if gateway is None:
+                return answer_of(self._job_without_master(job_id))
+            return await ask(gateway)
+        except RpcError:
+            job = self._archive.get(job_id)
+            if job is None:
+                raise
+            return answer_of(job)
 
     def _job_without_master(self, job_id: str) -> ArchivedExecutionGraph:
         runner = self._runners.get(job_id)

@@ -17,6 +17,7 @@ __all__ = [
     "DuplicateJobSubmissionError",
     "JobNotFoundError",
     "JobSubmissionError",
+    "SavepointNotSupportedError",
 ]
 
 
@@ -46,6 +47,17 @@ class JobNotFoundError(FiresteelError):
     def __str__(self) -> str:
         (job_id,) = self.args
         return f"there is no job {job_id}"
+
+
+class SavepointNotSupportedError(FiresteelError):
+    """Nothing that runs the job can take a savepoint of it."""
+
+    def __str__(self) -> str:
+        job_id, target_directory = self.args
+        return (
+            f"a savepoint of job {job_id} in {target_directory!r} was asked for, but its data plane takes none; "
+            "the job goes on and keeps its checkpoints"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,24 @@ class DispatcherGateway(Protocol):
         Raises:
             JobNotFoundError: no such job runs.
         """
+
+    async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
+        """Take a savepoint of a running job: where it is.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+            SavepointNotSupportedError: its data plane takes none.
+        """
+        ...
+
+    async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
+        """Take a savepoint and stop the job at it: where the savepoint is.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+            SavepointNotSupportedError: its data plane takes none; the job goes on.
+        """
+        ...
 
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status.

@@ -28,14 +28,17 @@ def dispatcher_runner(
     """
 
     async def create(session_id: str) -> Dispatcher:
-        dirty_results = await ha.job_result_store.dirty_results()
+        stores = ha.stores(session_id)
+        stores.job_graphs.start()
+        dirty_results = await stores.job_results.dirty_results()
         over = {result.job_id for result in dirty_results}
-        stored = [job_id for job_id in await ha.job_graph_store.job_ids() if job_id not in over]
-        recovered = [await ha.job_graph_store.recover(job_id) for job_id in stored]
+        stored = [job_id for job_id in await stores.job_graphs.job_ids() if job_id not in over]
+        recovered = [await stores.job_graphs.recover(job_id) for job_id in stored]
         return Dispatcher(
             rpc_service,
             session_id,
             ha,
+            stores,
             data_plane,
             configuration,
             [job_graph for job_graph in recovered if job_graph is not None],

@@ -1,4 +1,4 @@
-"""High availability inside one process: everything is in memory."""
+"""High availability inside one process: elections and stores in memory."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ import uuid
 from collections import defaultdict
 from collections.abc import Callable
 
-from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.executiongraph.job_details import JobResult
-from firesteel.runtime.highavailability.high_availability import LeaderContender, LeaderListener
+from firesteel.runtime.highavailability.high_availability import (
+    HaStores,
+    LeaderContender,
+    LeaderElection,
+    LeaderListener,
+    LeaderRetrieval,
+)
+from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore, StandaloneJobGraphStore
+from firesteel.runtime.highavailability.job_result_store import JobResultStore
+from firesteel.runtime.highavailability.memory_storage import MemoryEntries, MemoryStorage
+from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
+from firesteel.runtime.highavailability.shared_election import ElectionListener, Published, SharedLeaderElection
 
 __all__ = [
+    "PROCESS",
     "EmbeddedHaServices",
-    "EmbeddedJobGraphStore",
-    "EmbeddedJobResultStore",
     "EmbeddedLeaderElection",
     "EmbeddedLeaderRetrieval",
+    "EmbeddedProcessHaServices",
 ]
 
-Leader = tuple[str | None, str | None]
-"""Address, session id."""
+PROCESS = "process"
+"""The election in which whole processes contend."""
 
 
 class _Component:
@@ -30,7 +39,7 @@ class _Component:
         self.contenders: list[EmbeddedLeaderElection] = []
         self.leader: EmbeddedLeaderElection | None = None
         self.session_id: str | None = None
-        self.published: Leader = (None, None)
+        self.published: Published = (None, None)
         self.retrievals: list[EmbeddedLeaderRetrieval] = []
 
     def elect(self) -> None:
@@ -45,7 +54,7 @@ class _Component:
             self.leader = self.session_id = None
             self.publish((None, None))
 
-    def publish(self, leader: Leader) -> None:
+    def publish(self, leader: Published) -> None:
         self.published = leader
         for retrieval in self.retrievals:
             retrieval.tell()
@@ -60,6 +69,10 @@ class EmbeddedLeaderElection:
 
     async def start(self, contender: LeaderContender) -> None:
         """Take part; the grant comes soon, not in the caller's stack."""
+        self.join(contender)
+
+    def join(self, contender: LeaderContender) -> None:
+        """As `start`."""
         self._contender = contender
         self._component.contenders.append(self)
         self._component.elect()
@@ -100,7 +113,7 @@ class EmbeddedLeaderRetrieval:
     def __init__(self, component: _Component) -> None:
         self._component = component
         self._listener: LeaderListener | None = None
-        self._told: Leader = (None, None)
+        self._told: Published = (None, None)
 
     def start(self, listener: LeaderListener) -> None:
         """Tell the present leader, soon, and every later one."""
@@ -124,82 +137,98 @@ class EmbeddedLeaderRetrieval:
             self._listener.notify_leader(*self._told)
 
 
-class EmbeddedJobGraphStore:
-    """Keeps jobs in memory, for the leaders of this process."""
+class EmbeddedLeaderElectionDriver:
+    """Lets a whole process contend in one election of the embedded kind."""
 
-    def __init__(self) -> None:
-        self._jobs: dict[str, JobGraph] = {}
+    def __init__(self, components: defaultdict[str, _Component]) -> None:
+        self._components = components
+        self._listener: ElectionListener | None = None
+        self._election: EmbeddedLeaderElection | None = None
+        self._session_id: str | None = None
 
-    async def put(self, job_graph: JobGraph) -> None:
-        """Keep a job, or replace it."""
-        self._jobs[job_graph.job_id] = job_graph
+    def start(self, listener: ElectionListener) -> None:
+        """Take part."""
+        self._listener = listener
+        self._election = EmbeddedLeaderElection(self._components[PROCESS])
+        self._election.join(self)
 
-    async def job_ids(self) -> tuple[str, ...]:
-        """All jobs kept, oldest first."""
-        return tuple(self._jobs)
+    def grant_leadership(self, session_id: str) -> None:
+        """The process leads."""
+        if self._listener is not None:
+            self._session_id = session_id
+            self._listener.granted(session_id)
 
-    async def recover(self, job_id: str) -> JobGraph | None:
-        """The job, or None if it is not kept."""
-        return self._jobs.get(job_id)
+    def revoke_leadership(self) -> None:
+        """The process leads no longer."""
+        self._clear()
+        if self._listener is not None:
+            self._listener.revoked()
 
-    async def remove(self, job_id: str) -> None:
-        """Forget the job; unknown ids are fine."""
-        self._jobs.pop(job_id, None)
+    def publish(self, component: str, session_id: str, address: str | None) -> None:
+        """Let all see who leads a component."""
+        if self._election is not None and self._election.has_leadership(session_id):
+            self._components[component].publish((None, None) if address is None else (address, session_id))
 
-    async def release(self, job_id: str) -> None:
-        """Keep the job for the next leader."""
+    async def close(self) -> None:
+        """Leave; the next process leads."""
+        self._clear()
+        self._listener = None
+        if self._election is not None:
+            await self._election.close()
 
-
-class EmbeddedJobResultStore:
-    """Keeps results in memory. Flink: `highavailability.nonha.embedded.EmbeddedJobResultStore`."""
-
-    def __init__(self) -> None:
-        self._dirty: dict[str, JobResult] = {}
-        self._clean: dict[str, JobResult] = {}
-
-    async def create_dirty_result(self, result: JobResult) -> None:
-        """Keep a result.
-
-        Raises:
-            ValueError: there is one for the job.
-        """
-        if await self.has_job_result(result.job_id):
-            raise ValueError(f"job {result.job_id} has a result already; a job ends once")
-        self._dirty[result.job_id] = result
-
-    async def mark_result_as_clean(self, job_id: str) -> None:
-        """The traces of the job are cleaned up; a second time has no effect.
-
-        Raises:
-            KeyError: there is no result for the job.
-        """
-        if job_id not in self._clean:
-            self._clean[job_id] = self._dirty.pop(job_id)
-
-    async def has_job_result(self, job_id: str) -> bool:
-        """Whether the job is over, dirty or clean."""
-        return job_id in self._dirty or job_id in self._clean
-
-    async def dirty_results(self) -> tuple[JobResult, ...]:
-        """Results whose jobs still have to be cleaned up."""
-        return tuple(self._dirty.values())
+    def _clear(self) -> None:
+        for component in list(self._components.values()):
+            if self._session_id is not None and component.published[1] == self._session_id:
+                component.publish((None, None))
+        self._session_id = None
 
 
 class EmbeddedHaServices:
-    """High availability for the components of one process. Flink: `EmbeddedHaServicesWithLeadershipControl`."""
+    """High availability for the components of one process. Flink: `EmbeddedHaServicesWithLeadershipControl`.
 
-    def __init__(self) -> None:
-        self.job_graph_store = EmbeddedJobGraphStore()
-        self.job_result_store = EmbeddedJobResultStore()
+    Each component has an election of its own, whose leader tests can depose.
+
+    Args:
+        keeps_jobs: Whether jobs are kept for the next leader; False for `high-availability.type: NONE`.
+        delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
+
+    Attributes:
+        job_graph_store: The jobs, seen by nobody's session; running.
+        job_result_store: The results, seen by nobody's session.
+    """
+
+    def __init__(self, keeps_jobs: bool = True, delete_on_commit: bool = False) -> None:
+        self._keeps_jobs = keeps_jobs
+        self._delete_on_commit = delete_on_commit
+        self._entries = MemoryEntries()
         self._components: defaultdict[str, _Component] = defaultdict(_Component)
+        tools = self.stores(None)
+        self.job_graph_store, self.job_result_store = tools.job_graphs, tools.job_results
+        self.job_graph_store.start()
 
-    def leader_election(self, component: str) -> EmbeddedLeaderElection:
+    def stores(self, session_id: str | None) -> HaStores:
+        """A new view of the stores for a leader session."""
+
+        def storage() -> MemoryStorage:
+            return MemoryStorage(self._entries, session_id, self._is_live)
+
+        return HaStores(
+            SharedJobGraphStore(storage()) if self._keeps_jobs else StandaloneJobGraphStore(),
+            JobResultStore(storage(), self._delete_on_commit),
+            RunningJobsRegistry(storage()),
+        )
+
+    def leader_election(self, component: str) -> LeaderElection:
         """A new contender's side of the election for `component`."""
         return EmbeddedLeaderElection(self._components[component])
 
     def leader_retrieval(self, component: str) -> EmbeddedLeaderRetrieval:
         """Tells who leads `component`."""
         return EmbeddedLeaderRetrieval(self._components[component])
+
+    def for_process(self) -> EmbeddedProcessHaServices:
+        """The same, seen by one of several processes: one election for all components of a process."""
+        return EmbeddedProcessHaServices(self)
 
     def revoke_leadership(self, component: str) -> None:
         """Depose the leader of `component`, and elect nobody for now."""
@@ -208,3 +237,37 @@ class EmbeddedHaServices:
     def grant_leadership(self, component: str) -> None:
         """Elect the first contender, under a new session id, if nobody leads."""
         self._components[component].elect()
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _is_live(self, session_id: str) -> bool:
+        return any(component.session_id == session_id for component in self._components.values())
+
+
+class EmbeddedProcessHaServices:
+    """High availability in memory, as one of several simulated processes sees it.
+
+    Args:
+        shared: What the processes have in common; its `revoke_leadership(PROCESS)` deposes the leading one.
+    """
+
+    def __init__(self, shared: EmbeddedHaServices) -> None:
+        self._shared = shared
+        self._election = SharedLeaderElection(EmbeddedLeaderElectionDriver(shared._components))
+
+    def stores(self, session_id: str | None) -> HaStores:
+        """A new view of the stores for a leader session."""
+        return self._shared.stores(session_id)
+
+    def leader_election(self, component: str) -> LeaderElection:
+        """A new contender's side of the election for `component`."""
+        return self._election.component(component)
+
+    def leader_retrieval(self, component: str) -> LeaderRetrieval:
+        """Tells who leads `component`."""
+        return self._shared.leader_retrieval(component)
+
+    async def close(self) -> None:
+        """Leave the election."""
+        await self._election.close()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.executiongraph.job_details import JobResult
+from firesteel.runtime.highavailability.job_result_store import JobResultStore
+from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
 
 __all__ = [
     "DISPATCHER",
     "RESOURCE_MANAGER",
+    "HaStores",
     "HighAvailabilityServices",
+    "JobGraphListener",
     "JobGraphStore",
-    "JobResultStore",
     "LeaderContender",
     "LeaderElection",
     "LeaderListener",
@@ -67,67 +70,78 @@ class LeaderRetrieval(Protocol):
         """Tell nothing any more."""
 
 
+class JobGraphListener(Protocol):
+    """Hears what others do to the jobs. Flink: `jobmanager.ExecutionPlanStore.ExecutionPlanListener`."""
+
+    def on_added_job_graph(self, job_id: str) -> None:
+        """Another instance put a job that was not there."""
+
+    def on_removed_job_graph(self, job_id: str) -> None:
+        """Another instance removed a job that this one put or recovered: release it."""
+
+
 class JobGraphStore(Protocol):
-    """The jobs to run, shared by all leaders. Flink: `jobmanager.ExecutionPlanStore` (before: JobGraphStore)."""
+    """The jobs to run, shared by all leaders. Flink: `jobmanager.ExecutionPlanStore` (before 2.0: JobGraphStore)."""
+
+    def start(self, listener: JobGraphListener | None = None) -> None:
+        """Take calls, and tell `listener` what other instances do."""
+
+    async def stop(self) -> None:
+        """Release everything and take no more calls. Idempotent."""
 
     async def put(self, job_graph: JobGraph) -> None:
-        """Keep a job, or replace it."""
+        """Keep a job, or replace it.
+
+        Raises:
+            StaleLeaderError: the leader session is over.
+        """
 
     async def job_ids(self) -> tuple[str, ...]:
         """All jobs kept, oldest first."""
         ...
 
     async def recover(self, job_id: str) -> JobGraph | None:
-        """The job, or None if it is not kept."""
+        """The job, or None if it is not kept.
+
+        Raises:
+            CorruptEntryError: it is kept, but can't be read back.
+        """
         ...
 
     async def remove(self, job_id: str) -> None:
-        """Global cleanup: forget the job for all; unknown ids are fine."""
+        """Global cleanup: forget the job for all; unknown ids are fine.
+
+        Raises:
+            StaleLeaderError: the leader session is over.
+        """
 
     async def release(self, job_id: str) -> None:
         """Local cleanup: let go of the job, which stays for the next leader."""
 
 
-class JobResultStore(Protocol):
-    """The jobs that are over. Flink: `runtime.highavailability.JobResultStore`.
+@dataclass(frozen=True, slots=True)
+class HaStores:
+    """What the leaders share, seen from one leader session.
 
-    An entry is dirty until the job's traces are cleaned up.
+    Attributes:
+        job_graphs: The jobs to run; to be started before use.
+        job_results: The jobs that are over.
+        running_jobs: What has become of each job.
     """
 
-    async def create_dirty_result(self, result: JobResult) -> None:
-        """Keep a result.
-
-        Raises:
-            ValueError: there is one for the job.
-        """
-
-    async def mark_result_as_clean(self, job_id: str) -> None:
-        """The traces of the job are cleaned up; a second time has no effect.
-
-        Raises:
-            KeyError: there is no result for the job.
-        """
-
-    async def has_job_result(self, job_id: str) -> bool:
-        """Whether the job is over, dirty or clean."""
-        ...
-
-    async def dirty_results(self) -> tuple[JobResult, ...]:
-        """Results whose jobs still have to be cleaned up."""
-        ...
+    job_graphs: JobGraphStore
+    job_results: JobResultStore
+    running_jobs: RunningJobsRegistry
 
 
 class HighAvailabilityServices(Protocol):
     """Everything a cluster needs to agree on. Flink: `runtime.highavailability.HighAvailabilityServices`."""
 
-    @property
-    def job_graph_store(self) -> JobGraphStore:
-        """The jobs to run."""
-        ...
+    def stores(self, session_id: str | None) -> HaStores:
+        """A new view of the stores for a leader session; what it writes is refused when that session is over.
 
-    @property
-    def job_result_store(self) -> JobResultStore:
-        """The jobs that are over."""
+        With None a view for tools: nobody can tell it that it is out of date.
+        """
         ...
 
     def leader_election(self, component: str) -> LeaderElection:
@@ -137,3 +151,6 @@ class HighAvailabilityServices(Protocol):
     def leader_retrieval(self, component: str) -> LeaderRetrieval:
         """Tells who leads `component`."""
         ...
+
+    async def close(self) -> None:
+        """Leave the elections and close the connections."""

@@ -37,6 +37,7 @@ class LeaderRunner:
         election: Where to contend.
         create: Makes the process of a session.
         on_error: Called when a process can't be created or started.
+        on_revoked: Called at once when the leadership is lost, before the process stops.
     """
 
     def __init__(
@@ -44,10 +45,12 @@ class LeaderRunner:
         election: LeaderElection,
         create: Callable[[str], Awaitable[LeaderProcess]],
         on_error: Callable[[Exception], object],
+        on_revoked: Callable[[], object] = lambda: None,
     ) -> None:
         self._election = election
         self._create = create
         self._on_error = on_error
+        self._on_revoked = on_revoked
         self._process: LeaderProcess | None = None
         self._last: asyncio.Future[None] | None = None
         self._is_closed = False
@@ -62,6 +65,7 @@ class LeaderRunner:
 
     def revoke_leadership(self) -> None:
         """Stop the present process."""
+        self._on_revoked()
         self._then(self._end)
 
     async def close(self) -> None:
@@ -87,6 +91,7 @@ class LeaderRunner:
     async def _begin(self, session_id: str) -> None:
         if self._is_closed or not self._election.has_leadership(session_id):
             return
+        await self._end()
         self._process = await self._create(session_id)
         await self._process.start()
         self._election.confirm_leadership(session_id, self._process.address)

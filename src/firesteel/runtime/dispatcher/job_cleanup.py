@@ -1,0 +1,66 @@
+"""Removing the traces of jobs that are over."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from firesteel.runtime.clock import Clock, sleep
+from firesteel.runtime.highavailability.errors import StaleLeaderError
+from firesteel.runtime.highavailability.high_availability import HaStores
+from firesteel.runtime.options import duration_s, number
+
+__all__ = ["JobCleanup"]
+
+logger = logging.getLogger(__name__)
+
+_PREFIX = "cleanup-strategy.exponential-delay"
+
+
+class JobCleanup:
+    """Removes the traces of jobs, as often as it takes. Flink: `dispatcher.cleanup.DispatcherResourceCleanerFactory`.
+
+    Args:
+        stores: Where the traces are.
+        clock: The time that retries follow.
+        configuration: Has `cleanup-strategy.exponential-delay.initial-backoff`, `.max-backoff` and `.attempts`.
+    """
+
+    def __init__(self, stores: HaStores, clock: Clock, configuration: Mapping[str, str]) -> None:
+        self._stores = stores
+        self._clock = clock
+        self._initial_backoff_s = duration_s(configuration, f"{_PREFIX}.initial-backoff", 1)
+        self._max_backoff_s = duration_s(configuration, f"{_PREFIX}.max-backoff", 3600)
+        self._attempts = number(configuration, f"{_PREFIX}.attempts", float("inf"))
+
+    async def globally(self, job_id: str) -> None:
+        """Remove what the leaders share about a job.
+
+        Raises:
+            StaleLeaderError: another leader has to do it.
+        """
+        await self._stores.job_graphs.remove(job_id)
+        await self._stores.running_jobs.clear_job(job_id)
+
+    async def locally(self, job_id: str) -> None:
+        """Let go of a job that another leader may take up."""
+        await self._stores.job_graphs.release(job_id)
+
+    async def after_the_end(self, job_id: str) -> None:
+        """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job."""
+        backoff_s, attempt = self._initial_backoff_s, 0
+        while True:
+            attempt += 1
+            try:
+                await self.globally(job_id)
+                await self._stores.job_results.mark_result_as_clean(job_id)
+                return
+            except StaleLeaderError as error:
+                logger.info("the traces of job %s are left to the next leader: %s", job_id, error)
+                return
+            except Exception as error:
+                logger.warning("attempt %d to remove the traces of job %s failed: %s", attempt, job_id, error)
+                if attempt > self._attempts:
+                    return
+            await sleep(self._clock, backoff_s)
+            backoff_s = min(2 * backoff_s, self._max_backoff_s)

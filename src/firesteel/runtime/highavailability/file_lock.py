@@ -1,0 +1,55 @@
+"""Locks of the operating system: they end with the process that has them, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+__all__ = ["FileLock"]
+
+
+class FileLock:
+    """An exclusive lock on a file, taken without waiting. All calls block only as long as the disk does.
+
+    It belongs to this object: two in one process exclude each other. Programs started by this process don't inherit it.
+
+    Args:
+        path: The file; made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def try_acquire(self) -> bool:
+        """Take the lock unless somebody has it; whether it is held now."""
+        if self._descriptor is not None:
+            return self.is_held()
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        if self.is_held():
+            return True
+        self.release()  # The file was replaced between open and lock.
+        return False
+
+    def is_held(self) -> bool:
+        """Whether the lock is held, and the file still is the one that others would lock."""
+        if self._descriptor is None:
+            return False
+        try:
+            there = os.stat(self.path)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(self._descriptor))
+
+    def release(self) -> None:
+        """Let others take the lock. Idempotent."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,181 @@
+"""High availability between the processes of one machine, in a directory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
+from firesteel.runtime.highavailability.fenced_directory import LEADERS, FencedDirectory
+from firesteel.runtime.highavailability.file_lock import FileLock
+from firesteel.runtime.highavailability.filesystem_storage import FileSystemStorage
+from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderRetrieval
+from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore
+from firesteel.runtime.highavailability.job_result_store import JobResultStore
+from firesteel.runtime.highavailability.polling import LeaderPoller, PolledLeaderRetrieval, Poller
+from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
+from firesteel.runtime.highavailability.shared_election import ElectionListener, Published, SharedLeaderElection
+
+__all__ = ["FileSystemHaServices", "FileSystemLeaderElectionDriver"]
+
+logger = logging.getLogger(__name__)
+
+POLL_INTERVAL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a look at the election found: this process's session if it leads, and who is seen to lead."""
+
+    session_id: str | None
+    leaders: dict[str, Published]
+
+
+class FileSystemLeaderElectionDriver:
+    """The process that has the lock file leads; a change is noticed within the interval.
+
+    A process that is stopped keeps its lock, so it stays the leader until it ends. Whoever knows better may delete
+    `leader.lock`: another process then leads, and what the stopped one still writes is refused.
+
+    Args:
+        directory: Where processes contend.
+        interval_s: How often it looks for the lock, and whether it still has it.
+    """
+
+    def __init__(self, directory: FencedDirectory, interval_s: float = POLL_INTERVAL_S) -> None:
+        self._directory = directory
+        self._interval_s = interval_s
+        self._lock = FileLock(directory.root / "leader.lock")
+        self._thread = ThreadPoolExecutor(1, "leader-election")
+        self._session_id: str | None = None
+        self._published: set[str] = set()
+        self._poller: Poller[_Finding] | None = None
+        self._listener: ElectionListener | None = None
+        self._told: str | None = None
+
+    def start(self, listener: ElectionListener) -> None:
+        """Take part."""
+        self._listener = listener
+        self._poller = Poller(self._interval_s, lambda: self._thread.submit(self._look).result(), self._tell)
+
+    def publish(self, component: str, session_id: str, address: str | None) -> None:
+        """Let all see who leads a component."""
+        work = self._thread.submit(self._publish, component, session_id, address)
+        work.add_done_callback(lambda done: _log_error(done, component))
+
+    async def close(self) -> None:
+        """Leave; what was published disappears."""
+        if self._poller is not None:
+            await self._poller.stop()
+            self._poller = None
+        self._told = None
+        await asyncio.wrap_future(self._thread.submit(self._leave))
+
+    def _tell(self, finding: _Finding) -> None:
+        if self._listener is None:
+            return
+        if finding.session_id == self._told:
+            for component, leader in finding.leaders.items():
+                self._listener.information_changed(component, leader)
+            return
+        former, self._told = self._told, finding.session_id
+        if former is not None:
+            self._listener.revoked()
+        if finding.session_id is not None:
+            self._listener.granted(finding.session_id)
+
+    # In the thread: whatever this process does about its leadership happens there, one after the other.
+
+    def _look(self) -> _Finding:
+        if self._session_id is None:
+            if self._lock.try_acquire():
+                self._session_id = self._directory.take_over()
+        elif not (self._lock.is_held() and self._directory.is_present(self._session_id)):
+            self._give_up()
+        return _Finding(self._session_id, read_leaders(self._directory, tuple(self._published)))
+
+    def _publish(self, component: str, session_id: str, address: str | None) -> None:
+        if address is None:
+            self._published.discard(component)
+            self._directory.delete(LEADERS, component, session_id)
+        else:
+            self._directory.write(LEADERS, component, (address, session_id), session_id)
+            self._published.add(component)
+
+    def _leave(self) -> None:
+        try:
+            for component in self._published:
+                if self._session_id is not None:
+                    self._directory.delete(LEADERS, component, self._session_id)
+        except StaleLeaderError:
+            logger.info("another process leads already")
+        self._give_up()
+
+    def _give_up(self) -> None:
+        self._published.clear()
+        self._session_id = None
+        self._lock.release()
+
+
+class FileSystemHaServices:
+    """High availability between the processes of one machine: each takes part with an object of its own.
+
+    Survives `kill -9` at any instruction. Flink has none of this kind for elections; its stores are
+    `highavailability.nonha.FileSystemJobResultStore` and `jobmanager.DefaultExecutionPlanStore`.
+
+    Args:
+        root: The cluster's directory, on a local disk.
+        delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
+        interval_s: How often it looks for what other processes changed.
+    """
+
+    def __init__(self, root: Path, delete_on_commit: bool = True, interval_s: float = POLL_INTERVAL_S) -> None:
+        self._directory = FencedDirectory(root)
+        self._delete_on_commit = delete_on_commit
+        self._interval_s = interval_s
+        self._election = SharedLeaderElection(FileSystemLeaderElectionDriver(self._directory, interval_s))
+        self._poller = LeaderPoller(interval_s, lambda components: read_leaders(self._directory, components))
+
+    def stores(self, session_id: str | None) -> HaStores:
+        """A new view of the stores for a leader session."""
+        storage = FileSystemStorage(self._directory, session_id, self._interval_s)
+        return HaStores(
+            SharedJobGraphStore(storage), JobResultStore(storage, self._delete_on_commit), RunningJobsRegistry(storage)
+        )
+
+    def leader_election(self, component: str) -> LeaderElection:
+        """A new contender's side of the election for `component`."""
+        return self._election.component(component)
+
+    def leader_retrieval(self, component: str) -> LeaderRetrieval:
+        """Tells who leads `component`."""
+        return PolledLeaderRetrieval(self._poller, component)
+
+    async def close(self) -> None:
+        """Leave the election and look no more."""
+        await self._election.close()
+        await self._poller.close()
+
+
+def read_leaders(directory: FencedDirectory, components: tuple[str, ...]) -> dict[str, Published]:
+    """Who leads each of some components; what a former leader published does not count. Blocks."""
+    session_id = directory.session_id()
+    found: dict[str, Published] = {}
+    for component in components:
+        try:
+            leader: Any = directory.read(LEADERS, component, session_id)
+        except StaleLeaderError:
+            return {}  # Taken over while it was looked at: the next look tells.
+        except CorruptEntryError:
+            leader = None
+        found[component] = leader if leader is not None and leader[1] == session_id else (None, None)
+    return found
+
+
+def _log_error(done: Future[None], component: str) -> None:
+    if done.exception() is not None:
+        logger.info("the leader of %s could not be published: %s", component, done.exception())

@@ -1,0 +1,111 @@
+"""Entries in a fenced directory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
+from firesteel.runtime.highavailability.file_lock import FileLock
+from firesteel.runtime.highavailability.polling import Poller
+from firesteel.runtime.highavailability.storage import Names
+
+__all__ = ["FileSystemStorage"]
+
+
+class FileSystemStorage:
+    """A view of the entries in a directory. Flink: `persistence.filesystem.FileSystemStateStorageHelper`.
+
+    Args:
+        directory: Where they are.
+        session_id: The leader session it belongs to; None: any.
+        interval_s: How often it looks for what others changed.
+    """
+
+    def __init__(self, directory: FencedDirectory, session_id: str | None, interval_s: float) -> None:
+        self._directory = directory
+        self._session_id = session_id
+        self._interval_s = interval_s
+        self._id = uuid.uuid4().hex
+        self._lock = FileLock(directory.root / "holders" / self._id)
+        self._pollers: list[Poller[Names]] = []
+
+    async def names(self, folder: str) -> Names:
+        """The names in a folder, oldest entry first."""
+        return await asyncio.to_thread(self._directory.names, folder, self._session_id)
+
+    async def read(self, folder: str, name: str) -> Any | None:
+        """The value, or None if there is no such entry."""
+        return await asyncio.to_thread(self._directory.read, folder, name, self._session_id)
+
+    async def write(self, folder: str, name: str, value: Any) -> None:
+        """Set the value; it is on disk when this returns."""
+        await asyncio.to_thread(self._directory.write, folder, name, value, self._session_id)
+
+    async def move(self, name: str, source: str, target: str) -> None:
+        """Move an entry from one folder to another; no effect if it is not there."""
+        await asyncio.to_thread(self._directory.move, name, source, target, self._session_id)
+
+    async def delete(self, folder: str, name: str) -> None:
+        """Delete an entry; no effect if it is not there."""
+        await asyncio.to_thread(self._directory.delete, folder, name, self._session_id)
+
+    async def hold(self, name: str) -> None:
+        """Tell the others that this view uses the job."""
+        await asyncio.to_thread(self._hold, name)
+
+    async def let_go(self, name: str) -> None:
+        """This view uses the job no longer."""
+        await asyncio.to_thread(self._hold_of(name).unlink, missing_ok=True)
+
+    async def is_held(self, name: str) -> bool:
+        """Whether another living view uses the job."""
+        return await asyncio.to_thread(self._is_held, name)
+
+    def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
+        """Call `listener` with the names in a folder, soon, and again at each look."""
+        self._pollers.append(Poller(self._interval_s, lambda: self._directory.names(folder, None), listener))
+
+    async def close(self) -> None:
+        """Let go of everything and watch nothing any more."""
+        for poller in self._pollers:
+            await poller.stop()
+        await asyncio.to_thread(self._forget, self._id)
+        self._lock.release()
+
+    def _hold_of(self, name: str) -> Path:
+        return self._directory.root / "holds" / f"{name}.{self._id}"
+
+    def _hold(self, name: str) -> None:
+        self._lock.try_acquire()
+        self._hold_of(name).touch()
+
+    def _is_held(self, name: str) -> bool:
+        holders = {holder for job, holder in self._holds() if job == name and holder != self._id}
+        return any(self._is_alive(holder) for holder in sorted(holders))
+
+    def _holds(self) -> list[tuple[str, str]]:
+        """Job and view of each hold."""
+        parts = [entry.rpartition(".") for entry in os.listdir(self._directory.root / "holds")]
+        return [(job, holder) for job, _, holder in parts]
+
+    def _is_alive(self, holder: str) -> bool:
+        """Whether a view still exists; what a dead one left is cleared away."""
+        lock = FileLock(self._directory.root / "holders" / holder)
+        if not lock.try_acquire():
+            return True
+        self._forget(holder)
+        lock.release()
+        return False
+
+    def _forget(self, holder: str) -> None:
+        for job, of in self._holds():
+            if of == holder:
+                (self._directory.root / "holds" / f"{job}.{holder}").unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._directory.root / "holders" / holder)

@@ -1,0 +1,110 @@
+"""Entries in memory, for the leaders of one process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.runtime.highavailability.errors import StaleLeaderError
+from firesteel.runtime.highavailability.storage import Names
+
+__all__ = ["MemoryEntries", "MemoryStorage"]
+
+
+class MemoryEntries:
+    """What all views share: the entries, who holds jobs, who watches."""
+
+    def __init__(self) -> None:
+        self.folders: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+        self.holders: defaultdict[str, set[MemoryStorage]] = defaultdict(set)
+        self.watchers: list[tuple[MemoryStorage, str, Callable[[Names], object]]] = []
+
+    def changed(self, folder: str) -> None:
+        """Tell those that watch the folder, soon."""
+        for watcher in self.watchers:
+            if watcher[1] == folder:
+                self.tell(watcher)
+
+    def tell(self, watcher: tuple[MemoryStorage, str, Callable[[Names], object]]) -> None:
+        """Tell one of them, soon, what is there by then."""
+        _, folder, listener = watcher
+
+        def tell_now() -> None:
+            if watcher in self.watchers:
+                listener(tuple(self.folders[folder]))
+
+        asyncio.get_running_loop().call_soon(tell_now)
+
+
+class MemoryStorage:
+    """A view of entries in memory; values are kept as they are, not copied.
+
+    Args:
+        entries: What it is a view of.
+        session_id: The leader session it belongs to; None: any.
+        is_live: Tells whether a session is present.
+    """
+
+    def __init__(self, entries: MemoryEntries, session_id: str | None, is_live: Callable[[str], bool]) -> None:
+        self._entries = entries
+        self._session_id = session_id
+        self._is_live = is_live
+
+    async def names(self, folder: str) -> Names:
+        """The names in a folder, oldest entry first."""
+        return tuple(self._entries.folders[folder])
+
+    async def read(self, folder: str, name: str) -> Any | None:
+        """The value, or None if there is no such entry."""
+        return self._entries.folders[folder].get(name)
+
+    async def write(self, folder: str, name: str, value: Any) -> None:
+        """Set the value."""
+        self._check(f"writing {folder}/{name}")
+        self._entries.folders[folder][name] = value
+        self._entries.changed(folder)
+
+    async def move(self, name: str, source: str, target: str) -> None:
+        """Move an entry from one folder to another; no effect if it is not there."""
+        self._check(f"moving {source}/{name}")
+        if name in self._entries.folders[source]:
+            self._entries.folders[target][name] = self._entries.folders[source].pop(name)
+            self._entries.changed(source)
+
+    async def delete(self, folder: str, name: str) -> None:
+        """Delete an entry; no effect if it is not there."""
+        self._check(f"deleting {folder}/{name}")
+        if self._entries.folders[folder].pop(name, None) is not None:
+            self._entries.changed(folder)
+
+    async def hold(self, name: str) -> None:
+        """Tell the others that this view uses the job."""
+        self._entries.holders[name].add(self)
+
+    async def let_go(self, name: str) -> None:
+        """This view uses the job no longer."""
+        self._entries.holders[name].discard(self)
+        if not self._entries.holders[name]:
+            del self._entries.holders[name]
+
+    async def is_held(self, name: str) -> bool:
+        """Whether another view uses the job."""
+        return any(holder is not self for holder in self._entries.holders.get(name, ()))
+
+    def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
+        """Call `listener` with the names in a folder, soon, and again after each change."""
+        watcher = (self, folder, listener)
+        self._entries.watchers.append(watcher)
+        self._entries.tell(watcher)
+
+    async def close(self) -> None:
+        """Let go of everything and watch nothing any more."""
+        for name in [name for name, holders in self._entries.holders.items() if self in holders]:
+            await self.let_go(name)
+        self._entries.watchers[:] = [watcher for watcher in self._entries.watchers if watcher[0] is not self]
+
+    def _check(self, what: str) -> None:
+        if self._session_id is not None and not self._is_live(self._session_id):
+            raise StaleLeaderError(what, self._session_id)

@@ -1,0 +1,119 @@
+"""Looking again and again, off the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from firesteel.runtime.highavailability.high_availability import LeaderListener
+from firesteel.runtime.highavailability.shared_election import Published
+
+__all__ = ["LeaderPoller", "PolledLeaderRetrieval", "Poller"]
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class Poller(Generic[T]):
+    """Calls `look` in a thread at once and then every `interval_s`, and `tell` on the loop with what it found.
+
+    Args:
+        interval_s: Pause between two looks.
+        look: May block; an error is logged and looked past.
+        tell: What is done with the finding.
+    """
+
+    def __init__(self, interval_s: float, look: Callable[[], T], tell: Callable[[T], object]) -> None:
+        self._interval_s = interval_s
+        self._look = look
+        self._tell = tell
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Future[None] = asyncio.ensure_future(self._run())
+
+    async def stop(self) -> None:
+        """Look no more; returns when the last look has ended. Idempotent."""
+        self._stopping.set()
+        if asyncio.current_task() is not self._task:
+            await self._task
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                found = await asyncio.to_thread(self._look)
+            except Exception:
+                logger.warning("a look at the state of high availability failed", exc_info=True)
+            else:
+                if not self._stopping.is_set():
+                    self._tell(found)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self._interval_s)
+
+
+class LeaderPoller:
+    """Tells listeners who leads; one look serves all of them.
+
+    Args:
+        interval_s: Pause between two looks.
+        look: Finds who leads each of some components; may block.
+    """
+
+    def __init__(self, interval_s: float, look: Callable[[tuple[str, ...]], dict[str, Published]]) -> None:
+        self._interval_s = interval_s
+        self._look = look
+        self._retrievals: list[PolledLeaderRetrieval] = []
+        self._poller: Poller[dict[str, Published]] | None = None
+
+    def add(self, retrieval: PolledLeaderRetrieval) -> None:
+        """Serve another listener from the next look on."""
+        self._retrievals.append(retrieval)
+        if self._poller is None:
+            self._poller = Poller(self._interval_s, self._find, self._tell)
+
+    def discard(self, retrieval: PolledLeaderRetrieval) -> None:
+        """Serve it no longer."""
+        if retrieval in self._retrievals:
+            self._retrievals.remove(retrieval)
+
+    async def close(self) -> None:
+        """Look no more."""
+        self._retrievals.clear()
+        if self._poller is not None:
+            await self._poller.stop()
+            self._poller = None
+
+    def _find(self) -> dict[str, Published]:
+        return self._look(tuple({retrieval.component for retrieval in list(self._retrievals)}))
+
+    def _tell(self, leaders: dict[str, Published]) -> None:
+        for retrieval in list(self._retrievals):
+            if retrieval.component in leaders:
+                retrieval.tell(leaders[retrieval.component])
+
+
+class PolledLeaderRetrieval:
+    """Tells one listener who leads a component."""
+
+    def __init__(self, poller: LeaderPoller, component: str) -> None:
+        self.component = component
+        self._poller = poller
+        self._listener: LeaderListener | None = None
+        self._told: Published = (None, None)
+
+    def start(self, listener: LeaderListener) -> None:
+        """Tell the present leader, soon, and every later one."""
+        self._listener = listener
+        self._poller.add(self)
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+        self._listener = None
+        self._poller.discard(self)
+
+    def tell(self, leader: Published) -> None:
+        """Tell who leads, if that is news."""
+        if self._listener is not None and leader != self._told:
+            self._told = leader
+            self._listener.notify_leader(*leader)

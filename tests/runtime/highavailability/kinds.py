@@ -1,0 +1,68 @@
+"""The kinds of high availability, each with a way to make processes that share it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
+from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
+from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+
+GIVE_UP_S = 20
+
+
+async def eventually(condition: Callable[[], object], what: str = "") -> None:
+    """Return once the condition holds."""
+    deadline_s = time.monotonic() + GIVE_UP_S
+    while not condition():
+        assert time.monotonic() < deadline_s, f"did not happen: {what or condition}"
+        await asyncio.sleep(0.005)
+
+
+class Kind(Protocol):
+    """One kind, empty at first."""
+
+    processes: list[HighAvailabilityServices]
+
+    def process(self, delete_on_commit: bool = False) -> HighAvailabilityServices:
+        """The services of another process; the test closes none of them."""
+        ...
+
+    async def depose(self, process: HighAvailabilityServices) -> None:
+        """Let a process, which leads, lose its leadership without knowing yet."""
+
+
+class Embedded:
+    def __init__(self) -> None:
+        self.processes: list[HighAvailabilityServices] = []
+        self.shared: EmbeddedHaServices | None = None
+
+    def process(self, delete_on_commit: bool = False) -> HighAvailabilityServices:
+        self.shared = self.shared or EmbeddedHaServices(delete_on_commit=delete_on_commit)
+        self.processes.append(self.shared.for_process())
+        return self.processes[-1]
+
+    async def depose(self, process: HighAvailabilityServices) -> None:
+        assert self.shared is not None
+        component = self.shared._components[PROCESS]
+        former = component.contenders.pop(0)
+        component.depose()
+        component.contenders.append(former)
+        component.elect()
+
+
+class FileSystem:
+    def __init__(self, root: Path) -> None:
+        self.processes: list[HighAvailabilityServices] = []
+        self.root = root
+
+    def process(self, delete_on_commit: bool = False) -> HighAvailabilityServices:
+        self.processes.append(FileSystemHaServices(self.root, delete_on_commit, interval_s=0.01))
+        return self.processes[-1]
+
+    async def depose(self, process: HighAvailabilityServices) -> None:
+        (self.root / "leader.lock").unlink()

@@ -1,0 +1,45 @@
+"""A process that leads, says its session, and writes when it is told to.
+
+Run as a program with the directory as its argument; each line on its input names a job to put.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
+from tests.runtime.helpers import job_graph
+
+
+class Contender:
+    def __init__(self) -> None:
+        self.session_id: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def grant_leadership(self, session_id: str) -> None:
+        self.session_id.set_result(session_id)
+
+    def revoke_leadership(self) -> None:
+        print("revoked", flush=True)
+
+
+async def main(root: Path) -> None:
+    process, contender = FileSystemHaServices(root, interval_s=0.01), Contender()
+    await process.leader_election("x").start(contender)
+    session_id = await contender.session_id
+    store = process.stores(session_id).job_graphs
+    store.start()
+    print(session_id, flush=True)
+    loop = asyncio.get_running_loop()
+    while name := await loop.run_in_executor(None, sys.stdin.readline):
+        try:
+            await store.put(job_graph(("a", 1, []), name=name.strip()))
+            print("stored", flush=True)
+        except Exception as error:
+            print(type(error).__name__, flush=True)
+    await process.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

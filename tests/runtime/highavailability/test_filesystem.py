@@ -1,0 +1,124 @@
+"""High availability in a directory: processes that are killed, stopped, and files that are damaged."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError
+from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
+from firesteel.runtime.highavailability.file_lock import FileLock
+from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
+from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.storage import JOBS
+from tests.runtime.helpers import an_id, job_graph
+from tests.runtime.highavailability.kinds import eventually
+from tests.runtime.highavailability.test_contract import leading, retrieving
+
+
+@pytest.fixture
+async def process(tmp_path: Path) -> AsyncIterator[FileSystemHaServices]:
+    process = FileSystemHaServices(tmp_path / "cluster", interval_s=0.01)
+    yield process
+    await process.close()
+
+
+async def python(*arguments: object) -> asyncio.subprocess.Process:
+    command = [sys.executable, "-m", *map(str, arguments)]
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+
+
+async def line(of: asyncio.subprocess.Process) -> str:
+    assert of.stdout is not None
+    return (await asyncio.wait_for(of.stdout.readline(), 30)).decode().strip()
+
+
+def running(process: FileSystemHaServices) -> JobGraphStore:
+    store = process.stores(None).job_graphs
+    store.start()
+    return store
+
+
+async def test_a_process_killed_at_any_line_leaves_whole_entries_and_what_it_acknowledged(tmp_path: Path) -> None:
+    crashing = await python("tests.runtime.highavailability.crashing_writer", tmp_path)
+    changing, making = (await line(crashing)).split()
+    assert await crashing.wait() == 0
+    assert int(making) > int(changing) > 80
+
+
+async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(
+    tmp_path: Path, process: FileSystemHaServices
+) -> None:  # D12
+    leader = await python("tests.runtime.highavailability.paused_leader", tmp_path / "cluster")
+    assert leader.stdin is not None
+    try:
+        former = await line(leader)
+        leader.stdin.write(b"early\n")
+        assert await line(leader) == "stored"
+        leader.send_signal(signal.SIGSTOP)
+        leader.stdin.write(b"late\n")
+        (tmp_path / "cluster" / "leader.lock").unlink()
+        _, _, session_id = await leading(process)
+        assert session_id != former
+        leader.send_signal(signal.SIGCONT)
+        assert {await line(leader), await line(leader)} == {"StaleLeaderError", "revoked"}
+        assert await running(process).job_ids() == (an_id("early"),)
+    finally:
+        leader.kill()
+        await leader.wait()
+
+
+async def test_the_lock_of_a_killed_leader_is_free(tmp_path: Path, process: FileSystemHaServices) -> None:
+    leader = await python("tests.runtime.highavailability.paused_leader", tmp_path / "cluster")
+    former = await line(leader)
+    assert not FileLock(tmp_path / "cluster" / "leader.lock").try_acquire()
+    leader.kill()
+    _, _, session_id = await leading(process)
+    assert session_id != former
+    await leader.wait()
+
+
+async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(
+    tmp_path: Path, process: FileSystemHaServices
+) -> None:  # B06
+    store = running(process)
+    for name in ("good", "bad", "empty"):
+        await store.put(job_graph(("a", 1, []), name=name))
+    jobs = tmp_path / "cluster" / f"state-{FencedDirectory(tmp_path / 'cluster').session_id()}" / JOBS
+    (jobs / an_id("bad")).write_bytes((jobs / an_id("bad")).read_bytes()[:-1])
+    (jobs / an_id("empty")).write_bytes(b"")
+    for name in ("bad", "empty"):
+        with pytest.raises(CorruptEntryError, match=rf"the entry of job {an_id(name)} in 'jobs' can't be read"):
+            await store.recover(an_id(name))
+    assert await store.recover(an_id("good")) is not None
+    assert set(await store.job_ids()) == {an_id("good"), an_id("bad"), an_id("empty")}
+
+
+async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(
+    tmp_path: Path, process: FileSystemHaServices
+) -> None:  # D06
+    election, _, session_id = await leading(process)
+    listener = retrieving(process)
+    election.confirm_leadership(session_id, "here")
+    await eventually(lambda: listener.leaders == [("here", session_id)])
+    directory = FencedDirectory(tmp_path / "cluster")
+    directory.write("leaders", "x", ("elsewhere", session_id), None)
+    await eventually(lambda: directory.read("leaders", "x", None) == ("here", session_id))
+    await election.close()
+    directory.write("leaders", "x", ("elsewhere", session_id), None)
+    for _ in range(5):
+        await asyncio.sleep(0.01)
+    assert directory.read("leaders", "x", None) == ("elsewhere", session_id)
+
+
+async def test_a_directory_changed_by_hand_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("firesteel.runtime.highavailability.fenced_directory._FIND_PAUSE_S", 0)
+    (tmp_path / "cluster").mkdir()
+    with pytest.raises(HighAvailabilityError, match=r"cluster has no directory state-\*; was it changed by hand"):
+        FencedDirectory(tmp_path / "cluster").session_id()
