@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from firesteel.errors import FiresteelError
 
-__all__ = ["InvalidOptionError", "duration_s", "number", "parse_duration_s"]
+__all__ = ["InvalidOptionError", "duration_s", "flag", "number", "parse_duration_s"]
 
 _UNITS_S = {
     "": 1e-3, "ms": 1e-3, "milli": 1e-3, "millis": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
@@ -15,6 +15,9 @@ _UNITS_S = {
     "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
     "h": 3600, "hour": 3600, "hours": 3600,
     "d": 86400, "day": 86400, "days": 86400,
+}  # fmt: skip
+_UNITS_BYTES = {"": 1, "b": 1, "bytes": 1, "k": 2**10, "kb": 2**10, "kibibytes": 2**10, "m": 2**20, "mb": 2**20,
+    "mebibytes": 2**20, "g": 2**30, "gb": 2**30, "gibibytes": 2**30, "t": 2**40, "tb": 2**40, "tebibytes": 2**40,
 }  # fmt: skip
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 _ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
@@ -73,3 +76,54 @@ def number(configuration: Mapping[str, str], option: str, default: float) -> flo
         return float(text)
     except ValueError:
         raise InvalidOptionError(f"option {option!r}: {text!r} is not a number") from None
+
+
+def flag(configuration: Mapping[str, str], option: str, default: bool) -> bool:
+    """Whether an option is on.
+
+    Raises:
+        InvalidOptionError: it is neither `true` nor `false`.
+    """
+    text = configuration.get(option, str(default)).strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidOptionError(f"option {option!r}: {text!r} is neither 'true' nor 'false'")
+    return text == "true"
+
+
+def boolean(configuration: Mapping[str, str], option: str, default: bool) -> bool:
+    """The truth that an option holds.
+
+    Raises:
+        InvalidOptionError: it is neither `true` nor `false`.
+    """
+    text = configuration.get(option, str(default)).strip().lower()
+    if text not in {"true", "false"}:
+        raise InvalidOptionError(f"option {option!r}: {configuration[option]!r} is not a truth; allowed: true, false")
+    return text == "true"
+
+
+def memory_bytes(configuration: Mapping[str, str], option: str, default_bytes: int) -> int:
+    """The size that an option holds, in bytes, written as in Flink: `10485760b`, `10 mb`.
+
+    Raises:
+        InvalidOptionError: it is not a size.
+    """
+    text = configuration.get(option)
+    if text is None:
+        return default_bytes
+    parts = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
+    if parts is None or parts[2] not in _UNITS_BYTES:
+        raise InvalidOptionError(f"option {option!r}: {text!r} is not a size; write for example '10485760b' or '10 mb'")
+    return int(parts[1]) * _UNITS_BYTES[parts[2]]
+
+
+def required(configuration: Mapping[str, str], option: str) -> str:
+    """The value of an option without a default.
+
+    Raises:
+        InvalidOptionError: it is not set.
+    """
+    text = configuration.get(option, "").strip()
+    if not text:
+        raise InvalidOptionError(f"option {option!r} is not set, but what else is configured needs it")
+    return text

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
+from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
-from firesteel.runtime.options import duration_s
+from firesteel.runtime.options import duration_s, number
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver, StandaloneDriver
+from firesteel.runtime.resourcemanager.job_leader_ids import JobLeaderIds
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     JobMasterRegistration,
     JobMasterRegistrationSuccess,
@@ -19,14 +22,25 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     TaskExecutorRegistration,
     TaskExecutorRegistrationSuccess,
 )
-from firesteel.runtime.resourcemanager.slot_manager import (
+from firesteel.runtime.resourcemanager.slot_manager import SlotManager
+from firesteel.runtime.resourcemanager.slot_manager_actions import (
     AllocateWorkers,
+    AskIfReleasable,
     AssignSlot,
     NotifyAllocationFailure,
-    SlotManager,
+    ReleaseWorker,
     SlotManagerAction,
 )
+from firesteel.runtime.resourcemanager.slot_manager_options import SlotManagerOptions
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
+from firesteel.runtime.resourcemanager.workers import (
+    DelayWorkerRequests,
+    StartProcess,
+    WorkerAction,
+    WorkerCountError,
+    Workers,
+    WorkersLost,
+)
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotOccupiedError,
@@ -35,6 +49,8 @@ from firesteel.runtime.taskexecutor.task_executor_gateway import (
 )
 
 __all__ = ["ResourceManager"]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +72,47 @@ class ResourceManager(FencedRpcEndpoint):
     Args:
         rpc_service: What makes it reachable.
         session_id: The leader session it works in; its fencing token.
+        ha: Tells which JobMasters lead.
         configuration: The cluster's configuration.
         driver: Obtains workers.
+        on_fatal_error: Takes errors that this process must not survive.
     """
 
     def __init__(
         self,
         rpc_service: RpcService,
         session_id: str,
+        ha: HighAvailabilityServices,
         configuration: Mapping[str, str] | None = None,
         driver: ResourceManagerDriver | None = None,
+        on_fatal_error: Callable[[BaseException], object] = lambda _: None,
     ) -> None:
         super().__init__(rpc_service, f"resourcemanager-{session_id}", session_id)
+        configuration = configuration or {}
         self._session_id = session_id
         self._driver = driver or StandaloneDriver()
-        self._slot_manager = SlotManager()
+        self._on_fatal_error = on_fatal_error
+        self._options = SlotManagerOptions.of(configuration, self._driver.worker_slot)
+        self._slot_manager = SlotManager(self._options)
+        self._containers = Workers(
+            self._options.slots_per_worker,
+            number(configuration, "resourcemanager.start-worker.max-failure-rate", 10),
+            duration_s(configuration, "resourcemanager.start-worker.retry-interval", 3),
+        )
+        self._start_up_s = duration_s(
+            configuration, "resourcemanager.standalone.start-up-time", self._options.request_timeout_s
+        )
         self._workers: dict[str, _Worker] = {}  # by resource id
+        self._instances: dict[str, _Worker] = {}  # by instance id
         self._connecting: dict[str, str] = {}  # resource id -> instance id of the latest registration under way
         self._jobs: dict[str, _Job] = {}
-        configuration = configuration or {}
+        self._leader_ids = JobLeaderIds(
+            ha.leader_retrieval,
+            self.clock,
+            duration_s(configuration, "resourcemanager.job.timeout", 300),
+            self._job_master_lost_leadership,
+            lambda job_id: self._close_job(job_id, "its job has had no leader for too long"),
+        )
         interval_s = duration_s(configuration, "heartbeat.interval", 10)
         timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
         self._worker_heartbeats = HeartbeatManager(
@@ -92,29 +130,45 @@ class ResourceManager(FencedRpcEndpoint):
             lambda job_id: self.spawn(self._ask_job(job_id), "heartbeat"),
         )
 
+    async def on_start(self) -> None:
+        """Serve requests; workers of a former leader register again."""
+        self._slot_manager.start()
+        if self._driver.worker_slot is None:
+            # TaskExecutors have time to come before a request counts as unfulfillable.
+            self._slot_manager.fail_unfulfillable(False)
+            self.schedule_run_async(
+                self._start_up_s, lambda: self._perform(self._slot_manager.fail_unfulfillable(True))
+            )
+        self._containers.recover(list(await self._driver.start(self)))
+        self._repeat(self._options.request_timeout_s, self._slot_manager.check_request_timeouts)
+        self._repeat(self._options.idle_timeout_s, self._slot_manager.check_idle)
+
     async def on_stop(self) -> None:
         """Forget everything; TaskExecutors and JobMasters turn to the next leader."""
         self._worker_heartbeats.stop()
         self._job_heartbeats.stop()
-        self._slot_manager.clear()
+        self._leader_ids.clear()
+        self._slot_manager.suspend()
         await self._driver.close()
 
     # Calls of JobMasters
 
     async def register_job_master(self, registration: JobMasterRegistration) -> JobMasterRegistrationSuccess | Declined:
         """Register a JobMaster; a second time has no effect, a later session replaces the former."""
-        known = self._jobs.get(registration.job_id)
+        job_id = registration.job_id
+        try:
+            leader_id = await self._leader_ids.leader_id(job_id)
+            gateway = await self.rpc_service.connect(registration.address, JobMasterGateway, registration.job_master_id)
+        except Exception as error:
+            return Declined(f"can't connect to the JobMaster at {registration.address}: {error}")
+        if leader_id != registration.job_master_id:
+            return Declined(f"job {job_id} is led by JobMaster {leader_id}, not by {registration.job_master_id}")
+        known = self._jobs.get(job_id)
         if known is None or known.registration != registration:
-            try:
-                gateway = await self.rpc_service.connect(
-                    registration.address, JobMasterGateway, registration.job_master_id
-                )
-            except Exception as error:
-                return Declined(f"can't connect to the JobMaster at {registration.address}: {error}")
             if known is not None:
-                self._close_job(registration.job_id, "another JobMaster leads the job")
-            self._jobs[registration.job_id] = _Job(registration, gateway)
-            self._job_heartbeats.monitor_target(registration.job_id)
+                self._disconnect_job(job_id, "another JobMaster leads the job")
+            self._jobs[job_id] = _Job(registration, gateway)
+            self._job_heartbeats.monitor_target(job_id)
         return JobMasterRegistrationSuccess(self._session_id)
 
     async def request_slot(self, job_master_id: str, request: SlotRequest) -> None:
@@ -127,7 +181,7 @@ class ResourceManager(FencedRpcEndpoint):
                 f"job {request.job_id} is led by JobMaster {job.registration.job_master_id}, "
                 f"not by {job_master_id}, which asked for a slot"
             )
-        self._perform(self._slot_manager.register_slot_request(request)[1])
+        self._perform(self._slot_manager.register_slot_request(request, self._now_s())[1])
 
     async def cancel_slot_request(self, allocation_id: str) -> None:
         """Look no further; unknown ids are ignored."""
@@ -135,6 +189,7 @@ class ResourceManager(FencedRpcEndpoint):
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """A job is over, or its JobMaster gone."""
+        self._leader_ids.remove(job_id)
         self._jobs.pop(job_id, None)
         self._job_heartbeats.unmonitor_target(job_id)
 
@@ -151,6 +206,8 @@ class ResourceManager(FencedRpcEndpoint):
     ) -> TaskExecutorRegistrationSuccess | Declined:
         """Register a TaskExecutor; a known one is taken for a new instance."""
         resource_id, instance_id = registration.resource_id, uuid.uuid4().hex
+        if self._driver.worker_slot is not None and resource_id not in self._containers.known:
+            return Declined(f"TaskExecutor {resource_id} is unrecognized: the cluster's framework did not start it")
         self._connecting[resource_id] = instance_id
         try:
             gateway = await self.rpc_service.connect(registration.address, TaskExecutorGateway)
@@ -160,7 +217,7 @@ class ResourceManager(FencedRpcEndpoint):
             return Declined("a later registration of the same TaskExecutor is under way")
         del self._connecting[resource_id]
         self._forget_worker(resource_id, "the TaskExecutor registered anew")
-        self._workers[resource_id] = _Worker(resource_id, instance_id, gateway)
+        self._workers[resource_id] = self._instances[instance_id] = _Worker(resource_id, instance_id, gateway)
         self._worker_heartbeats.monitor_target(resource_id)
         return TaskExecutorRegistrationSuccess(instance_id, self._session_id)
 
@@ -169,11 +226,11 @@ class ResourceManager(FencedRpcEndpoint):
         worker = self._workers.get(resource_id)
         if worker is None or worker.instance_id != instance_id:
             raise ResourceManagerError(f"instance {instance_id} of TaskExecutor {resource_id} is not registered")
-        self._perform(self._slot_manager.register_task_manager(instance_id, report)[1])
+        self._perform(self._slot_manager.register_task_manager(instance_id, report, self._now_s(), resource_id)[1])
 
     async def notify_slot_available(self, instance_id: str, slot_index: int, allocation_id: str) -> None:
         """A TaskExecutor has a slot back; ignored from an outdated instance."""
-        self._perform(self._slot_manager.free_slot(instance_id, slot_index, allocation_id))
+        self._perform(self._slot_manager.free_slot(instance_id, slot_index, allocation_id, self._now_s()))
 
     async def disconnect_task_executor(self, resource_id: str, cause: str) -> None:
         """A TaskExecutor leaves."""
@@ -190,8 +247,12 @@ class ResourceManager(FencedRpcEndpoint):
             match action:
                 case AssignSlot():
                     self._assign(action)
-                case AllocateWorkers(missing_slots):
-                    self.spawn(self._driver.request_slots(missing_slots), "asking for workers")
+                case AllocateWorkers(workers):
+                    self._perform_workers(self._containers.request(workers))
+                case AskIfReleasable(instance_id):
+                    self.spawn(self._ask_if_releasable(instance_id), "asking whether a worker is idle")
+                case ReleaseWorker(instance_id, cause):
+                    self._release_worker(instance_id, cause)
                 case NotifyAllocationFailure(job_id, allocation_id, cause):
                     job = self._jobs.get(job_id)
                     if job is not None:
@@ -199,7 +260,7 @@ class ResourceManager(FencedRpcEndpoint):
                         self.spawn(told, "reporting a failed allocation")
 
     def _assign(self, assignment: AssignSlot) -> None:
-        worker = next((w for w in self._workers.values() if w.instance_id == assignment.instance_id), None)
+        worker = self._instances.get(assignment.instance_id)
         if worker is not None:
             request = assignment.request
             asked = worker.gateway.request_slot(
@@ -211,20 +272,86 @@ class ResourceManager(FencedRpcEndpoint):
         try:
             await asked
         except SlotOccupiedError as error:
-            self._perform(self._slot_manager.slot_assignment_failed(assignment, error.occupied_by))
+            occupied_by = error.occupied_by
+            self._perform(self._slot_manager.slot_assignment_failed(assignment, self._now_s(), occupied_by))
         except Exception:
-            self._perform(self._slot_manager.slot_assignment_failed(assignment))
+            self._perform(self._slot_manager.slot_assignment_failed(assignment, self._now_s()))
         else:
-            self._slot_manager.slot_assigned(assignment)
+            self._slot_manager.slot_assigned(assignment, self._now_s())
 
-    # Heartbeats
+    async def _ask_if_releasable(self, instance_id: str) -> None:
+        worker = self._instances.get(instance_id)
+        if worker is not None:
+            is_releasable = await worker.gateway.can_be_released()
+            self._perform(self._slot_manager.releasable(instance_id, is_releasable, self._now_s()))
+
+    def _repeat(self, interval_s: float, check: Callable[[float], Iterable[SlotManagerAction]]) -> None:
+        def run() -> None:
+            self._perform(check(self._now_s()))
+            self._repeat(interval_s, check)
+
+        self.schedule_run_async(interval_s, run)
+
+    def _now_s(self) -> float:
+        return self.clock.monotonic_s()
+
+    # Workers of the cluster's framework
+
+    def containers_granted(self, container_ids: Sequence[str], pending_at_framework: int | None = None) -> None:
+        """The driver got containers."""
+        try:
+            self._perform_workers(self._containers.granted(list(container_ids), pending_at_framework))
+        except WorkerCountError as error:
+            self._on_fatal_error(error)
+
+    def container_completed(self, container_id: str, diagnostics: str) -> None:
+        """A container ended: its TaskExecutor is gone at once, not only when its heartbeat times out."""
+        lost = self._containers.completed(container_id, container_id in self._workers, self._now_s())
+        self._close_worker(container_id, diagnostics)
+        if lost is not None:
+            self._replace_worker(lost)
+
+    def _replace_worker(self, lost: Iterable[WorkerAction]) -> None:
+        self._perform_workers(lost)
+        self._perform_workers(self._containers.require(self._slot_manager.slots_wanted))
+
+    def _perform_workers(self, actions: Iterable[WorkerAction]) -> None:
+        for action in actions:
+            match action:
+                case WorkersLost(workers):
+                    self._perform(self._slot_manager.workers_lost(workers, self._now_s()))
+                case DelayWorkerRequests(delay_s):
+                    self.schedule_run_async(delay_s, self._retry_workers)
+                case StartProcess():
+                    self.spawn(self._start_process(action), "starting a worker")
+                case _:
+                    self.spawn(self._driver.perform(action), "asking the cluster's framework")
+
+    def _retry_workers(self) -> None:
+        self._perform_workers(self._containers.retry_due(self._slot_manager.slots_wanted))
+
+    async def _start_process(self, action: StartProcess) -> None:
+        try:
+            await self._driver.perform(action)
+        except Exception as error:
+            logger.warning("can't start a worker in container %s: %s", action.container_id, error)
+            self._replace_worker(self._containers.start_failed(action.container_id, self._now_s()))
+
+    def _release_worker(self, instance_id: str, cause: str) -> None:
+        worker = self._instances.get(instance_id)
+        if worker is not None:
+            self._close_worker(worker.resource_id, cause)
+            if self._driver.worker_slot is not None:
+                self._perform_workers(self._containers.stop(worker.resource_id))
+
+    # Heartbeats and leaders
 
     async def _ask_worker(self, resource_id: str) -> None:
         worker = self._workers.get(resource_id)
         if worker is not None:
             report = await worker.gateway.heartbeat_from_resource_manager()
             self._worker_heartbeats.receive_heartbeat(resource_id)
-            self._perform(self._slot_manager.report_slot_status(worker.instance_id, report)[1])
+            self._perform(self._slot_manager.report_slot_status(worker.instance_id, report, self._now_s())[1])
 
     async def _ask_job(self, job_id: str) -> None:
         job = self._jobs.get(job_id)
@@ -232,11 +359,17 @@ class ResourceManager(FencedRpcEndpoint):
             await job.gateway.heartbeat_from_resource_manager()
             self._job_heartbeats.receive_heartbeat(job_id)
 
+    def _job_master_lost_leadership(self, job_id: str, session_id: str) -> None:
+        job = self._jobs.get(job_id)
+        if job is not None and job.registration.job_master_id == session_id:
+            self._disconnect_job(job_id, "its JobMaster leads no longer")
+
     def _forget_worker(self, resource_id: str, cause: str) -> _Worker | None:
         worker = self._workers.pop(resource_id, None)
         if worker is not None:
+            del self._instances[worker.instance_id]
             self._worker_heartbeats.unmonitor_target(resource_id)
-            self._perform(self._slot_manager.unregister_task_manager(worker.instance_id, cause)[1])
+            self._perform(self._slot_manager.unregister_task_manager(worker.instance_id, cause, self._now_s())[1])
         return worker
 
     def _close_worker(self, resource_id: str, cause: str) -> None:
@@ -245,6 +378,10 @@ class ResourceManager(FencedRpcEndpoint):
             self.spawn(worker.gateway.disconnect_resource_manager(cause), "telling a TaskExecutor")
 
     def _close_job(self, job_id: str, cause: str) -> None:
+        self._leader_ids.remove(job_id)
+        self._disconnect_job(job_id, cause)
+
+    def _disconnect_job(self, job_id: str, cause: str) -> None:
         job = self._jobs.pop(job_id, None)
         if job is not None:
             self._job_heartbeats.unmonitor_target(job_id)

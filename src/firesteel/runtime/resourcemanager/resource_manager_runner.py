@@ -23,6 +23,6 @@ def resource_manager_runner(
     """What contends for the ResourceManager's leadership. Flink: `resourcemanager.ResourceManagerServiceImpl`."""
 
     async def create(session_id: str) -> ResourceManager:
-        return ResourceManager(rpc_service, session_id, configuration, driver)
+        return ResourceManager(rpc_service, session_id, ha, configuration, driver, on_fatal_error)
 
     return LeaderRunner(ha.leader_election(RESOURCE_MANAGER), create, on_fatal_error)

@@ -2,218 +2,410 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
+from firesteel.errors import FiresteelError
+from firesteel.runtime.resourcemanager.pending_slots import PendingSlots
+from firesteel.runtime.resourcemanager.registered_slots import RegisteredSlot, RegisteredSlots, RegisteredTaskManager
+from firesteel.runtime.resourcemanager.slot_manager_actions import (
+    AllocateWorkers,
+    AskIfReleasable,
+    AssignSlot,
+    NotifyAllocationFailure,
+    ReleaseWorker,
+    SlotManagerAction,
+)
+from firesteel.runtime.resourcemanager.slot_manager_options import SlotManagerOptions
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest, SlotStatus
+from firesteel.runtime.slotpool.slot import UnfulfillableSlotRequestError
 
-__all__ = ["AllocateWorkers", "AssignSlot", "NotifyAllocationFailure", "SlotManager", "SlotManagerAction"]
+__all__ = ["SlotManager", "SlotManagerNotStartedError"]
 
-
-@dataclass(frozen=True, slots=True)
-class AssignSlot:
-    """Ask a TaskExecutor to give one of its slots to a job."""
-
-    instance_id: str
-    slot_index: int
-    request: SlotRequest
-
-
-@dataclass(frozen=True, slots=True)
-class AllocateWorkers:
-    """More slots are wanted than exist."""
-
-    missing_slots: int
-
-
-@dataclass(frozen=True, slots=True)
-class NotifyAllocationFailure:
-    """Tell a job that a slot it had, or was to have, is gone."""
-
-    job_id: str
-    allocation_id: str
-    cause: str
-
-
-SlotManagerAction = AssignSlot | AllocateWorkers | NotifyAllocationFailure
 Actions = list[SlotManagerAction]
 
 
-@dataclass(slots=True)
-class _Slot:
-    """A registered slot: free, PENDING (`request` set, the TaskExecutor was asked) or ALLOCATED."""
-
-    instance_id: str
-    slot_index: int
-    job_id: str | None = None
-    allocation_id: str | None = None
-    request: SlotRequest | None = None
-
-    @property
-    def is_free(self) -> bool:
-        return self.allocation_id is None and self.request is None
-
-
-@dataclass(slots=True)
-class _TaskManager:
-    instance_id: str
-    slots: dict[int, _Slot] = field(default_factory=dict)
+class SlotManagerNotStartedError(FiresteelError, RuntimeError):
+    """Its ResourceManager does not lead."""
 
 
 class SlotManager:
     """All slots of the cluster. Pure. Flink: `resourcemanager.slotmanager.SlotManagerImpl` (1.12, request driven).
 
-    Slots are all alike: no resource profiles yet.
+    A request is in one place: promised a slot that was announced, waiting, with a TaskExecutor that was asked, or
+    fulfilled. Times are seconds of the caller's clock.
+
+    Args:
+        options: How slots are handed out.
+
+    Attributes:
+        fails_unfulfillable: Whether a request that no slot could ever serve fails at once; else it waits.
     """
 
-    def __init__(self) -> None:
-        self._task_managers: dict[str, _TaskManager] = {}
-        self._waiting: dict[str, SlotRequest] = {}  # allocation id -> request no slot was found for, oldest first
-        self._known: set[str] = set()  # allocation ids waiting, pending or fulfilled
+    def __init__(self, options: SlotManagerOptions | None = None) -> None:
+        self.options = options or SlotManagerOptions()
+        self.fails_unfulfillable = True
+        self._is_started = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._slots = RegisteredSlots()
+        self._pending = PendingSlots()
+        self._waiting: dict[str, SlotRequest] = {}  # allocation id -> request without a slot, oldest first
+        self._since_s: dict[str, float] = {}  # allocation id -> when it was asked for, until it is fulfilled
+        self._asked: dict[str, RegisteredSlot] = {}  # allocation id -> the slot that its TaskExecutor is to give
+        self._known: set[str] = set()  # allocation ids waiting, asked for or fulfilled
+
+    # --- life and figures --------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Serve requests from now on."""
+        self._is_started = True
+
+    def suspend(self) -> None:
+        """Leadership is lost: forget requests and TaskExecutors."""
+        self._is_started = False
+        self._reset()
 
     @property
     def slots_total(self) -> int:
         """How many slots are registered."""
-        return sum(1 for _ in self._slots())
+        return self._slots.total
 
     @property
     def slots_free(self) -> int:
         """How many of them nobody has or is about to have."""
-        return sum(slot.is_free for slot in self._slots())
+        return self._slots.free
 
-    def register_slot_request(self, request: SlotRequest) -> tuple[bool, Actions]:
-        """A job asks for a slot; False if that allocation is known already."""
+    @property
+    def slots_pending(self) -> int:
+        """How many slots are announced."""
+        return len(self._pending)
+
+    @property
+    def slots_wanted(self) -> int:
+        """How many requests wait for a slot."""
+        return len(self._waiting)
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    def register_slot_request(self, request: SlotRequest, now_s: float) -> tuple[bool, Actions]:
+        """A job asks for a slot; False if that allocation is known already.
+
+        Raises:
+            SlotManagerNotStartedError: it was not started.
+            UnfulfillableSlotRequestError: no slot could ever serve it.
+        """
+        self._check_started()
         if request.allocation_id in self._known:
             return False, []
         self._known.add(request.allocation_id)
-        return True, self._serve(request)
+        self._since_s[request.allocation_id] = now_s
+        actions = self._serve(request, now_s)
+        if self._is_unfulfillable(request):
+            self._forget(request.allocation_id)
+            raise UnfulfillableSlotRequestError(self._unfulfillable_text(request))
+        return True, actions
 
     def unregister_slot_request(self, allocation_id: str) -> bool:
         """A job wants the slot no longer; False if the request is unknown or already fulfilled."""
-        if self._waiting.pop(allocation_id, None) is not None:
-            self._known.discard(allocation_id)
-            return True
-        for slot in self._slots():
-            if slot.request is not None and slot.request.allocation_id == allocation_id:
-                # The TaskExecutor is asked already: the slot stays PENDING until it answers.
-                self._known.discard(allocation_id)
-                return True
-        return False
+        self._check_started()
+        if allocation_id not in self._since_s:
+            return False
+        # A TaskExecutor that was asked keeps its slot PENDING until it answers.
+        self._forget(allocation_id)
+        return True
 
-    def register_task_manager(self, instance_id: str, report: SlotReport) -> tuple[bool, Actions]:
-        """A TaskExecutor came; False if it is known, then its report is taken as a report only."""
-        if instance_id in self._task_managers:
-            return False, self.report_slot_status(instance_id, report)[1]
-        self._task_managers[instance_id] = _TaskManager(
-            instance_id, {status.slot_index: _Slot(instance_id, status.slot_index) for status in report.slots}
-        )
-        return True, self.report_slot_status(instance_id, report)[1]
+    def fail_unfulfillable(self, fails: bool) -> Actions:
+        """Switch whether requests that nothing could ever serve fail; those that wait fail at once.
 
-    def unregister_task_manager(self, instance_id: str, cause: str) -> tuple[bool, Actions]:
+        Flink: `setFailUnfulfillableRequest`; off while a standalone cluster starts up.
+        """
+        self.fails_unfulfillable = fails
+        hopeless = [request for request in self._waiting.values() if self._is_unfulfillable(request)]
+        for request in hopeless:
+            self._forget(request.allocation_id)
+        return [
+            NotifyAllocationFailure(request.job_id, request.allocation_id, self._unfulfillable_text(request))
+            for request in hopeless
+        ]
+
+    def check_request_timeouts(self, now_s: float) -> Actions:
+        """Requests that waited too long fail."""
+        actions: Actions = []
+        timeout_s = self.options.request_timeout_s
+        for allocation_id, since_s in list(self._since_s.items()):  # oldest first
+            if now_s - since_s < timeout_s:
+                break
+            request = self._request(allocation_id)
+            self._forget(allocation_id)
+            cause = f"no slot was found for the request within {timeout_s:g} s (slot.request.timeout)"
+            actions.append(NotifyAllocationFailure(request.job_id, allocation_id, cause))
+        return actions
+
+    # --- TaskExecutors -----------------------------------------------------------------------------------------------
+
+    def register_task_manager(
+        self, instance_id: str, report: SlotReport, now_s: float, resource_id: str = ""
+    ) -> tuple[bool, Actions]:
+        """A TaskExecutor came; False if it is known, then its report is a report only, or if there are too many slots.
+
+        Args:
+            instance_id: Of this registration.
+            report: Its slots.
+            now_s: The time.
+            resource_id: Of the TaskExecutor: an instance that registered before under it is gone.
+        """
+        self._check_started()
+        if instance_id in self._slots.task_managers:
+            return False, self.report_slot_status(instance_id, report, now_s)[1]
+        actions: Actions = []
+        former = [one for one in self._slots.task_managers.values() if resource_id and one.resource_id == resource_id]
+        for one in former:
+            actions += self.unregister_task_manager(one.instance_id, "its TaskExecutor registered anew", now_s)[1]
+        if self._exceeds_maximum(report):
+            cause = f"its slots would exceed slotmanager.number-of-slots.max, which is {self.options.max_slots:g}"
+            return False, [*actions, ReleaseWorker(instance_id, cause)]
+        task_manager = self._slots.add(instance_id, resource_id or instance_id, report, now_s)
+        for status in report.slots:
+            actions += self._came(task_manager.slots[status.slot_index], status, now_s)
+        return True, actions
+
+    def unregister_task_manager(self, instance_id: str, cause: str, now_s: float) -> tuple[bool, Actions]:
         """A TaskExecutor is gone: what it was to give is sought elsewhere, what it gave has failed."""
-        task_manager = self._task_managers.pop(instance_id, None)
+        self._check_started()
+        task_manager = self._slots.remove(instance_id)
         if task_manager is None:
             return False, []
         actions: Actions = []
         for slot in task_manager.slots.values():
-            if slot.request is not None and slot.request.allocation_id in self._known:
-                actions += self._serve(slot.request)
+            if slot.request is not None and self._asked.pop(slot.request.allocation_id, None) is not None:
+                actions += self._serve_or_fail(slot.request, now_s)
             elif slot.allocation_id is not None and slot.job_id is not None:
                 self._known.discard(slot.allocation_id)
                 actions.append(NotifyAllocationFailure(slot.job_id, slot.allocation_id, cause))
         return True, actions
 
-    def report_slot_status(self, instance_id: str, report: SlotReport) -> tuple[bool, Actions]:
+    def report_slot_status(self, instance_id: str, report: SlotReport, now_s: float) -> tuple[bool, Actions]:
         """A TaskExecutor says how its slots are; False if it is unknown."""
-        task_manager = self._task_managers.get(instance_id)
+        task_manager = self._slots.task_managers.get(instance_id)
         if task_manager is None:
             return False, []
         actions: Actions = []
         for status in report.slots:
             slot = task_manager.slots.get(status.slot_index)
             if slot is not None:
-                actions += self._reported(slot, status)
+                actions += self._reported(slot, status, now_s)
         return True, actions
 
-    def slot_assigned(self, assignment: AssignSlot) -> None:
-        """The TaskExecutor gave the slot; the job is offered it even if it withdrew the request meanwhile."""
-        slot = self._slot(assignment.instance_id, assignment.slot_index)
-        if slot is not None and slot.request == assignment.request:
-            slot.request = None
-            self._occupy(slot, assignment.request.job_id, assignment.request.allocation_id)
+    def free_slot(self, instance_id: str, slot_index: int, allocation_id: str, now_s: float) -> Actions:
+        """A TaskExecutor has the slot back; ignored unless it was allocated under that id."""
+        slot = self._slots.find(instance_id, slot_index)
+        if slot is None or slot.allocation_id != allocation_id:
+            return []
+        return self._free(slot, now_s)
 
-    def slot_assignment_failed(self, assignment: AssignSlot, occupied_by: SlotStatus | None = None) -> Actions:
+    def workers_lost(self, workers: int, now_s: float) -> Actions:
+        """So many workers that were asked for will not come: their requests are served anew."""
+        promised = self._pending.forget(workers * self.options.slots_per_worker)
+        return [action for one in promised for action in self._serve_or_fail(self._waiting.pop(one), now_s)]
+
+    # --- answers to AssignSlot ---------------------------------------------------------------------------------------
+
+    def slot_assigned(self, assignment: AssignSlot, now_s: float) -> None:
+        """The TaskExecutor gave the slot; the job is offered it even if it withdrew the request meanwhile."""
+        slot = self._slots.find(assignment.instance_id, assignment.slot_index)
+        if slot is not None and slot.request == assignment.request:
+            self._occupy(slot, assignment.request.job_id, assignment.request.allocation_id, now_s)
+
+    def slot_assignment_failed(
+        self, assignment: AssignSlot, now_s: float, occupied_by: SlotStatus | None = None
+    ) -> Actions:
         """The TaskExecutor did not give the slot: the request is served by another one, unless it was withdrawn.
 
         Args:
             assignment: What was asked.
+            now_s: The time.
             occupied_by: Who has the slot, if that is why.
         """
-        slot = self._slot(assignment.instance_id, assignment.slot_index)
+        slot = self._slots.find(assignment.instance_id, assignment.slot_index)
         if slot is None or slot.request != assignment.request:
             return []
-        slot.request = None
+        is_wanted = self._asked.pop(assignment.request.allocation_id, None) is not None
         if occupied_by is not None and occupied_by.allocation_id is not None:
-            self._occupy(slot, occupied_by.job_id, occupied_by.allocation_id)
-        is_wanted = assignment.request.allocation_id in self._known
-        return self._serve(assignment.request, avoid=slot) if is_wanted else []
+            self._occupy(slot, occupied_by.job_id, occupied_by.allocation_id, now_s)
+            return self._serve_or_fail(assignment.request, now_s, avoid=slot) if is_wanted else []
+        retry = self._serve_or_fail(assignment.request, now_s, avoid=slot) if is_wanted else []
+        return [*retry, *self._free(slot, now_s, avoid=assignment.request.allocation_id)]
 
-    def free_slot(self, instance_id: str, slot_index: int, allocation_id: str) -> Actions:
-        """A TaskExecutor has the slot back; ignored unless it was allocated under that id."""
-        slot = self._slot(instance_id, slot_index)
-        if slot is None or slot.allocation_id != allocation_id:
+    # --- workers that nobody needs -----------------------------------------------------------------------------------
+
+    def check_idle(self, now_s: float) -> Actions:
+        """Give back workers that were idle for too long, but keep the redundant ones while something runs."""
+        timed_out = [
+            one
+            for one in self._slots.task_managers.values()
+            if one.idle_since_s is not None and now_s - one.idle_since_s >= self.options.idle_timeout_s
+        ]
+        if self._slots.free == self._slots.total:
+            return self._release(timed_out)
+        per_worker = self.options.slots_per_worker
+        spare = self._slots.free - self.options.redundant_workers * per_worker
+        if spare >= 0:
+            return self._release(timed_out[: spare // per_worker])
+        return self._obtain(-((spare + self._pending.unassigned) // per_worker))
+
+    def releasable(self, instance_id: str, is_releasable: bool, now_s: float) -> Actions:
+        """An idle TaskExecutor answered `AskIfReleasable`; it may have got a slot to give meanwhile."""
+        task_manager = self._slots.task_managers.get(instance_id)
+        if task_manager is None or task_manager.idle_since_s is None or not is_releasable:
             return []
-        return self._free(slot)
+        if now_s - task_manager.idle_since_s < self.options.idle_timeout_s:
+            return []
+        return [ReleaseWorker(instance_id, self._idle_cause())]
 
-    def clear(self) -> None:
-        """Forget everything: leadership is lost."""
-        self._task_managers.clear()
-        self._waiting.clear()
-        self._known.clear()
+    def _release(self, task_managers: Sequence[RegisteredTaskManager]) -> Actions:
+        if self.options.worker_slot is None:
+            return []  # Whoever started them ends them.
+        if self.options.waits_for_results:
+            return [AskIfReleasable(one.instance_id) for one in task_managers]
+        return [ReleaseWorker(one.instance_id, self._idle_cause()) for one in task_managers]
 
-    def _slots(self) -> Iterator[_Slot]:
-        return (slot for task_manager in self._task_managers.values() for slot in task_manager.slots.values())
+    def _idle_cause(self) -> str:
+        return f"it was idle for {self.options.idle_timeout_s:g} s (resourcemanager.taskmanager-timeout)"
 
-    def _slot(self, instance_id: str, slot_index: int) -> _Slot | None:
-        task_manager = self._task_managers.get(instance_id)
-        return None if task_manager is None else task_manager.slots.get(slot_index)
+    # --- how a request finds its slot --------------------------------------------------------------------------------
 
-    def _serve(self, request: SlotRequest, avoid: _Slot | None = None) -> Actions:
-        free = next((slot for slot in self._slots() if slot.is_free and slot is not avoid), None)
-        if free is None:
-            self._waiting[request.allocation_id] = request
-            return [AllocateWorkers(1)]
-        free.request = request
-        return [AssignSlot(free.instance_id, free.slot_index, request)]
+    def _serve(self, request: SlotRequest, now_s: float, avoid: RegisteredSlot | None = None) -> Actions:
+        """A free slot, else an announced one, else one of a new worker, else wait."""
+        slot = self._slots.matching(request.resource_profile, self.options.spreads_out, avoid)
+        if slot is not None:
+            return [self._ask_for(slot, request, now_s)]
+        self._waiting[request.allocation_id] = request
+        if self._pending.assign(request.allocation_id, request.resource_profile):
+            return []
+        worker_slot = self.options.worker_slot
+        if worker_slot is None or not worker_slot.is_matching(request.resource_profile):
+            return []
+        actions = self._obtain(1)
+        self._pending.assign(request.allocation_id, request.resource_profile)
+        return actions
 
-    def _free(self, slot: _Slot) -> Actions:
+    def _serve_or_fail(self, request: SlotRequest, now_s: float, avoid: RegisteredSlot | None = None) -> Actions:
+        actions = self._serve(request, now_s, avoid)
+        if not self._is_unfulfillable(request):
+            return actions
+        self._forget(request.allocation_id)
+        return [
+            *actions,
+            NotifyAllocationFailure(request.job_id, request.allocation_id, self._unfulfillable_text(request)),
+        ]
+
+    def _obtain(self, workers: int) -> Actions:
+        """Ask for workers, as far as the maximum of slots allows."""
+        worker_slot, per_worker = self.options.worker_slot, self.options.slots_per_worker
+        room = (self.options.max_slots - self._slots.total - len(self._pending)) // per_worker
+        allowed = int(min(workers, max(room, 0)))
+        if worker_slot is None or allowed <= 0:
+            return []
+        self._pending.announce(worker_slot, allowed * per_worker)
+        return [AllocateWorkers(allowed)]
+
+    def _is_unfulfillable(self, request: SlotRequest) -> bool:
+        """Whether a waiting request has nothing to wait for."""
+        wanted = request.resource_profile
+        if not self.fails_unfulfillable or request.allocation_id not in self._waiting:
+            return False
+        worker_slot = self.options.worker_slot
+        could_come = worker_slot is not None and worker_slot.is_matching(wanted)
+        could_come = could_come and self.options.max_slots >= self.options.slots_per_worker
+        return not could_come and not self._slots.could_match(wanted)
+
+    def _unfulfillable_text(self, request: SlotRequest) -> str:
+        task_managers = self._slots.task_managers.values()
+        profiles = sorted({str(slot.profile) for one in task_managers for slot in one.slots.values()})
+        return (
+            f"no slot can ever serve the request of job {request.job_id} for {request.resource_profile}: "
+            f"registered slots offer {', '.join(profiles) or 'nothing, as there are none'}"
+        )
+
+    def _ask_for(self, slot: RegisteredSlot, request: SlotRequest, now_s: float) -> AssignSlot:
+        self._slots.change(slot, now_s, request=request)
+        self._asked[request.allocation_id] = slot
+        return AssignSlot(slot.task_manager.instance_id, slot.slot_index, request)
+
+    def _free(self, slot: RegisteredSlot, now_s: float, avoid: str | None = None) -> Actions:
+        """A slot is free: it serves the request that waits longest and that it fits."""
         if slot.allocation_id is not None:
             self._known.discard(slot.allocation_id)
-        slot.job_id = slot.allocation_id = None
-        if not self._waiting:
+        self._slots.change(slot, now_s)
+        matching = (
+            request
+            for request in self._waiting.values()
+            if request.allocation_id != avoid and slot.profile.is_matching(request.resource_profile)
+        )
+        request = next(matching, None)
+        if request is None:
             return []
-        request = self._waiting.pop(next(iter(self._waiting)))
-        slot.request = request
-        return [AssignSlot(slot.instance_id, slot.slot_index, request)]
+        del self._waiting[request.allocation_id]
+        self._pending.unassign(request.allocation_id)
+        return [self._ask_for(slot, request, now_s)]
 
-    def _occupy(self, slot: _Slot, job_id: str | None, allocation_id: str) -> None:
+    def _occupy(self, slot: RegisteredSlot, job_id: str | None, allocation_id: str, now_s: float) -> None:
         if slot.allocation_id is not None and slot.allocation_id != allocation_id:
             self._known.discard(slot.allocation_id)
-        slot.job_id, slot.allocation_id = job_id, allocation_id
+        self._slots.change(slot, now_s, owner=(job_id, allocation_id))
         self._known.add(allocation_id)
-        self._waiting.pop(allocation_id, None)
+        self._fulfilled(allocation_id)
 
-    def _reported(self, slot: _Slot, status: SlotStatus) -> Actions:
+    def _fulfilled(self, allocation_id: str) -> None:
+        self._waiting.pop(allocation_id, None)
+        self._pending.unassign(allocation_id)
+        self._asked.pop(allocation_id, None)
+        self._since_s.pop(allocation_id, None)
+
+    def _forget(self, allocation_id: str) -> None:
+        self._fulfilled(allocation_id)
+        self._known.discard(allocation_id)
+
+    def _request(self, allocation_id: str) -> SlotRequest:
+        waiting = self._waiting.get(allocation_id)
+        if waiting is not None:
+            return waiting
+        asked = self._asked[allocation_id].request
+        assert asked is not None, "a slot that is asked for has the request"
+        return asked
+
+    # --- what TaskExecutors tell -------------------------------------------------------------------------------------
+
+    def _came(self, slot: RegisteredSlot, status: SlotStatus, now_s: float) -> Actions:
+        """A slot of a new TaskExecutor: one that was announced is for the request that it was promised to."""
+        if status.allocation_id is not None:
+            self._occupy(slot, status.job_id, status.allocation_id, now_s)
+            return []
+        promised_to = self._pending.come(slot.profile)
+        if promised_to is None:
+            return self._free(slot, now_s)
+        return [self._ask_for(slot, self._waiting.pop(promised_to), now_s)]
+
+    def _reported(self, slot: RegisteredSlot, status: SlotStatus, now_s: float) -> Actions:
         if status.allocation_id is None:
             if slot.request is not None:
                 return []  # The TaskExecutor was asked after it wrote the report.
-            return self._free(slot)
-        pending, slot.request = slot.request, None
-        self._occupy(slot, status.job_id, status.allocation_id)
-        if (
-            pending is not None
-            and pending.allocation_id != status.allocation_id
-            and pending.allocation_id in self._known
-        ):
-            return self._serve(pending)
-        return []
+            return self._free(slot, now_s)
+        request = slot.request
+        if request is None or request.allocation_id == status.allocation_id:
+            self._occupy(slot, status.job_id, status.allocation_id, now_s)
+            return []
+        is_wanted = self._asked.pop(request.allocation_id, None) is not None
+        self._occupy(slot, status.job_id, status.allocation_id, now_s)
+        return self._serve_or_fail(request, now_s) if is_wanted else []
+
+    def _exceeds_maximum(self, report: SlotReport) -> bool:
+        """Slots that were announced do not count twice."""
+        announced = min(len(self._pending), sum(status.allocation_id is None for status in report.slots))
+        expected = self._slots.total + len(self._pending) + len(report.slots) - announced
+        return expected > self.options.max_slots
+
+    def _check_started(self) -> None:
+        if not self._is_started:
+            raise SlotManagerNotStartedError("the SlotManager was not started: its ResourceManager does not lead")

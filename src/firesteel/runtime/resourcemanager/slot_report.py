@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firesteel.runtime.slotpool.resource_profile import ANY, UNKNOWN, ResourceProfile
+
 __all__ = ["SlotReport", "SlotRequest", "SlotStatus"]
 
 
@@ -14,6 +16,7 @@ class SlotStatus:
     slot_index: int
     job_id: str | None = None
     allocation_id: str | None = None
+    resource_profile: ResourceProfile = ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,10 @@ class SlotRequest:
         job_id: The job.
         allocation_id: What the slot will be known under.
         job_master_address: Where the slot is to be offered.
+        resource_profile: What the slot has to have.
     """
 
     job_id: str
     allocation_id: str
     job_master_address: str
+    resource_profile: ResourceProfile = UNKNOWN

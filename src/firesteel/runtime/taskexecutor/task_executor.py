@@ -180,6 +180,10 @@ class TaskExecutor(RpcEndpoint):
             if self._table.get(allocation_id) is None:
                 self._fail_slot(job_id, allocation_id, "the TaskExecutor does not have the slot")
 
+    async def can_be_released(self) -> bool:
+        """Whether nothing that it has is still needed: results live in Spark, so slots are all there is."""
+        return all(status.allocation_id is None for status in self._table.report().slots)
+
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """The JobMaster is through with this TaskExecutor."""
         for slot in self._table.slots_of(job_id):

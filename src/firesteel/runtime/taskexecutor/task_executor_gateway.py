@@ -104,6 +104,10 @@ class TaskExecutorGateway(Protocol):
         """The ResourceManager lives; tell it about the slots."""
         ...
 
+    async def can_be_released(self) -> bool:
+        """Whether nothing that it has is still needed."""
+        ...
+
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """The JobMaster is through with this TaskExecutor."""
 

@@ -1,0 +1,101 @@
+"""Which JobMaster leads each job."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from firesteel.runtime.clock import Clock, Timer
+from firesteel.runtime.highavailability.high_availability import LeaderRetrieval
+
+__all__ = ["JobLeaderIds"]
+
+
+class JobLeaderIds:
+    """The leader sessions of jobs that have, or had, a JobMaster here. Flink: `resourcemanager.JobLeaderIdService`.
+
+    Args:
+        retrieval: Tells who leads a job.
+        clock: The time.
+        job_timeout_s: A job without leader for so long is forgotten. Flink: `resourcemanager.job.timeout`.
+        on_lost: Called with a job and the session that leads it no longer.
+        on_timeout: Called with a job that is forgotten.
+    """
+
+    def __init__(
+        self,
+        retrieval: Callable[[str], LeaderRetrieval],
+        clock: Clock,
+        job_timeout_s: float,
+        on_lost: Callable[[str, str], object],
+        on_timeout: Callable[[str], object],
+    ) -> None:
+        self._retrieval = retrieval
+        self._clock = clock
+        self._job_timeout_s = job_timeout_s
+        self._on_lost = on_lost
+        self._on_timeout = on_timeout
+        self._jobs: dict[str, _Job] = {}
+
+    async def leader_id(self, job_id: str) -> str:
+        """The session that leads a job; waits until there is one. The job is watched from now on."""
+        job = self._jobs.get(job_id)
+        if job is None:
+            job = self._jobs[job_id] = _Job(self, job_id)
+            job.start()
+        return await asyncio.shield(job.leader)
+
+    def remove(self, job_id: str) -> None:
+        """Watch a job no longer."""
+        job = self._jobs.pop(job_id, None)
+        if job is not None:
+            job.stop()
+
+    def clear(self) -> None:
+        """Watch nothing any more."""
+        for job_id in list(self._jobs):
+            self.remove(job_id)
+
+
+class _Job:
+    """Listens for the leader of one job."""
+
+    def __init__(self, ids: JobLeaderIds, job_id: str) -> None:
+        self._ids = ids
+        self._job_id = job_id
+        self._retrieval = ids._retrieval(job_id)
+        self._session_id: str | None = None
+        self._timer: Timer | None = None
+        self.leader: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def start(self) -> None:
+        self._wait()
+        self._retrieval.start(self)
+
+    def stop(self) -> None:
+        self._retrieval.stop()
+        self._stop_waiting()
+        self.leader.cancel()
+
+    def notify_leader(self, address: str | None, session_id: str | None) -> None:
+        former, self._session_id = self._session_id, session_id
+        if self.leader.done():
+            self.leader = asyncio.get_running_loop().create_future()
+        self._stop_waiting()
+        if session_id is None:
+            self._wait()
+        else:
+            self.leader.set_result(session_id)
+        if former is not None and former != session_id:
+            self._ids._on_lost(self._job_id, former)
+
+    def _wait(self) -> None:
+        self._timer = self._ids._clock.call_later(self._ids._job_timeout_s, self._timed_out)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _timed_out(self) -> None:
+        self._ids.remove(self._job_id)
+        self._ids._on_timeout(self._job_id)

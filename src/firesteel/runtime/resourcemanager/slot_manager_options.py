@@ -1,0 +1,55 @@
+"""How slots are handed out: Flink's options."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from firesteel.runtime.options import duration_s, flag, number
+from firesteel.runtime.slotpool.resource_profile import ResourceProfile
+
+__all__ = ["SlotManagerOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotManagerOptions:
+    """How slots are handed out. Flink: `resourcemanager.slotmanager.SlotManagerConfiguration`.
+
+    Attributes:
+        worker_slot: What each slot of a new worker offers; None if no workers can be obtained.
+        slots_per_worker: `taskmanager.numberOfTaskSlots`.
+        max_slots: `slotmanager.number-of-slots.max`, registered and announced ones together.
+        redundant_workers: `slotmanager.redundant-taskmanager-num`: kept free while something runs.
+        request_timeout_s: `slot.request.timeout`.
+        idle_timeout_s: `resourcemanager.taskmanager-timeout`.
+        waits_for_results: `resourcemanager.taskmanager-release.wait.result.consumed`.
+        spreads_out: `cluster.evenly-spread-out-slots`: the least used TaskExecutor first.
+    """
+
+    worker_slot: ResourceProfile | None = None
+    slots_per_worker: int = 1
+    max_slots: float = math.inf
+    redundant_workers: int = 0
+    request_timeout_s: float = 300
+    idle_timeout_s: float = 30
+    waits_for_results: bool = True
+    spreads_out: bool = False
+
+    @classmethod
+    def of(cls, configuration: Mapping[str, str], worker_slot: ResourceProfile | None) -> SlotManagerOptions:
+        """The options of a configuration.
+
+        Raises:
+            InvalidOptionError: a value can't be read.
+        """
+        return cls(
+            worker_slot,
+            int(number(configuration, "taskmanager.numberOfTaskSlots", 1)),
+            number(configuration, "slotmanager.number-of-slots.max", math.inf),
+            int(number(configuration, "slotmanager.redundant-taskmanager-num", 0)),
+            duration_s(configuration, "slot.request.timeout", 300),
+            duration_s(configuration, "resourcemanager.taskmanager-timeout", 30),
+            flag(configuration, "resourcemanager.taskmanager-release.wait.result.consumed", True),
+            flag(configuration, "cluster.evenly-spread-out-slots", False),
+        )
