@@ -11,7 +11,7 @@ BENCHMARKS := stateless keyed_state
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench bench-pyflink wheel clean
+.PHONY: help demo zookeeper test lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -34,8 +34,15 @@ demo: $(STAMP)  ## run two examples: word count, and event-time windows
 	@echo "== Temperatures in event-time windows; readings come up to six hours late (examples/temperature_windows.py) =="
 	@$(BIN)/firesteel run examples/temperature_windows.py
 
-test: $(STAMP)  ## run all tests
-	@$(BIN)/python -m pytest
+# The tests of high availability need a ZooKeeper server; without one they are skipped and say so.
+zookeeper:  ## install Debian's ZooKeeper for the tests, where apt-get and root are at hand
+	@test -e /usr/share/java/zookeeper.jar || { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && \
+		{ apt-get install -y -qq --no-install-recommends zookeeper > /dev/null || \
+			{ apt-get update -qq && apt-get install -y -qq --no-install-recommends zookeeper > /dev/null; }; } || \
+		echo "ZooKeeper was not installed: its tests are skipped. Do it by hand: apt-get install zookeeper"; }
+
+test: $(STAMP) zookeeper  ## run all tests
+	@$(BIN)/python -m pytest -rs
 
 lint: $(STAMP)  ## check style and format
 	@$(BIN)/ruff check .

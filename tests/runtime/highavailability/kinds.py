@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from kazoo.client import KazooClient
+
 from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
+from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 
 GIVE_UP_S = 20
 
@@ -66,3 +71,28 @@ class FileSystem:
 
     async def depose(self, process: HighAvailabilityServices) -> None:
         (self.root / "leader.lock").unlink()
+
+
+class ZooKeeper:
+    def __init__(self, address: str, files: Path) -> None:
+        self.processes: list[HighAvailabilityServices] = []
+        self.options = ZooKeeperOptions(
+            address, f"/test-{uuid.uuid4().hex}", session_timeout_s=2, connection_timeout_s=20, retry_wait_s=0.02
+        )
+        self.files = files
+
+    def process(self, delete_on_commit: bool = False) -> ZooKeeperHaServices:
+        process = ZooKeeperHaServices(self.options, self.files, delete_on_commit)
+        self.processes.append(process)
+        return process
+
+    async def depose(self, process: HighAvailabilityServices) -> None:
+        """End the process's session with ZooKeeper, as its expiry would: by closing it from a second connection."""
+        assert isinstance(process, ZooKeeperHaServices)
+        await asyncio.to_thread(self._end_session, process._connection.client.client_id)
+
+    def _end_session(self, client_id: tuple[int, bytes]) -> None:
+        second = KazooClient(self.options.quorum, client_id=client_id, timeout=self.options.session_timeout_s)
+        second.start()
+        second.stop()
+        second.close()

@@ -1,15 +1,16 @@
 """A process that leads, says its session, and writes when it is told to.
 
-Run as a program with the directory as its argument; each line on its input names a job to put.
+Run as a program with a configuration (JSON) as its argument; each line on its input names a job to put.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
-from pathlib import Path
+from collections.abc import Mapping
 
-from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
+from firesteel.runtime.highavailability.ha_services import ha_services
 from tests.runtime.helpers import job_graph
 
 
@@ -24,8 +25,8 @@ class Contender:
         print("revoked", flush=True)
 
 
-async def main(root: Path) -> None:
-    process, contender = FileSystemHaServices(root, interval_s=0.01), Contender()
+async def main(configuration: Mapping[str, str]) -> None:
+    process, contender = ha_services(configuration), Contender()
     await process.leader_election("x").start(contender)
     session_id = await contender.session_id
     store = process.stores(session_id).job_graphs
@@ -42,4 +43,4 @@ async def main(root: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(json.loads(sys.argv[1])))

@@ -20,7 +20,7 @@ from firesteel.runtime.highavailability.high_availability import (
 )
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
 from tests.runtime.helpers import an_id, job_graph
-from tests.runtime.highavailability.kinds import Embedded, FileSystem, Kind, eventually
+from tests.runtime.highavailability.kinds import Embedded, FileSystem, Kind, ZooKeeper, eventually
 
 
 class Contender:
@@ -56,9 +56,13 @@ class Listener:
         self.removed.append(job_id)
 
 
-@pytest.fixture(params=["embedded", "filesystem"])
+@pytest.fixture(params=["embedded", "filesystem", "zookeeper"])
 async def kind(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kind]:
-    kind: Any = Embedded() if request.param == "embedded" else FileSystem(tmp_path / "ha" / "cluster")
+    kind: Kind = {
+        "embedded": Embedded,
+        "filesystem": lambda: FileSystem(tmp_path / "ha" / "cluster"),
+        "zookeeper": lambda: ZooKeeper(request.getfixturevalue("zookeeper_server").address, tmp_path / "files"),
+    }[request.param]()
     yield kind
     for process in kind.processes:
         await process.close()

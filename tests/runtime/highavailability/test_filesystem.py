@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from firesteel.runtime.highavailability.high_availability import JobGraphStore
 from firesteel.runtime.highavailability.storage import JOBS
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import eventually
+from tests.runtime.highavailability.programs import line, paused_leader, python
 from tests.runtime.highavailability.test_contract import leading, retrieving
 
 
@@ -28,15 +28,12 @@ async def process(tmp_path: Path) -> AsyncIterator[FileSystemHaServices]:
     await process.close()
 
 
-async def python(*arguments: object) -> asyncio.subprocess.Process:
-    command = [sys.executable, "-m", *map(str, arguments)]
-    pipe = asyncio.subprocess.PIPE
-    return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
-
-
-async def line(of: asyncio.subprocess.Process) -> str:
-    assert of.stdout is not None
-    return (await asyncio.wait_for(of.stdout.readline(), 30)).decode().strip()
+def options(tmp_path: Path) -> dict[str, str]:
+    return {
+        "high-availability.type": "filesystem",
+        "high-availability.storageDir": str(tmp_path),
+        "high-availability.cluster-id": "cluster",
+    }
 
 
 def running(process: FileSystemHaServices) -> JobGraphStore:
@@ -55,7 +52,7 @@ async def test_a_process_killed_at_any_line_leaves_whole_entries_and_what_it_ack
 async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(
     tmp_path: Path, process: FileSystemHaServices
 ) -> None:  # D12
-    leader = await python("tests.runtime.highavailability.paused_leader", tmp_path / "cluster")
+    leader = await paused_leader(options(tmp_path))
     assert leader.stdin is not None
     try:
         former = await line(leader)
@@ -75,7 +72,7 @@ async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(
 
 
 async def test_the_lock_of_a_killed_leader_is_free(tmp_path: Path, process: FileSystemHaServices) -> None:
-    leader = await python("tests.runtime.highavailability.paused_leader", tmp_path / "cluster")
+    leader = await paused_leader(options(tmp_path))
     former = await line(leader)
     assert not FileLock(tmp_path / "cluster" / "leader.lock").try_acquire()
     leader.kill()

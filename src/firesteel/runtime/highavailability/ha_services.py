@@ -1,0 +1,69 @@
+"""The kind of high availability that a configuration asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
+from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
+from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
+from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
+from firesteel.runtime.options import InvalidOptionError, boolean, required
+
+__all__ = ["ha_services"]
+
+TYPE = "high-availability.type"
+STORAGE_DIR = "high-availability.storageDir"
+CLUSTER_ID = "high-availability.cluster-id"
+DELETE_ON_COMMIT = "job-result-store.delete-on-commit"
+
+
+def ha_services(configuration: Mapping[str, str]) -> HighAvailabilityServices:
+    """What `high-availability.type` says: NONE (the default), embedded, filesystem or zookeeper.
+
+    Call it on the loop that will use the services. Flink: `highavailability.HighAvailabilityServicesUtils`.
+
+    Raises:
+        InvalidOptionError: there is no such kind, or an option that it needs is missing.
+
+    Example:
+        >>> ha_services({"high-availability.type": "embedded"})  # doctest: +ELLIPSIS
+        <...EmbeddedHaServices object at ...>
+    """
+    kind = configuration.get(TYPE, "NONE")
+    make = _KINDS.get(kind.lower())
+    if make is None:
+        raise InvalidOptionError(
+            f"option {TYPE!r}: there is no kind {kind!r}; allowed: NONE, embedded, filesystem, zookeeper"
+        )
+    return make(configuration)
+
+
+def _filesystem(configuration: Mapping[str, str]) -> HighAvailabilityServices:
+    return FileSystemHaServices(_directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True))
+
+
+def _zookeeper(configuration: Mapping[str, str]) -> HighAvailabilityServices:
+    options = ZooKeeperOptions.of(configuration, configuration.get(CLUSTER_ID, "/default"))
+    return ZooKeeperHaServices(options, _directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True))
+
+
+def _directory(configuration: Mapping[str, str]) -> Path:
+    """The cluster's directory in the storage directory, which is a path or a URI `file:///...`."""
+    storage = required(configuration, STORAGE_DIR)
+    path = storage.removeprefix("file://") if storage.startswith("file:///") else storage
+    if "://" in path:
+        raise InvalidOptionError(
+            f"option {STORAGE_DIR!r}: {storage!r} is not a directory; allowed: a path, file:///path"
+        )
+    return Path(path) / configuration.get(CLUSTER_ID, "/default").strip("/")
+
+
+_KINDS: dict[str, Callable[[Mapping[str, str]], HighAvailabilityServices]] = {
+    "none": lambda _: EmbeddedHaServices(keeps_jobs=False),
+    "embedded": lambda _: EmbeddedHaServices(),
+    "filesystem": _filesystem,
+    "zookeeper": _zookeeper,
+}

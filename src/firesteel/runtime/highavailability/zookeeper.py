@@ -1,0 +1,281 @@
+"""High availability between processes on any machines, by a ZooKeeper ensemble.
+
+Nodes below `high-availability.zookeeper.path.root/high-availability.cluster-id`:
+
+    election/          the latch of each process that contends: ephemeral, the lowest number leads
+    leaders/<id>       who leads a component: ephemeral, JSON
+    jobs/ dirty-results/ clean-results/ running-jobs/ removed-jobs/     entries of the stores
+    holds/<job>.<view> who uses a job: ephemeral
+
+Large values are files below `high-availability.storageDir`, which all processes have to see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from kazoo.exceptions import CancelledError, NodeExistsError, NoNodeError
+from kazoo.recipe.lock import Lock
+
+from firesteel.runtime.highavailability.errors import HighAvailabilityError
+from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderListener
+from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore
+from firesteel.runtime.highavailability.job_result_store import JobResultStore
+from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
+from firesteel.runtime.highavailability.shared_election import ElectionListener, Published, SharedLeaderElection
+from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKeeperConnection, ZooKeeperOptions
+from firesteel.runtime.highavailability.zookeeper_storage import ZooKeeperStorage, commit_fenced
+
+__all__ = ["ZooKeeperHaServices", "ZooKeeperLeaderElectionDriver", "ZooKeeperLeaderRetrieval"]
+
+logger = logging.getLogger(__name__)
+
+_PUBLISH_TRIES = 5
+
+
+class ZooKeeperLeaderElectionDriver:
+    """The process whose latch has the lowest number leads, until its connection is lost.
+
+    Flink: `leaderelection.ZooKeeperLeaderElectionDriver`, which uses Curator's LeaderLatch; this one uses kazoo's Lock.
+
+    Args:
+        connection: To the ensemble.
+    """
+
+    def __init__(self, connection: ZooKeeperConnection) -> None:
+        self._connection = connection
+        self._publishing = ThreadPoolExecutor(1, "leader-election")
+        self._listener: ElectionListener | None = None
+        self._watches: dict[str, Watch[Published]] = {}
+        self._components: set[str] = set()
+        self._lock: Any = None
+        self._task: asyncio.Future[None] | None = None
+        self._leave = asyncio.Event()
+        self._is_closing = False
+        self._session: tuple[str, str] | None = None
+        connection.on_loss(self._leave.set)
+
+    def latch_of(self, session_id: str) -> str | None:
+        """The latch of a leader session; None if that is over."""
+        session = self._session
+        return session[1] if session is not None and session[0] == session_id else None
+
+    def start(self, listener: ElectionListener) -> None:
+        """Take part."""
+        self._listener = listener
+        self._is_closing = False
+        self._task = asyncio.ensure_future(self._contend(listener))
+
+    def publish(self, component: str, session_id: str, address: str | None) -> None:
+        """Let all see who leads a component."""
+        watch = self._watches.pop(component, None)
+        if watch is not None:
+            watch.stop()
+        self._components.add(component)
+        publishing = asyncio.get_running_loop().run_in_executor(
+            self._publishing, self._publish, component, session_id, address
+        )
+        publishing.add_done_callback(lambda done: self._published(component, address, done))
+
+    async def close(self) -> None:
+        """Leave; what was published disappears."""
+        self._is_closing = True
+        self._leave.set()
+        if self._lock is not None:
+            self._lock.cancel()
+        if self._task is not None:
+            await self._task
+            self._task = None
+
+    async def _contend(self, listener: ElectionListener) -> None:
+        while not self._is_closing:
+            losses = self._connection.losses
+            try:
+                latch = await self._connection.run(self._acquire)
+            except HighAvailabilityError as error:
+                logger.warning("this process can't contend for leadership: %s", error)
+                continue
+            if latch is not None and not self._is_closing and losses == self._connection.losses:
+                await self._lead(listener, latch)
+            await self._let_go()
+
+    async def _lead(self, listener: ElectionListener, latch: str) -> None:
+        self._leave.clear()
+        session_id = uuid.uuid4().hex
+        self._session = (session_id, latch)
+        listener.granted(session_id)
+        await self._leave.wait()
+        self._session = None
+        listener.revoked()
+
+    async def _let_go(self) -> None:
+        """Drop the latch and what was published; without a connection ZooKeeper drops them with the session."""
+        for watch in self._watches.values():
+            watch.stop()
+        components = tuple(self._components)
+        self._watches.clear()
+        self._components.clear()
+        drop = self._publishing.submit(self._drop, components)
+        try:
+            await self._connection.run(drop.result)
+        except HighAvailabilityError as error:
+            logger.info("the latch is left to end with the session: %s", error)
+
+    def _published(self, component: str, address: str | None, done: asyncio.Future[bool]) -> None:
+        if done.cancelled() or done.exception() is not None:
+            logger.warning("the leader of %s could not be published: %s", component, done)
+        elif address is None and done.result():
+            self._components.discard(component)
+        elif address is not None and self._session is not None and component not in self._watches:
+            self._watches[component] = Watch(
+                self._connection,
+                lambda fired: _look(self._connection, component, fired),
+                lambda published: self._seen(component, published),
+            )
+
+    def _seen(self, component: str, published: Published) -> None:
+        if self._listener is not None and self._session is not None:
+            self._listener.information_changed(component, published)
+
+    # In threads
+
+    def _acquire(self) -> str | None:
+        """The latch, once it has the lowest number; None if the process leaves."""
+        if self._is_closing:
+            return None
+        self._lock = Lock(self._connection.client, self._connection.path("election"))
+        try:
+            self._lock.acquire()
+        except CancelledError:
+            return None
+        return self._connection.path("election", self._lock.node)
+
+    def _drop(self, components: tuple[str, ...]) -> None:
+        for component in components:
+            with contextlib.suppress(NoNodeError):
+                self._drop_own(self._connection.path("leaders", component))
+        if self._lock is not None:
+            self._lock.release()
+
+    def _drop_own(self, path: str) -> None:
+        client = self._connection.client
+        _, stat = client.get(path)
+        if stat.owner_session_id == client.client_id[0]:
+            client.delete(path, version=stat.version)
+
+    def _publish(self, component: str, session_id: str, address: str | None) -> bool:
+        """Set or delete a leader's node, if the latch is there in that very moment: whether it was."""
+        client, path = self._connection.client, self._connection.path("leaders", component)
+        node = None if address is None else json.dumps({"address": address, "session": session_id}).encode()
+        client.retry(client.ensure_path, self._connection.path("leaders"))
+        for _ in range(_PUBLISH_TRIES):
+            latch, is_there = self.latch_of(session_id), client.retry(client.exists, path) is not None
+            if latch is None:
+                return False
+
+            def change(transaction: Any, is_there: bool = is_there) -> None:
+                if is_there:
+                    transaction.delete(path)
+                if node is not None:
+                    transaction.create(path, node, ephemeral=True)
+
+            with contextlib.suppress(NoNodeError, NodeExistsError):  # Another leader's node came or went in between.
+                return bool(client.retry(commit_fenced, client, latch, change))
+        return False
+
+
+class ZooKeeperLeaderRetrieval:
+    """Tells one listener who leads a component. Flink: `leaderretrieval.ZooKeeperLeaderRetrievalDriver`.
+
+    Without a connection nobody is known to lead.
+    """
+
+    def __init__(self, connection: ZooKeeperConnection, component: str) -> None:
+        self._connection = connection
+        self._component = component
+        self._listener: LeaderListener | None = None
+        self._watch: Watch[Published] | None = None
+        self._told: Published = (None, None)
+
+    def start(self, listener: LeaderListener) -> None:
+        """Tell the present leader, soon, and every later one."""
+        self._listener = listener
+        self._watch = Watch(
+            self._connection,
+            lambda fired: _look(self._connection, self._component, fired),
+            self._tell,
+            lambda: self._tell((None, None)),
+        )
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+        self._listener = None
+        if self._watch is not None:
+            self._watch.stop()
+
+    def _tell(self, leader: Published) -> None:
+        if self._listener is not None and leader != self._told:
+            self._told = leader
+            self._listener.notify_leader(*leader)
+
+
+class ZooKeeperHaServices:
+    """High availability by a ZooKeeper ensemble: each process takes part with an object of its own.
+
+    Flink: `runtime.leaderelection.ZooKeeperLeaderElectionHaServices`.
+
+    Args:
+        options: Where the ensemble is.
+        files: Directory of values too large for ZooKeeper, seen by all processes; made if it is not there.
+        delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
+    """
+
+    def __init__(self, options: ZooKeeperOptions, files: Path, delete_on_commit: bool = True) -> None:
+        files.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._files = files
+        self._delete_on_commit = delete_on_commit
+        self._connection = ZooKeeperConnection(options)
+        self._driver = ZooKeeperLeaderElectionDriver(self._connection)
+        self._election = SharedLeaderElection(self._driver)
+
+    def stores(self, session_id: str | None) -> HaStores:
+        """A new view of the stores for a leader session."""
+        storage = ZooKeeperStorage(self._connection, self._files, session_id, self._driver.latch_of)
+        return HaStores(
+            SharedJobGraphStore(storage), JobResultStore(storage, self._delete_on_commit), RunningJobsRegistry(storage)
+        )
+
+    def leader_election(self, component: str) -> LeaderElection:
+        """A new contender's side of the election for `component`."""
+        return self._election.component(component)
+
+    def leader_retrieval(self, component: str) -> ZooKeeperLeaderRetrieval:
+        """Tells who leads `component`."""
+        return ZooKeeperLeaderRetrieval(self._connection, component)
+
+    async def close(self) -> None:
+        """Leave the election and end the session."""
+        await self._election.close()
+        await self._connection.close()
+
+
+def _look(connection: ZooKeeperConnection, component: str, fired: Callable[[object], None]) -> Published:
+    """Who leads a component; leaves a watch. Blocks."""
+    client, path = connection.client, connection.path("leaders", component)
+    while True:
+        try:
+            found = json.loads(client.get(path, watch=fired)[0])
+            return str(found["address"]), str(found["session"])
+        except NoNodeError:
+            if client.exists(path, watch=fired) is None:
+                return None, None
+        except (ValueError, KeyError, TypeError):
+            return None, None

@@ -1,0 +1,225 @@
+"""A session with a ZooKeeper ensemble, used from a loop that it never blocks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import KazooException
+
+from firesteel.runtime.highavailability.errors import HighAvailabilityError
+from firesteel.runtime.options import boolean, duration_s, number, required
+
+__all__ = ["Watch", "ZooKeeperConnection", "ZooKeeperOptions"]
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_PREFIX = "high-availability.zookeeper"
+_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperOptions:
+    """Where the ensemble is, and how patiently to deal with it. Flink's names and defaults.
+
+    Attributes:
+        quorum: `host:port`, separated by commas.
+        path: Below which the cluster's nodes are: `path.root` and the cluster's id.
+        session_timeout_s: Without a sign of life for so long the ensemble takes the process for dead.
+        connection_timeout_s: How long the first connection may take.
+        retry_wait_s: Pause before a command is tried again.
+        max_retry_attempts: How often a command is tried again when its connection is lost.
+        tolerate_suspended_connections: Whether a leader stays one until its session, not its connection, is lost.
+    """
+
+    quorum: str
+    path: str
+    session_timeout_s: float = 60
+    connection_timeout_s: float = 15
+    retry_wait_s: float = 5
+    max_retry_attempts: int = 3
+    tolerate_suspended_connections: bool = False
+
+    @classmethod
+    def of(cls, configuration: Mapping[str, str], cluster_id: str) -> ZooKeeperOptions:
+        """As `high-availability.zookeeper.*` says.
+
+        Raises:
+            InvalidOptionError: the quorum is missing, or a value can't be read.
+        """
+        client, root = f"{_PREFIX}.client", configuration.get(f"{_PREFIX}.path.root", "/flink")
+        return cls(
+            required(configuration, f"{_PREFIX}.quorum"),
+            "/" + "/".join(part for part in f"{root}/{cluster_id}".split("/") if part),
+            duration_s(configuration, f"{client}.session-timeout", 60),
+            duration_s(configuration, f"{client}.connection-timeout", 15),
+            duration_s(configuration, f"{client}.retry-wait", 5),
+            int(number(configuration, f"{client}.max-retry-attempts", 3)),
+            boolean(configuration, f"{client}.tolerate-suspended-connections", False),
+        )
+
+
+class ZooKeeperConnection:
+    """A session with the ensemble. kazoo's calls run in threads of it, and kazoo's callbacks go to the loop.
+
+    Args:
+        options: Where, and how patiently.
+
+    Attributes:
+        client: For use inside `run`.
+        losses: Grows whenever the connection is lost, before anybody is told.
+    """
+
+    def __init__(self, options: ZooKeeperOptions) -> None:
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        self._threads = ThreadPoolExecutor(_THREADS, "zookeeper")
+        self._watches: set[Watch[Any]] = set()
+        self._loss_listeners: list[Callable[[], object]] = []
+        self._is_closed = False
+        self.losses = 0
+        retry = {"max_tries": options.max_retry_attempts, "delay": options.retry_wait_s, "backoff": 1}
+        self.client: Any = KazooClient(
+            options.quorum,
+            timeout=options.session_timeout_s,
+            command_retry=retry,
+            connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": options.retry_wait_s},
+        )
+        self.client.add_listener(self._state_changed)
+        self._connected = self.client.start_async()
+
+    def path(self, *names: str) -> str:
+        """The path of a node of the cluster."""
+        return "/".join((self._options.path, *names))
+
+    async def run(self, work: Callable[..., T], *arguments: Any) -> T:
+        """What blocking `work` returns; it may use the client.
+
+        Raises:
+            HighAvailabilityError: there is no connection, or it was closed.
+        """
+        if self._is_closed:
+            raise HighAvailabilityError(f"the connection to ZooKeeper at {self._options.quorum} was closed")
+        return await self._loop.run_in_executor(self._threads, self._run, work, arguments)
+
+    def on_loss(self, listener: Callable[[], object]) -> None:
+        """Call `listener` on the loop whenever the connection is lost."""
+        self._loss_listeners.append(listener)
+
+    def add_watch(self, watch: Watch[Any]) -> None:
+        """Refresh a watch after each loss: ZooKeeper may have forgotten it."""
+        self._watches.add(watch)
+
+    def discard_watch(self, watch: Watch[Any]) -> None:
+        """Refresh it no longer."""
+        self._watches.discard(watch)
+
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Run `callback` on the loop, from any thread, unless the connection is closed by then."""
+        if not self._is_closed and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(lambda: None if self._is_closed else callback())
+
+    async def close(self) -> None:
+        """End the session: its ephemeral nodes disappear. Idempotent."""
+        if not self._is_closed:
+            self._is_closed = True
+            await self._loop.run_in_executor(None, self._close)
+
+    def _run(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        if not self._connected.wait(self._options.connection_timeout_s):
+            raise HighAvailabilityError(
+                f"no ZooKeeper answers at {self._options.quorum} within {self._options.connection_timeout_s:g} s; "
+                "look at high-availability.zookeeper.quorum, and whether the ensemble runs"
+            )
+        try:
+            result: T = self.client.retry(work, *arguments)
+        except KazooException as error:
+            raise HighAvailabilityError(f"ZooKeeper at {self._options.quorum} failed: {error!r}") from error
+        return result
+
+    def _close(self) -> None:
+        self.client.stop()
+        self.client.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _state_changed(self, state: str) -> None:
+        """Called by kazoo, in a thread of its own."""
+        if state == KazooState.CONNECTED:
+            self.call_soon(self._refresh)
+        elif state == KazooState.LOST or not self._options.tolerate_suspended_connections:
+            self.losses += 1
+            self.call_soon(self._lost)
+
+    def _refresh(self) -> None:
+        for watch in list(self._watches):
+            watch.refresh()
+
+    def _lost(self) -> None:
+        for listener in self._loss_listeners:
+            listener()
+        for watch in list(self._watches):
+            watch.lost()
+
+
+class Watch(Generic[T]):
+    """Tells what a look at the ensemble finds, now and after each change.
+
+    Args:
+        connection: To the ensemble.
+        look: Looks, in a thread, and leaves the callback that it is given as a watch.
+        tell: Called on the loop with each finding.
+        on_loss: Called on the loop when the connection is lost.
+    """
+
+    def __init__(
+        self,
+        connection: ZooKeeperConnection,
+        look: Callable[[Callable[[object], None]], T],
+        tell: Callable[[T], object],
+        on_loss: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._connection = connection
+        self._look = look
+        self._tell = tell
+        self._on_loss = on_loss
+        self._is_due = False
+        self._task: asyncio.Future[None] | None = None
+        self._is_stopped = False
+        connection.add_watch(self)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look again, soon."""
+        self._is_due = True
+        if self._task is None and not self._is_stopped:
+            self._task = asyncio.ensure_future(self._run())
+
+    def lost(self) -> None:
+        """The connection is lost: nobody knows what is there now."""
+        self._on_loss()
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+        self._is_stopped = True
+        self._connection.discard_watch(self)
+
+    async def _run(self) -> None:
+        while self._is_due and not self._is_stopped:
+            self._is_due = False
+            try:
+                found = await self._connection.run(self._look, self._fired)
+            except HighAvailabilityError as error:
+                logger.info("a look at ZooKeeper failed, the next follows when it is connected: %s", error)
+            else:
+                if not self._is_stopped:
+                    self._tell(found)
+        self._task = None
+
+    def _fired(self, _: object) -> None:
+        self._connection.call_soon(self.refresh)

@@ -1,0 +1,246 @@
+"""Entries in ZooKeeper; large values in files that the entries name."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+from kazoo.exceptions import NodeExistsError, NoNodeError, RolledBackError, RuntimeInconsistency
+
+from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
+from firesteel.runtime.highavailability.storage import Names
+from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKeeperConnection
+
+__all__ = ["ZooKeeperStorage", "commit_fenced"]
+
+MAX_INLINE_BYTES = 64 * 1024
+"""Larger values go to files: ZooKeeper keeps everything in memory and refuses more than 1 MiB per node."""
+
+_INLINE, _FILE = b"=", b"@"
+_TRIES = 5
+
+
+class ZooKeeperStorage:
+    """A view of the entries in ZooKeeper. Flink: `runtime.zookeeper.ZooKeeperStateHandleStore`.
+
+    Each change is a transaction that also checks the leader's latch: an ephemeral node, which is gone when the
+    process's session with ZooKeeper has expired, and replaced when it was elected anew. Other than in Flink small
+    values are kept in the node itself, so that one atomic step writes them; only larger ones need `storageDir`.
+
+    Args:
+        connection: To the ensemble.
+        files: Directory of the large values, seen by all processes.
+        session_id: The leader session it belongs to; None: any.
+        latch_of: Tells the latch of a leader session of this process; None if that is over.
+    """
+
+    def __init__(
+        self,
+        connection: ZooKeeperConnection,
+        files: Path,
+        session_id: str | None,
+        latch_of: Callable[[str], str | None],
+    ) -> None:
+        self._connection = connection
+        self._client = connection.client
+        self._files = files
+        self._session_id = session_id
+        self._latch_of = latch_of
+        self._id = uuid.uuid4().hex
+        self._held: set[str] = set()
+        self._watches: list[Watch[Names]] = []
+
+    async def names(self, folder: str) -> Names:
+        """The names in a folder, oldest entry first."""
+        return await self._connection.run(self._names, folder, None)
+
+    async def read(self, folder: str, name: str) -> Any | None:
+        """The value, or None if there is no such entry."""
+        return await self._connection.run(self._read, folder, name)
+
+    async def write(self, folder: str, name: str, value: Any) -> None:
+        """Set the value."""
+        await self._connection.run(self._write, folder, name, value)
+
+    async def move(self, name: str, source: str, target: str) -> None:
+        """Move an entry from one folder to another; no effect if it is not there."""
+        await self._connection.run(self._move, name, source, target)
+
+    async def delete(self, folder: str, name: str) -> None:
+        """Delete an entry; no effect if it is not there."""
+        await self._connection.run(self._delete, folder, name)
+
+    async def hold(self, name: str) -> None:
+        """Tell the others that this view uses the job."""
+        self._held.add(name)
+        await self._connection.run(self._hold, name)
+
+    async def let_go(self, name: str) -> None:
+        """This view uses the job no longer."""
+        self._held.discard(name)
+        await self._connection.run(self._let_go, name)
+
+    async def is_held(self, name: str) -> bool:
+        """Whether another living view uses the job."""
+        return await self._connection.run(self._is_held, name)
+
+    def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
+        """Call `listener` with the names in a folder, soon, and again after each change."""
+        self._watches.append(Watch(self._connection, lambda fired: self._names(folder, fired), listener))
+
+    async def close(self) -> None:
+        """Let go of everything and watch nothing any more."""
+        for watch in self._watches:
+            watch.stop()
+        for name in list(self._held):
+            await self.let_go(name)
+
+    # In threads
+
+    def _names(self, folder: str, fired: Callable[[object], None] | None) -> Names:
+        path = self._connection.path(folder)
+        self._client.ensure_path(path)
+        names = self._client.get_children(path, watch=fired)
+        asked = {name: self._client.exists_async(f"{path}/{name}") for name in names}
+        found = {name: stat.get() for name, stat in asked.items()}
+        return tuple(sorted((name for name in names if found[name]), key=lambda name: int(found[name].czxid)))
+
+    def _read(self, folder: str, name: str) -> Any | None:
+        while True:
+            node = self._get(folder, name)
+            if node is None:
+                return None
+            try:
+                data = node[1:] if node[:1] == _INLINE else self._file(node).read_bytes()
+            except OSError as error:
+                if self._get(folder, name) == node:
+                    raise CorruptEntryError(folder, name, error) from error
+            else:
+                return _decode(folder, name, data)
+
+    def _write(self, folder: str, name: str, value: Any) -> None:
+        path, node = self._connection.path(folder, name), self._encode(value)
+        self._client.ensure_path(self._connection.path(folder))
+        for _ in range(_TRIES):
+            former = self._get(folder, name)
+            try:
+                if former is None:
+                    self._commit(f"writing {folder}/{name}", lambda change: change.create(path, node))
+                else:
+                    self._commit(f"writing {folder}/{name}", lambda change: change.set_data(path, node))
+            except (NodeExistsError, NoNodeError):
+                continue  # Another made or deleted it in between.
+            except StaleLeaderError:
+                self._drop_file(node)
+                raise
+            self._drop_file(former)
+            return
+        raise RuntimeError(f"{path} was made and deleted again {_TRIES} times while it was written")
+
+    def _move(self, name: str, source: str, target: str) -> None:
+        node = self._get(source, name)
+        if node is None:
+            return
+        self._client.ensure_path(self._connection.path(target))
+
+        def change(transaction: Any) -> None:
+            transaction.delete(self._connection.path(source, name))
+            transaction.create(self._connection.path(target, name), node)
+
+        with contextlib.suppress(NoNodeError):
+            self._commit(f"moving {source}/{name}", change)
+
+    def _delete(self, folder: str, name: str) -> None:
+        node = self._get(folder, name)
+        if node is not None:
+            path = self._connection.path(folder, name)
+            with contextlib.suppress(NoNodeError):
+                self._commit(f"deleting {folder}/{name}", lambda change: change.delete(path))
+            self._drop_file(node)
+        else:
+            self._commit(f"deleting {folder}/{name}", lambda change: None)
+
+    def _hold(self, name: str) -> None:
+        with contextlib.suppress(NodeExistsError):
+            self._client.create(self._connection.path("holds", f"{name}.{self._id}"), ephemeral=True, makepath=True)
+
+    def _let_go(self, name: str) -> None:
+        with contextlib.suppress(NoNodeError):
+            self._client.delete(self._connection.path("holds", f"{name}.{self._id}"))
+
+    def _is_held(self, name: str) -> bool:
+        self._client.ensure_path(self._connection.path("holds"))
+        holds = [hold.rpartition(".") for hold in self._client.get_children(self._connection.path("holds"))]
+        return any(job == name and holder != self._id for job, _, holder in holds)
+
+    def _commit(self, what: str, change: Callable[[Any], None]) -> None:
+        if self._session_id is None:
+            commit_fenced(self._client, None, change)
+            return
+        latch = self._latch_of(self._session_id)
+        if latch is None or not commit_fenced(self._client, latch, change):
+            raise StaleLeaderError(what, self._session_id)
+
+    def _get(self, folder: str, name: str) -> bytes | None:
+        try:
+            data: bytes = self._client.get(self._connection.path(folder, name))[0]
+        except NoNodeError:
+            return None
+        return data
+
+    def _encode(self, value: Any) -> bytes:
+        payload: bytes = cloudpickle.dumps(value)
+        data = hashlib.sha256(payload).digest() + payload
+        if len(data) <= MAX_INLINE_BYTES:
+            return _INLINE + data
+        node = _FILE + uuid.uuid4().hex.encode()
+        with open(self._file(node), "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return node
+
+    def _file(self, node: bytes) -> Path:
+        return self._files / node[1:].decode(errors="replace")
+
+    def _drop_file(self, node: bytes | None) -> None:
+        if node is not None and node[:1] == _FILE:
+            self._file(node).unlink(missing_ok=True)
+
+
+def commit_fenced(client: Any, latch: str | None, change: Callable[[Any], None]) -> bool:
+    """Make a change if the latch exists, in one step: whether it does. Blocks.
+
+    Raises:
+        KazooException: the latch exists, but the change can't be made.
+    """
+    transaction = client.transaction()
+    if latch is not None:
+        transaction.check(latch, -1)
+    change(transaction)
+    if not transaction.operations:
+        return True
+    results = transaction.commit()
+    if latch is not None and isinstance(results[0], NoNodeError):
+        return False
+    for result in results:
+        if isinstance(result, Exception) and not isinstance(result, RolledBackError | RuntimeInconsistency):
+            raise result
+    return True
+
+
+def _decode(folder: str, name: str, data: bytes) -> Any:
+    digest, payload = data[:32], data[32:]
+    if hashlib.sha256(payload).digest() != digest:
+        raise CorruptEntryError(folder, name, f"its {len(data)} bytes don't match their checksum")
+    try:
+        return pickle.loads(payload)
+    except Exception as error:
+        raise CorruptEntryError(folder, name, f"{type(error).__name__}: {error}") from error

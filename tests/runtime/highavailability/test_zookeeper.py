@@ -1,0 +1,166 @@
+"""High availability by a real ZooKeeper server that is killed, started again, and forgets sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError
+from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
+from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
+from firesteel.runtime.highavailability.zookeeper_storage import MAX_INLINE_BYTES
+from tests.runtime.helpers import an_id, job_graph
+from tests.runtime.highavailability.kinds import ZooKeeper, eventually
+from tests.runtime.highavailability.programs import line, paused_leader
+from tests.runtime.highavailability.test_contract import Contender, leading, retrieving
+from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
+
+
+@pytest.fixture
+async def kind(zookeeper_server: ZooKeeperServer, tmp_path: Path) -> AsyncIterator[ZooKeeper]:
+    kind = ZooKeeper(zookeeper_server.address, tmp_path / "files")
+    yield kind
+    for process in kind.processes:
+        await process.close()
+
+
+def running(process: ZooKeeperHaServices) -> JobGraphStore:
+    store = process.stores(None).job_graphs
+    store.start()
+    return store
+
+
+async def put_large(store: JobGraphStore, name: str, fill: str = "x") -> None:
+    await store.put(job_graph(("a", 1, []), name=name, configuration={"fill": fill * MAX_INLINE_BYTES}))
+
+
+async def test_a_process_whose_session_expired_leads_again_in_a_new_one(kind: ZooKeeper) -> None:  # D04 D05
+    process = kind.process()
+    election, contender, session_id = await leading(process)
+    listener = retrieving(kind.process())
+    election.confirm_leadership(session_id, "here")
+    await eventually(lambda: listener.leaders == [("here", session_id)])
+    await kind.depose(process)
+    await eventually(lambda: len(contender.sessions) == 3)
+    assert contender.sessions[:2] == [session_id, None]
+    assert contender.session_id not in {session_id, None}
+    await eventually(lambda: listener.leaders[-1] == (None, None))
+    assert contender.session_id is not None
+    election.confirm_leadership(contender.session_id, "here again")
+    await eventually(lambda: listener.leaders[-1] == ("here again", contender.session_id))
+
+
+async def test_everything_goes_on_after_the_ensemble_was_down(
+    kind: ZooKeeper, zookeeper_server: ZooKeeperServer
+) -> None:
+    one, two = kind.process(), kind.process()
+    election, contender, session_id = await leading(one)
+    other, second = two.leader_election("x"), Contender()
+    await other.start(second)
+    listener, store = retrieving(kind.process()), running(one)
+    await store.put(job_graph(("a", 1, []), name="before"))
+    election.confirm_leadership(session_id, "one")
+    await eventually(lambda: listener.leaders == [("one", session_id)])
+    await asyncio.to_thread(zookeeper_server.kill)
+    await eventually(lambda: None in contender.sessions, "the revocation")
+    await eventually(lambda: listener.leaders[-1] == (None, None))
+    await asyncio.to_thread(zookeeper_server.start)
+    await store.put(job_graph(("a", 1, []), name="after"))
+    assert await running(two).job_ids() == (an_id("before"), an_id("after"))
+    await eventually(lambda: second.session_id or contender.session_id, "a leader")
+    leading_election, present = (election, contender.session_id) if contender.session_id else (other, second.session_id)
+    assert present not in {None, session_id}
+    leading_election.confirm_leadership(str(present), "somewhere")
+    await eventually(lambda: listener.leaders[-1] == ("somewhere", present))
+
+
+async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(kind: ZooKeeper) -> None:  # D12
+    leader = await paused_leader(
+        {
+            "high-availability.type": "zookeeper",
+            "high-availability.storageDir": str(kind.files),
+            "high-availability.cluster-id": "cluster",
+            "high-availability.zookeeper.quorum": kind.options.quorum,
+            "high-availability.zookeeper.path.root": kind.options.path.removesuffix("/cluster"),
+            "high-availability.zookeeper.client.session-timeout": "500 ms",
+            "high-availability.zookeeper.client.retry-wait": "500 ms",
+        }
+    )
+    assert leader.stdin is not None
+    try:
+        former = await line(leader)
+        leader.stdin.write(b"early\n")
+        assert await line(leader) == "stored"
+        leader.send_signal(signal.SIGSTOP)
+        leader.stdin.write(b"late\n")
+        kind.options = ZooKeeperOptions(kind.options.quorum, f"{kind.options.path}/cluster", 2, 20, 0.02)
+        process = kind.process()
+        _, _, session_id = await leading(process)
+        assert session_id != former
+        leader.send_signal(signal.SIGCONT)
+        assert {await line(leader), await line(leader)} == {"StaleLeaderError", "revoked"}
+        assert await running(process).job_ids() == (an_id("early"),)
+    finally:
+        leader.kill()
+        await leader.wait()
+
+
+async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(kind: ZooKeeper) -> None:  # D06
+    process = kind.process()
+    election, _, session_id = await leading(process)
+    listener = retrieving(kind.process())
+    election.confirm_leadership(session_id, "here")
+    await eventually(lambda: listener.leaders == [("here", session_id)])
+    connection = process._connection
+    path = connection.path("leaders", "x")
+    await connection.run(lambda: connection.client.set(path, b'{"address": "elsewhere", "session": "s"}'))
+    await eventually(lambda: len(listener.leaders) > 1 and listener.leaders[-1] == ("here", session_id))
+    assert ("elsewhere", "s") in listener.leaders or (None, None) in listener.leaders
+
+
+async def test_large_jobs_are_files_which_go_with_their_entries(kind: ZooKeeper) -> None:
+    store, files = running(kind.process()), kind.files
+    await put_large(store, "large")
+    await put_large(store, "large", fill="y")
+    await store.put(job_graph(("a", 1, []), name="small"))
+    assert len(list(files.iterdir())) == 1
+    other = running(kind.process())
+    recovered = await other.recover(an_id("large"))
+    assert recovered is not None
+    assert recovered.configuration["fill"][0] == "y"
+    await other.stop()
+    await store.remove(an_id("large"))
+    assert list(files.iterdir()) == []
+
+
+async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(kind: ZooKeeper) -> None:  # B06
+    process = kind.process()
+    store, connection = running(process), process._connection
+    await put_large(store, "gone")
+    (file,) = kind.files.iterdir()
+    file.unlink()
+    await put_large(store, "bad")
+    (file,) = kind.files.iterdir()
+    file.write_bytes(file.read_bytes()[:-1])
+    for name in ("good", "worse"):
+        await store.put(job_graph(("a", 1, []), name=name))
+    await connection.run(lambda: connection.client.set(connection.path("jobs", an_id("worse")), b""))
+    for name in ("gone", "bad", "worse"):
+        with pytest.raises(CorruptEntryError, match=rf"the entry of job {an_id(name)} in 'jobs' can't be read"):
+            await store.recover(an_id(name))
+    assert await store.recover(an_id("good")) is not None
+    assert len(await store.job_ids()) == 4
+
+
+async def test_an_ensemble_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    process = ZooKeeperHaServices(ZooKeeperOptions("127.0.0.1:1", "/x", connection_timeout_s=0.1), tmp_path)
+    with pytest.raises(HighAvailabilityError, match=r"no ZooKeeper answers at 127.0.0.1:1 within 0.1 s; look at"):
+        await running(process).job_ids()
+    await process.close()
+    with pytest.raises(HighAvailabilityError, match="was closed"):
+        await running(process).job_ids()
