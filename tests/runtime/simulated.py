@@ -72,9 +72,10 @@ class SimulatedQuery:
 
 
 class SimulatedDataPlane:
-    """Moves no records."""
+    """Moves no records; without a query over the whole job the tasks have to say themselves when they FINISHED."""
 
-    def __init__(self) -> None:
+    def __init__(self, spans_job: bool = True) -> None:
+        self.spans_job = spans_job
         self.queries: list[SimulatedQuery] = []
         self.start_error: Exception | None = None
 
@@ -98,12 +99,14 @@ class RecordingListener:
 class Cluster:
     """Dispatcher, ResourceManager and TaskExecutors; every call is written and read back."""
 
-    def __init__(self, clock: ManualClock, configuration: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, clock: ManualClock, configuration: Mapping[str, str] | None = None, spans_job: bool = True
+    ) -> None:
         self.clock = clock
         self.configuration = dict(configuration or {})
         self.rpc = InMemoryRpcService(clock, serialize_calls=True)
         self.ha = EmbeddedHaServices()
-        self.data_plane = SimulatedDataPlane()
+        self.data_plane = SimulatedDataPlane(spans_job)
         self.runners: dict[str, SimulatedTaskRunner] = {}
         self.task_executors: dict[str, TaskExecutor] = {}
         self.fatal_errors: list[BaseException] = []

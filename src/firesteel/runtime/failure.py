@@ -23,6 +23,8 @@ class TaskFailure:
         user_location: Where in the user's code, as it is shown behind "at": `job.py:12 in parse: return int(x)`.
         user_traceback: The traceback through the user's code.
         details: Everything else that helps: the full traceback, logs of the process.
+        is_recoverable: Whether a restart may help; if not, the job fails whatever its restart strategy says.
+        lost_partition: The data set and the number of the partition that could not be read any more, if that was it.
 
     Example:
         >>> failure = TaskFailure("ValueError: bad", operator_name="Map", subtask_index=1, parallelism=4)
@@ -39,6 +41,8 @@ class TaskFailure:
     user_location: str | None = None
     user_traceback: str | None = None
     details: str = ""
+    is_recoverable: bool = True
+    lost_partition: tuple[str, int] | None = None
 
     @classmethod
     def of(cls, error: BaseException, details: str = "") -> TaskFailure:

@@ -43,6 +43,8 @@ class SparkDataPlane:
         collect: Takes what collecting sinks got, batch by batch.
     """
 
+    spans_job = True
+
     def __init__(self, session: Callable[[], Any], collect: Collect) -> None:
         self._session = session
         self._collect = collect

@@ -117,7 +117,7 @@ def test_events_tell_state_time_attempt_slot_and_cause(graph: ExecutionGraph, cl
     vertex.current.assign("alloc-1", "tm-1", "")
     clock.advance(2)
     assert graph.update_state(vertex.current.attempt_id, ExecutionState.FAILED, failure)
-    assert graph.history[-1] == ExecutionEvent(
+    assert list(graph.history)[-1] == ExecutionEvent(
         vertex.current.attempt_id, ExecutionState.FAILED, 2000, vertex.job_vertex.id, 0, 0, "alloc-1", "tm-1", failure
     )
 

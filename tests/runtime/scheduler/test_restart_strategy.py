@@ -7,7 +7,9 @@ import pytest
 from firesteel.runtime.options import InvalidOptionError, parse_duration_s
 from firesteel.runtime.scheduler.restart_strategy import (
     ExponentialDelayRestartStrategy,
+    NoRestartStrategy,
     RestartStrategy,
+    describe_restart_strategy,
     restart_strategy,
 )
 
@@ -90,3 +92,40 @@ def test_a_text_that_is_no_duration_is_refused_with_its_option() -> None:
         restart_strategy(
             {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "soon"},
         )
+
+
+def test_without_a_strategy_checkpoints_decide() -> None:  # Q05
+    assert isinstance(restart_strategy({}), NoRestartStrategy)
+    assert isinstance(restart_strategy({"execution.checkpointing.interval": "0"}), NoRestartStrategy)
+    with_checkpoints = {"execution.checkpointing.interval": "10 s"}
+    assert isinstance(restart_strategy(with_checkpoints), ExponentialDelayRestartStrategy)
+    assert isinstance(restart_strategy({**with_checkpoints, "restart-strategy.type": "none"}), NoRestartStrategy)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "Cluster level default restart strategy"),
+        ({"type": "disable"}, "Restart deactivated."),
+        (
+            {"type": "fixed-delay", "fixed-delay.attempts": "1000", "fixed-delay.delay": "3 s"},
+            "Restart with fixed delay (PT3S). #1000 restart attempts.",
+        ),
+        (
+            {
+                "type": "failure-rate",
+                "failure-rate.max-failures-per-interval": "2",
+                "failure-rate.failure-rate-interval": "90 s",
+                "failure-rate.delay": "500 ms",
+            },
+            "Failure rate restart with maximum of 2 failures within interval PT1M30S and fixed delay PT0.5S.",
+        ),
+        (
+            {"type": "exponential-delay", "exponential-delay.max-backoff": "2 min"},
+            "Restart with exponential delay: starting at PT1S, increasing by 1.5, with maximum PT2M. "
+            "Delay resets after PT1H with jitter 0.1",
+        ),
+    ],
+)
+def test_a_strategy_is_told_in_the_words_of_flinks_rest_api(options: dict[str, str], text: str) -> None:  # Q08
+    assert describe_restart_strategy({f"restart-strategy.{name}": value for name, value in options.items()}) == text

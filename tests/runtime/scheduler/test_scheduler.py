@@ -1,4 +1,4 @@
-"""Scheduler: events in, actions out (scenarios M, N, O, P)."""
+"""Scheduler of a job that is one query: events in, actions out (scenarios M, N, O, P)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from firesteel.runtime.scheduler.actions import (
     StartQuery,
     StopQuery,
 )
+from firesteel.runtime.scheduler.options import WHOLE_JOB
 from firesteel.runtime.scheduler.restart_strategy import (
     FixedDelayRestartStrategy,
     NoRestartStrategy,
     RestartStrategy,
 )
 from firesteel.runtime.scheduler.scheduler import IllegalSchedulingError, Scheduler
-from firesteel.runtime.slotpool.slot import AllocatedSlot
+from firesteel.runtime.slotpool.slot import AllocatedSlot, Locality, SlotProfile, TaskManagerLocation
+from firesteel.runtime.slotpool.slot_provider import LogicalSlotRequest
+from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 from tests.runtime.helpers import an_id, job_graph
 
 BAD = TaskFailure("ValueError: bad")
@@ -37,15 +40,29 @@ def scheduler_of(clock: ManualClock, strategy: RestartStrategy | None = None) ->
     """Of a job with one vertex and two subtasks."""
     job = job_graph(("a", 2, []))
     resolve_parallelism(job, 1)
-    return Scheduler(ExecutionGraph(job, clock.now_ms), strategy or NoRestartStrategy(), clock)
+    return Scheduler(ExecutionGraph(job, clock.now_ms), strategy or NoRestartStrategy(), clock, WHOLE_JOB)
 
 
-def slot(number: int) -> AllocatedSlot:
-    return AllocatedSlot(f"alloc-{number}", "tm", number, f"address-{number}")
+def slot(number: int, run: int = 0) -> list[LogicalSlot]:
+    allocated = AllocatedSlot(f"alloc-{number}", "tm", number, f"address-{number}")
+    return [LogicalSlot(requests(run)[number], allocated, Locality.UNKNOWN)]
 
 
 def requests(run: int = 0) -> tuple[str, str]:
-    return (f"{an_id('job')}/run-{run}/slot-0", f"{an_id('job')}/run-{run}/slot-1")
+    return (f"{an_id('job')}_{an_id('a')}_0_{run}", f"{an_id('job')}_{an_id('a')}_1_{run}")
+
+
+def requested(run: int = 0) -> RequestSlots:
+    return RequestSlots(
+        tuple(
+            LogicalSlotRequest(request, "group-0", an_id("a"), wish(number, run), shared_slot=str(number))
+            for number, request in enumerate(requests(run))
+        )
+    )
+
+
+def wish(number: int, run: int) -> SlotProfile:
+    return SlotProfile(preferred_locations=(TaskManagerLocation("tm"),) if run else ())
 
 
 def attempts(scheduler: Scheduler) -> list[str]:
@@ -58,8 +75,8 @@ def states(scheduler: Scheduler) -> list[str]:
 
 def deployed(scheduler: Scheduler) -> Scheduler:
     scheduler.start_scheduling()
-    for number, request in enumerate(requests()):
-        scheduler.slot_allocated(request, slot(number))
+    for number in range(2):
+        scheduler.slots_allocated(slot(number))
     return scheduler
 
 
@@ -72,7 +89,7 @@ def running(scheduler: Scheduler) -> Scheduler:
 
 def test_a_job_is_scheduled_once(clock: ManualClock) -> None:  # O01 M06
     scheduler = scheduler_of(clock)
-    assert scheduler.start_scheduling() == [RequestSlots(requests())]
+    assert scheduler.start_scheduling() == [requested()]
     with pytest.raises(IllegalSchedulingError, match="in status CREATED only; it is RUNNING"):
         scheduler.start_scheduling()
 
@@ -80,9 +97,9 @@ def test_a_job_is_scheduled_once(clock: ManualClock) -> None:  # O01 M06
 def test_nothing_is_deployed_before_all_slots_are_there(clock: ManualClock) -> None:  # M01 M09
     scheduler = scheduler_of(clock)
     scheduler.start_scheduling()
-    assert scheduler.slot_allocated(requests()[1], slot(1)) == []
+    assert scheduler.slots_allocated(slot(1)) == []
     assert states(scheduler) == ["SCHEDULED", "SCHEDULED"]
-    actions = scheduler.slot_allocated(requests()[0], slot(0))
+    actions = scheduler.slots_allocated(slot(0))
     assert [(a.tdd.allocation_id, a.tdd.global_slot) for a in actions if isinstance(a, Deploy)] == [
         ("alloc-0", 0),
         ("alloc-1", 1),
@@ -104,8 +121,8 @@ def test_the_query_starts_when_all_subtasks_run(clock: ManualClock) -> None:
 def test_a_failed_slot_request_fails_the_bulk(clock: ManualClock) -> None:  # M02 M12
     scheduler = scheduler_of(clock)
     scheduler.start_scheduling()
-    scheduler.slot_allocated(requests()[0], slot(0))
-    actions = scheduler.slot_failed(requests()[1], BAD)
+    scheduler.slots_allocated(slot(0))
+    actions = scheduler.slots_failed(requests()[1:], BAD)
     assert actions == [ReleaseSlots(requests()[:1], "the job is FAILED"), JobTerminated()]
     assert states(scheduler) == ["CANCELED", "FAILED"]
 
@@ -114,9 +131,7 @@ def test_a_slot_for_a_former_schedule_is_given_back(clock: ManualClock) -> None:
     scheduler = scheduler_of(clock)
     scheduler.start_scheduling()
     scheduler.cancel()
-    assert scheduler.slot_allocated(requests()[0], slot(0)) == [
-        ReleaseSlots(requests()[:1], "the slot is no longer needed")
-    ]
+    assert scheduler.slots_allocated(slot(0)) == [ReleaseSlots(requests()[:1], "no task needs the slot any more")]
 
 
 def test_tasks_are_cancelled_after_the_query_has_stopped(clock: ManualClock) -> None:  # O03 N03
@@ -163,7 +178,7 @@ def test_a_restart_waits_for_the_delay_and_for_the_cancelled_tasks(clock: Manual
     assert scheduler.restart_due(0) == []
     assert scheduler.query_stopped(0) == [CancelTask("tm", two)]
     _, actions = scheduler.task_state_reported(two, ExecutionState.CANCELED)
-    assert actions == [ReleaseSlots(requests(), "the job restarts"), RequestSlots(requests(1))]
+    assert actions == [ReleaseSlots(requests(), "the job restarts"), requested(1)]
     assert (scheduler.graph.status, scheduler.graph.restarts) == (JobStatus.RUNNING, 1)
     assert scheduler.restart_due(0) == scheduler.query_finished(0) == []
 
@@ -176,7 +191,7 @@ def test_a_task_that_may_have_been_deployed_is_cancelled_to_be_sure(clock: Manua
 
 def test_a_lost_slot_fails_what_runs_in_it(clock: ManualClock) -> None:  # N11
     scheduler = running(scheduler_of(clock))
-    assert scheduler.slot_failed(requests()[0], BAD) == [StopQuery(0)]
+    assert scheduler.slots_failed(requests()[:1], BAD) == [StopQuery(0)]
     assert states(scheduler) == ["FAILED", "CANCELING"]
 
 

@@ -6,7 +6,7 @@ from enum import Enum
 
 from firesteel.errors import FiresteelError
 
-__all__ = ["ExecutionGraphError", "ExecutionNotFoundError", "IllegalTransitionError"]
+__all__ = ["ExecutionGraphError", "ExecutionNotFoundError", "IllegalTransitionError", "SlotLostError"]
 
 
 class ExecutionGraphError(FiresteelError, ValueError):
@@ -22,6 +22,14 @@ class ExecutionNotFoundError(FiresteelError):
     def __str__(self) -> str:
         (attempt_id,) = self.args
         return f"execution attempt {attempt_id} is not a current attempt of this job"
+
+
+class SlotLostError(FiresteelError):
+    """An attempt is to be deployed whose slot is gone. Flink: `JobException: Target slot ... is no longer alive`."""
+
+    def __str__(self) -> str:
+        attempt_id, allocation_id = self.args
+        return f"execution {attempt_id} can't be deployed: its target slot {allocation_id} is no longer alive"
 
 
 class IllegalTransitionError(FiresteelError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from firesteel.runtime.executiongraph.errors import IllegalTransitionError
+from firesteel.runtime.executiongraph.errors import IllegalTransitionError, SlotLostError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.slotpool.slot import TaskManagerLocation
 
 __all__ = ["Execution"]
+
+WAITING = frozenset({ExecutionState.CREATED, ExecutionState.SCHEDULED})
+"""In these an attempt can be given a slot and be deployed."""
 
 
 class Execution:
@@ -21,7 +25,9 @@ class Execution:
         timestamps: When each state was entered, in ms since the epoch.
         allocation_id: The slot it was given.
         task_manager_id: Whose slot that is.
+        host: Where that is; empty if it is not known.
         address: The slot's data address.
+        has_slot: Whether the slot is there and the attempt's; what names it stays when it is gone.
         failure: Why it FAILED.
         records_in: Records read by the attempt so far.
         records_out: Records emitted so far.
@@ -33,6 +39,8 @@ class Execution:
         "attempt_id",
         "attempt_number",
         "failure",
+        "has_slot",
+        "host",
         "records_in",
         "records_out",
         "state",
@@ -51,7 +59,9 @@ class Execution:
         self.timestamps = {ExecutionState.CREATED: now_ms}
         self.allocation_id: str | None = None
         self.task_manager_id: str | None = None
+        self.host = ""
         self.address = ""
+        self.has_slot = False
         self.failure: TaskFailure | None = None
         self.records_in = 0
         self.records_out = 0
@@ -67,11 +77,39 @@ class Execution:
         self.state = target
         self.timestamps[target] = now_ms
 
-    def assign(self, allocation_id: str, task_manager_id: str, address: str) -> None:
-        """Give the attempt its slot."""
+    @property
+    def location(self) -> TaskManagerLocation | None:
+        """Where the attempt's slot is, or was; None before it was given one."""
+        return None if self.task_manager_id is None else TaskManagerLocation(self.task_manager_id, self.host)
+
+    def assign(self, allocation_id: str, task_manager_id: str, address: str, host: str = "") -> bool:
+        """Give the attempt its slot; False if it has one already, or is not waiting for one."""
+        if self.allocation_id is not None or self.state not in WAITING:
+            return False
         self.allocation_id = allocation_id
         self.task_manager_id = task_manager_id
         self.address = address
+        self.host = host
+        self.has_slot = True
+        return True
+
+    def slot_lost(self) -> None:
+        """The slot is gone, or given back."""
+        self.has_slot = False
+
+    def check_deployable(self) -> None:
+        """Make sure that the attempt can be deployed.
+
+        Raises:
+            IllegalTransitionError: it is not waiting to be deployed.
+            SlotLostError: its slot is gone.
+        """
+        if self.state not in WAITING:
+            raise IllegalTransitionError(
+                f"execution {self.attempt_id}", self.state, ExecutionState.DEPLOYING, "only from CREATED or SCHEDULED"
+            )
+        if not self.has_slot:
+            raise SlotLostError(self.attempt_id, self.allocation_id)
 
     def progressed(self, records_in: int, records_out: int) -> None:
         """Take new totals; a report that arrives late never counts backwards."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -19,6 +20,9 @@ class JobEvent:
     timestamp_ms: int
     cause: TaskFailure | None = None
 
+    def __str__(self) -> str:
+        return f"{_time(self.timestamp_ms)} job {self.status.name}{_because(self.cause)}"
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEvent:
@@ -33,3 +37,16 @@ class ExecutionEvent:
     slot: str | None = None
     task_manager_id: str | None = None
     cause: TaskFailure | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.task_manager_id is None else f" in slot {self.slot} of {self.task_manager_id}"
+        task = f"subtask {self.subtask_index + 1} of {self.vertex_id}, attempt {self.attempt_number}"
+        return f"{_time(self.timestamp_ms)} {task} {self.state.name}{place}{_because(self.cause)}"
+
+
+def _time(timestamp_ms: int) -> str:
+    return datetime.fromtimestamp(timestamp_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+
+
+def _because(cause: TaskFailure | None) -> str:
+    return "" if cause is None else f": {cause.message}"

@@ -16,9 +16,11 @@ from firesteel.runtime.executiongraph.errors import (
 from firesteel.runtime.executiongraph.execution import Execution
 from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent
 from firesteel.runtime.executiongraph.execution_graph_dict import edge_to_dict, result_to_dict, vertex_to_dict
+from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex, ExecutionVertex
 from firesteel.runtime.executiongraph.execution_state import (
     CANCEL,
+    TERMINAL,
     ExecutionState,
     is_acknowledged,
     state_after_report,
@@ -73,7 +75,8 @@ class ExecutionGraph:
         self.status_timestamps = {JobStatus.INITIALIZING: created_ms}
         self.failure: TaskFailure | None = None
         self.restarts = 0
-        self.history: list[JobEvent | ExecutionEvent] = [JobEvent(self.status, created_ms)]
+        self.history = ExecutionHistory()
+        self.history.append(JobEvent(self.status, created_ms))
         self.job_vertices: dict[str, ExecutionJobVertex] = {}
         self.results: dict[str, IntermediateResult] = {}
         self._current: dict[str, ExecutionVertex] = {}
@@ -114,7 +117,12 @@ class ExecutionGraph:
     @property
     def is_done(self) -> bool:
         """Whether every current attempt is over."""
-        return sum(self._counts[state] for state in ExecutionState if state.is_terminal) == len(self._current)
+        return self.count(*TERMINAL) == len(self._current)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether every current attempt is RUNNING or has FINISHED."""
+        return self.count(ExecutionState.RUNNING, ExecutionState.FINISHED) == len(self._current)
 
     @property
     def is_finished(self) -> bool:
@@ -151,6 +159,21 @@ class ExecutionGraph:
         event = JobEvent(status, self.status_timestamps[status], cause)
         self.history.append(event)
         self._on_job_status(event)
+
+    def note_failure(self, cause: TaskFailure) -> None:
+        """The job fails once more in the status in which it is."""
+        self.failure = cause
+        self.history.append(JobEvent(self.status, self._now_ms(), cause))
+
+    def deploy(self, vertex: ExecutionVertex) -> None:
+        """Bring the current attempt into DEPLOYING.
+
+        Raises:
+            IllegalTransitionError: it is not waiting to be deployed.
+            SlotLostError: its slot is gone.
+        """
+        vertex.current.check_deployable()
+        self.transition(vertex, ExecutionState.DEPLOYING)
 
     def transition(self, vertex: ExecutionVertex, state: ExecutionState, cause: TaskFailure | None = None) -> None:
         """Bring the current attempt of `vertex` into a state and record it."""

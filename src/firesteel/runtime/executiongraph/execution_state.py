@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["CANCEL", "REPORTED", "ExecutionState", "is_acknowledged", "state_after_report"]
+__all__ = ["CANCEL", "REPORTED", "TERMINAL", "ExecutionState", "is_acknowledged", "state_after_report"]
 
 
 class ExecutionState(Enum):

@@ -89,8 +89,21 @@ class RunningQuery(Protocol):
 
 
 class DataPlane(Protocol):
-    """Starts queries."""
+    """Starts queries, or leaves the records to the tasks."""
+
+    @property
+    def spans_job(self) -> bool:
+        """Whether the records of all subtasks of a job flow through one query.
+
+        Then a job is scheduled at once, restarted as a whole, and subtask i of a vertex is in slot base(group) + i, as
+        each slot is a partition of the query. If not, there is no query: the tasks move their records themselves and
+        report that they FINISHED, as in Flink, and how the job is scheduled and restarted is configured.
+        """
+        ...
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
-        """Start to move records through the deployed subtasks. An error raised here fails the job's attempt."""
+        """Start to move records through the deployed subtasks. An error raised here fails the job's attempt.
+
+        Called only if `spans_job`.
+        """
         ...

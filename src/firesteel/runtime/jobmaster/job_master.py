@@ -48,18 +48,23 @@ from firesteel.runtime.scheduler.actions import (
     StartQuery,
     StopQuery,
 )
+from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import restart_strategy
 from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.slotpool.actions import (
     CancelSlotRequest,
     FreeSlot,
+    LogicalSlotsAllocated,
+    LogicalSlotsFailed,
     SendSlotRequest,
     SlotAllocated,
     SlotLost,
     SlotRequestFailed,
 )
-from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.slotpool.slot import SlotOffer, UnfulfillableSlotRequestError
 from firesteel.runtime.slotpool.slot_pool import SlotPool
+from firesteel.runtime.slotpool.slot_provider import SlotProvider
+from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = ["JobMaster"]
@@ -115,8 +120,11 @@ class JobMaster(FencedRpcEndpoint):
         self._listeners = listeners
         resolve_parallelism(job_graph, default_parallelism)
         self._graph = ExecutionGraph(job_graph, self.clock.now_ms, self._job_status_changed)
-        self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock)
-        self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}")
+        options = SchedulerOptions.of(configuration, data_plane.spans_job)
+        self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock, options)
+        selection = slot_selection_strategy(configuration)
+        self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}", selection)
+        self._slots = SlotProvider(self._pool, selection)
         self._query: QueryRun | None = None
         self._actions: deque[object] = deque()
         self._is_performing = False
@@ -157,11 +165,18 @@ class JobMaster(FencedRpcEndpoint):
             JobTerminated: self._terminated,
             SendSlotRequest: self._send_slot_request,
             CancelSlotRequest: self._cancel_slot_request,
-            SlotAllocated: lambda action: self._perform(self._scheduler.slot_allocated(action.request_id, action.slot)),
-            SlotRequestFailed: self._slot_failed,
-            SlotLost: self._slot_failed,
+            SlotAllocated: lambda action: self._perform(self._slots.slot_allocated(action, self.clock.monotonic_s())),
+            SlotRequestFailed: lambda action: self._perform(self._slots.slot_failed(action)),
+            SlotLost: lambda action: self._perform(self._slots.slot_failed(action)),
+            LogicalSlotsAllocated: lambda action: self._perform(self._scheduler.slots_allocated(action.slots)),
+            LogicalSlotsFailed: self._slots_failed,
             FreeSlot: self._free_slot,
         }
+
+    async def start(self) -> None:
+        """Take the job up; once is enough."""
+        if not self.is_running:
+            await super().start()
 
     async def on_start(self) -> None:
         """Connect to the ResourceManager and schedule the job."""
@@ -176,11 +191,12 @@ class JobMaster(FencedRpcEndpoint):
         if not self._graph.status.is_terminal:
             self._perform(self._scheduler.suspend(TaskFailure("the JobMaster stops")))
         self._leave("the JobMaster stops")
+        self.fencing_token = None
 
     # Calls of TaskExecutors
 
     async def register_task_manager(
-        self, task_manager_id: str, address: str
+        self, task_manager_id: str, address: str, host: str = ""
     ) -> TaskManagerRegistrationSuccess | Declined:
         """Register a TaskExecutor that has slots for the job; a second time has no effect."""
         if task_manager_id not in self._task_managers:
@@ -188,8 +204,8 @@ class JobMaster(FencedRpcEndpoint):
                 await self._task_managers.connect(task_manager_id, address)
             except Exception as error:
                 return Declined(f"can't connect to the TaskExecutor at {address}: {error}")
-            self._pool.register_task_manager(task_manager_id)
-        return TaskManagerRegistrationSuccess(self.job_id)
+            self._pool.register_task_manager(task_manager_id, host)
+        return TaskManagerRegistrationSuccess(self.job_id, self._session_id)
 
     async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:
         """Offer slots; the accepted ones."""
@@ -220,7 +236,10 @@ class JobMaster(FencedRpcEndpoint):
                 execution = self._graph.vertex_of(report.execution_attempt_id).current
             except ExecutionNotFoundError:
                 continue
+            is_first = report.records_out > 0 and not execution.records_out
             execution.progressed(report.records_in, report.records_out)
+            if is_first:
+                self._perform(self._scheduler.data_produced(report.execution_attempt_id))
 
     async def disconnect_task_manager(self, task_manager_id: str, cause: str) -> None:
         """A TaskExecutor leaves: its tasks fail; unknown ones are ignored."""
@@ -277,21 +296,32 @@ class JobMaster(FencedRpcEndpoint):
             self._is_performing = False
 
     def _request_slots(self, action: RequestSlots) -> None:
-        for request_id in action.request_ids:
-            self._perform(self._pool.request_slot(request_id))
+        now_s = self.clock.monotonic_s()
+        for request in action.requests:
+            self._perform(self._slots.request_slot(request, now_s))
+        self._check_bulk_later(tuple(request.request_id for request in action.requests))
 
-        def expire() -> None:
-            for request_id in action.request_ids:
-                self._perform(self._pool.request_timed_out(request_id, SLOT_REQUEST_TIMEOUT_TEXT))
+    def _check_bulk_later(self, request_ids: tuple[str, ...]) -> None:
+        """Give a bulk up that does not get its slots in time; in BATCH jobs tasks may wait for those of others."""
 
-        self.schedule_run_async(self._slot_request_timeout_s, expire)
+        def check() -> None:
+            if self._graph.job_graph.job_type == "BATCH" and self._slots.is_fulfillable(request_ids):
+                if self._slots.is_waiting(request_ids):
+                    self._check_bulk_later(request_ids)
+            else:
+                self._perform(self._slots.request_timed_out(request_ids, SLOT_REQUEST_TIMEOUT_TEXT))
+
+        self.schedule_run_async(self._slot_request_timeout_s, check)
 
     def _release_slots(self, action: ReleaseSlots) -> None:
+        now_s = self.clock.monotonic_s()
         for request_id in action.request_ids:
-            self._perform(self._pool.release_slot(request_id, self.clock.monotonic_s(), action.cause))
+            self._perform(self._slots.release_slot(request_id, now_s, action.cause))
 
     def _release_idle_slots(self) -> None:
-        self._perform(self._pool.release_idle(self.clock.monotonic_s(), self._slot_idle_timeout_s))
+        now_s = self.clock.monotonic_s()
+        self._perform(self._pool.release_idle(now_s, self._slot_idle_timeout_s))
+        self._perform(self._pool.check_batch_requests(now_s, self._slot_request_timeout_s))
         self.schedule_run_async(self._slot_idle_timeout_s, self._release_idle_slots)
 
     def _send_slot_request(self, action: SendSlotRequest) -> None:
@@ -299,16 +329,21 @@ class JobMaster(FencedRpcEndpoint):
         if gateway is not None:
             request = SlotRequest(self.job_id, action.allocation_id, self.address)
             asked = gateway.request_slot(self._session_id, request)
-            self._when_failed(asked, lambda e: self._pool.resource_manager_failed(action.allocation_id, str(e)))
+            self._when_failed(asked, lambda error: self._slot_request_failed(action.allocation_id, error))
+
+    def _slot_request_failed(self, allocation_id: str, error: Exception) -> Iterable[object]:
+        is_unfulfillable = isinstance(error, UnfulfillableSlotRequestError)
+        return self._pool.resource_manager_failed(allocation_id, str(error), is_unfulfillable)
 
     def _cancel_slot_request(self, action: CancelSlotRequest) -> None:
         gateway: ResourceManagerGateway | None = self._resource_manager.gateway
         if gateway is not None:
             self.spawn(gateway.cancel_slot_request(action.allocation_id), "cancelling a slot request")
 
-    def _slot_failed(self, action: SlotRequestFailed | SlotLost) -> None:
-        kind = "NoResourceAvailableException: " if isinstance(action, SlotRequestFailed) else ""
-        self._perform(self._scheduler.slot_failed(action.request_id, TaskFailure(f"{kind}{action.cause}")))
+    def _slots_failed(self, action: LogicalSlotsFailed) -> None:
+        kind = "" if action.was_allocated else "NoResourceAvailableException: "
+        failure = TaskFailure(f"{kind}{action.cause}")
+        self._perform(self._scheduler.slots_failed(action.request_ids, failure))
 
     def _free_slot(self, action: FreeSlot) -> None:
         gateway = self._task_managers.get(action.task_manager_id)
@@ -358,13 +393,15 @@ class JobMaster(FencedRpcEndpoint):
             return
 
     def _start_query(self, action: StartQuery) -> None:
+        numbering = self._scheduler.numbering
+        assert numbering is not None, "a query goes through numbered slots"
         self._query = QueryRun(
             self,
             self._query_progressed,
             lambda run: self._perform(self._scheduler.query_finished(run)),
             lambda run, failure: self._perform(self._scheduler.query_failed(run, failure)),
             self._data_plane,
-            query_descriptor(self._graph, self._scheduler.sharing, action.run),
+            query_descriptor(self._graph, numbering, action.run),
         )
 
     def _query_progressed(self, run: int, progress: Sequence[SubtaskProgress]) -> None:
@@ -386,7 +423,7 @@ class JobMaster(FencedRpcEndpoint):
         self._perform(self._scheduler.query_stopped(run))
 
     def _schedule_restart(self, action: ScheduleRestart) -> None:
-        self.schedule_run_async(action.delay_s, lambda: self._perform(self._scheduler.restart_due(action.run)))
+        self.schedule_run_async(action.delay_s, lambda: self._perform(self._scheduler.restart_due(action.restart_id)))
 
     def _terminated(self, _: JobTerminated) -> None:
         if self._graph.status.is_globally_terminal:
@@ -394,6 +431,7 @@ class JobMaster(FencedRpcEndpoint):
             self.run_async(lambda: self._on_terminated(archive(self._graph, self.clock.now_ms())))
         else:
             self._perform(self._pool.suspend())
+        self._slots.clear()
 
     def _when_failed(self, call: Any, follows: Callable[[Exception], Iterable[object]]) -> None:
         async def watch() -> None:
@@ -421,6 +459,7 @@ class JobMaster(FencedRpcEndpoint):
     def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
         if self._task_managers.release(task_manager_id, cause):
             text = f"TaskExecutor {task_manager_id} is gone: {cause}"
+            self._scheduler.task_manager_lost(task_manager_id)
             self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
 
     def _leave(self, cause: str) -> None:

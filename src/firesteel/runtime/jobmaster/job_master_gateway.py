@@ -50,18 +50,24 @@ class TaskProgress:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerRegistrationSuccess:
-    """The TaskExecutor is registered at the job."""
+    """The TaskExecutor is registered at the job.
+
+    Attributes:
+        job_id: The job.
+        job_master_id: The session of its JobMaster.
+    """
 
     job_id: str
+    job_master_id: str
 
 
 class JobMasterGateway(Protocol):
     """What others may ask of a JobMaster. Flink: `runtime.jobmaster.JobMasterGateway`."""
 
     async def register_task_manager(
-        self, task_manager_id: str, address: str
+        self, task_manager_id: str, address: str, host: str = ""
     ) -> TaskManagerRegistrationSuccess | Declined:
-        """Register a TaskExecutor that has slots for the job; a second time has no effect."""
+        """Register a TaskExecutor on a host that has slots for the job; a second time has no effect."""
         ...
 
     async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:

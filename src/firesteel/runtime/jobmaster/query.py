@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
@@ -16,24 +15,25 @@ from firesteel.runtime.jobmaster.data_plane import (
     SubtaskProgress,
 )
 from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
 
 __all__ = ["QueryRun", "query_descriptor"]
 
 logger = logging.getLogger(__name__)
 
 
-def query_descriptor(graph: ExecutionGraph, sharing: SlotSharing, run: int) -> QueryDescriptor:
+def query_descriptor(graph: ExecutionGraph, numbering: SlotNumbering, run: int) -> QueryDescriptor:
     """What the data plane needs to run a deployed job."""
     return QueryDescriptor(
         job_id=graph.job_id,
         job_graph=graph.job_graph,
         attempt=run,
-        slots=sharing.slots,
+        slots=numbering.slots,
         subtasks=tuple(
             SubtaskLocation(
                 vertex.job_vertex.id,
                 vertex.subtask_index,
-                sharing.slot_of(vertex.job_vertex.id, vertex.subtask_index),
+                numbering.slot_of(vertex.job_vertex.id, vertex.subtask_index),
                 vertex.current.address,
                 vertex.current.attempt_id,
             )

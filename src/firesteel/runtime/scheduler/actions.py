@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firesteel.runtime.slotpool.slot_provider import LogicalSlotRequest
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = [
@@ -21,14 +22,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RequestSlots:
-    """Ask the SlotPool for slots; all of them within `slot.request.timeout`, or the bulk fails."""
+    """Ask for the slots of a bulk of subtasks; all of them within `slot.request.timeout`, or the bulk fails."""
 
-    request_ids: tuple[str, ...]
+    requests: tuple[LogicalSlotRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSlots:
-    """Give slots back to the SlotPool, or take the requests back."""
+    """Give the slots of attempts back, or take their requests back."""
 
     request_ids: tuple[str, ...]
     cause: str
@@ -66,9 +67,9 @@ class StopQuery:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRestart:
-    """Report after a delay that the restart of a run is due."""
+    """Report after a delay that a restart is due."""
 
-    run: int
+    restart_id: int
     delay_s: float
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import cloudpickle
 
-from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
+from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = ["TaskDeploymentDescriptorFactory"]
@@ -18,9 +18,9 @@ class TaskDeploymentDescriptorFactory:
     The job graph is serialized once; all subtasks and attempts share the bytes.
     """
 
-    def __init__(self, graph: ExecutionGraph, sharing: SlotSharing) -> None:
+    def __init__(self, graph: ExecutionGraph, numbering: SlotNumbering | None) -> None:
         self._graph = graph
-        self._sharing = sharing
+        self._numbering = numbering
         self._configuration = dict(graph.job_graph.configuration)
         self._serialized_job_graph: bytes = cloudpickle.dumps(graph.job_graph)
 
@@ -28,6 +28,7 @@ class TaskDeploymentDescriptorFactory:
         """The descriptor of the current attempt, which has its slot."""
         execution, job_vertex = vertex.current, vertex.job_vertex
         assert execution.allocation_id is not None, f"{vertex.name} has no slot"
+        numbering = self._numbering
         return TaskDeploymentDescriptor(
             job_id=self._graph.job_id,
             job_name=self._graph.name,
@@ -39,7 +40,7 @@ class TaskDeploymentDescriptorFactory:
             parallelism=job_vertex.parallelism,
             max_parallelism=job_vertex.max_parallelism,
             allocation_id=execution.allocation_id,
-            global_slot=self._sharing.slot_of(job_vertex.id, vertex.subtask_index),
+            global_slot=-1 if numbering is None else numbering.slot_of(job_vertex.id, vertex.subtask_index),
             is_batch=self._graph.job_graph.job_type == "BATCH",
             serialized_job_graph=self._serialized_job_graph,
             configuration=self._configuration,

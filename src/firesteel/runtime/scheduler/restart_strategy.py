@@ -15,6 +15,7 @@ __all__ = [
     "FixedDelayRestartStrategy",
     "NoRestartStrategy",
     "RestartStrategy",
+    "describe_restart_strategy",
     "restart_strategy",
 ]
 
@@ -33,6 +34,11 @@ class RestartStrategy(Protocol):
         """How long to wait before the restart."""
         ...
 
+    @property
+    def description(self) -> str:
+        """The strategy in the words of Flink's REST API."""
+        ...
+
 
 class NoRestartStrategy:
     """The first failure fails the job."""
@@ -47,6 +53,11 @@ class NoRestartStrategy:
     def backoff_s(self) -> float:
         """No wait."""
         return 0.0
+
+    @property
+    def description(self) -> str:
+        """The strategy in the words of Flink's REST API."""
+        return "Restart deactivated."
 
     def __str__(self) -> str:
         return "NoRestartBackoffTimeStrategy"
@@ -71,6 +82,11 @@ class FixedDelayRestartStrategy:
     def backoff_s(self) -> float:
         """The delay."""
         return self._delay_s
+
+    @property
+    def description(self) -> str:
+        """The strategy in the words of Flink's REST API."""
+        return f"Restart with fixed delay ({_iso(self._delay_s)}). #{self._attempts} restart attempts."
 
     def __str__(self) -> str:
         return (
@@ -101,6 +117,14 @@ class FailureRateRestartStrategy:
     def backoff_s(self) -> float:
         """The delay."""
         return self._delay_s
+
+    @property
+    def description(self) -> str:
+        """The strategy in the words of Flink's REST API."""
+        return (
+            f"Failure rate restart with maximum of {self._max_failures} failures within interval "
+            f"{_iso(self._interval_s)} and fixed delay {_iso(self._delay_s)}."
+        )
 
     def __str__(self) -> str:
         return (
@@ -155,6 +179,15 @@ class ExponentialDelayRestartStrategy:
     def backoff_s(self) -> float:
         """The present delay, with jitter."""
         return self._backoff_s * (1 + self._jitter * (2 * self._random() - 1))
+
+    @property
+    def description(self) -> str:
+        """The strategy in the words of Flink's REST API."""
+        return (
+            f"Restart with exponential delay: starting at {_iso(self._initial_backoff_s)}, increasing by "
+            f"{self._multiplier:g}, with maximum {_iso(self._max_backoff_s)}. Delay resets after "
+            f"{_iso(self._reset_threshold_s)} with jitter {self._jitter:g}"
+        )
 
     def __str__(self) -> str:
         return (
@@ -212,15 +245,52 @@ _STRATEGIES: dict[str, Callable[[Mapping[str, str]], RestartStrategy]] = {
 
 
 def restart_strategy(configuration: Mapping[str, str]) -> RestartStrategy:
-    """The strategy that a configuration asks for (`restart-strategy.type`, default none).
+    """The strategy that a configuration asks for (`restart-strategy.type`).
+
+    If it asks for none, a job without checkpoints is not restarted, and one with checkpoints after a growing delay.
 
     Raises:
         InvalidOptionError: there is no such strategy, or one of its options can't be read.
     """
-    name = configuration.get(f"{_PREFIX}.type", configuration.get(_PREFIX, "none"))
-    build = _STRATEGIES.get(name.strip().lower())
-    if build is None:
+    return _STRATEGIES[_name(configuration) or _default(configuration)](configuration)
+
+
+def describe_restart_strategy(configuration: Mapping[str, str]) -> str:
+    """What a job's own configuration asks for, in the words of Flink's REST API.
+
+    Example:
+        >>> describe_restart_strategy({"restart-strategy.type": "fixed-delay",
+        ...     "restart-strategy.fixed-delay.attempts": "1000", "restart-strategy.fixed-delay.delay": "3 s"})
+        'Restart with fixed delay (PT3S). #1000 restart attempts.'
+
+    Raises:
+        InvalidOptionError: there is no such strategy, or one of its options can't be read.
+    """
+    if _name(configuration) is None:
+        return "Cluster level default restart strategy"
+    return restart_strategy(configuration).description
+
+
+def _name(configuration: Mapping[str, str]) -> str | None:
+    name = configuration.get(f"{_PREFIX}.type", configuration.get(_PREFIX))
+    if name is None:
+        return None
+    known = name.strip().lower()
+    if known not in _STRATEGIES:
         raise InvalidOptionError(
             f"option 'restart-strategy.type': no strategy {name!r}; there are {', '.join(_STRATEGIES)}"
         )
-    return build(configuration)
+    return known
+
+
+def _default(configuration: Mapping[str, str]) -> str:
+    has_checkpoints = duration_s(configuration, "execution.checkpointing.interval", 0) > 0
+    return "exponential-delay" if has_checkpoints else "none"
+
+
+def _iso(seconds: float) -> str:
+    """A duration as Java writes it."""
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{amount:g}{unit}" for amount, unit in ((hours, "H"), (minutes, "M"), (rest, "S")) if amount]
+    return "PT" + ("".join(parts) or "0S")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from firesteel.errors import FiresteelError
-from firesteel.graph.slot_numbering import SlotSharing
 from firesteel.runtime.clock import Clock
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
@@ -26,8 +24,16 @@ from firesteel.runtime.scheduler.actions import (
     StopQuery,
 )
 from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFactory
+from firesteel.runtime.scheduler.execution_slot_allocator import ExecutionSlotAllocator
+from firesteel.runtime.scheduler.execution_vertex_versioner import ExecutionVertexVersioner, VertexVersion
+from firesteel.runtime.scheduler.failover_strategy import failover_strategy
+from firesteel.runtime.scheduler.options import SchedulerOptions
+from firesteel.runtime.scheduler.pending_restarts import PendingRestarts
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
-from firesteel.runtime.slotpool.slot import AllocatedSlot
+from firesteel.runtime.scheduler.scheduling_strategy import Bulk, scheduling_strategy
+from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
+from firesteel.runtime.scheduler.topology import SchedulingTopology
+from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 
 __all__ = ["IllegalSchedulingError", "Scheduler"]
 
@@ -39,40 +45,72 @@ _ENDS = {
 }
 """What a job that is giving up becomes once all its executions are over."""
 
+_UP = frozenset({ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING})
+
 
 class IllegalSchedulingError(FiresteelError):
-    """The job can't be scheduled as it is now."""
+    """The job, or a subtask, can't be scheduled as it is now."""
+
+
+@dataclass(slots=True, eq=False)
+class _Bulk:
+    """Subtasks that are deployed once all of them have slots."""
+
+    versions: list[VertexVersion]
+    missing: int
 
 
 class Scheduler:
     """Decides the course of one job. Pure: events in, actions out. Flink: `runtime.scheduler.DefaultScheduler`.
 
-    All slots of the job are wanted at once and nothing is deployed before all are there. A failure restarts the whole
-    job, as its records flow through one query. A *run* is one such schedule; what belongs to a former run is dropped.
+    When what is scheduled and what is restarted is up to strategies. Slots are asked for bulk by bulk, and nothing of a
+    bulk is deployed before all its slots are there. What was decided about a subtask is void once something newer is.
+    A *run* is what lies between two restarts; what belongs to a former run is dropped.
 
     Args:
         graph: The job; its states are changed here only.
-        strategy: Whether a failure is followed by a restart.
+        restart_strategy: Whether a failure is followed by a restart.
         clock: The time.
+        options: How the job is scheduled and restarted.
+
+    Attributes:
+        run: How often something was restarted; the version of the graph as a whole.
+        numbering: The numbers of the job's slots; None where they have none.
+
+    Raises:
+        InvalidOptionError: there is no such strategy.
     """
 
-    def __init__(self, graph: ExecutionGraph, strategy: RestartStrategy, clock: Clock) -> None:
+    def __init__(
+        self, graph: ExecutionGraph, restart_strategy: RestartStrategy, clock: Clock, options: SchedulerOptions
+    ) -> None:
         self.graph = graph
-        self.sharing = SlotSharing.of(graph.job_graph)
         self.run = 0
-        self._strategy = strategy
+        self._restart_strategy = restart_strategy
         self._clock = clock
-        self._descriptors = TaskDeploymentDescriptorFactory(graph, self.sharing)
-        self._tenants: defaultdict[int, list[ExecutionVertex]] = defaultdict(list)
-        for vertex in graph.vertices:
-            self._tenants[self.sharing.slot_of(vertex.job_vertex.id, vertex.subtask_index)].append(vertex)
-        self._requests: dict[str, int] = {}  # request id -> slot number, of this run
-        self._slots: dict[int, AllocatedSlot] = {}
+        self._options = options
+        self._allocator = ExecutionSlotAllocator(graph, options)
+        self._topology = SchedulingTopology(graph)
+        self._strategy = scheduling_strategy(options.scheduling_strategy, graph, self._topology)
+        self._failover = failover_strategy(options.failover_strategy, graph, self._topology)
+        self._descriptors = TaskDeploymentDescriptorFactory(graph, self._allocator.numbering)
+        self._versioner = ExecutionVertexVersioner()
+        self._order = {vertex: number for number, vertex in enumerate(graph.vertices)}
+        self._requests: dict[str, tuple[_Bulk, VertexVersion]] = {}  # by attempts that wait for a slot or have one
+        self._restarts = PendingRestarts()
         self._has_query = False
         self._is_stopping_query = False
         self._to_cancel: list[CancelTask] = []
-        self._restart_is_due = False
+        self._to_release: list[str] = []
+        self._out: Actions = []
         graph.transition_job(JobStatus.CREATED)
+
+    @property
+    def numbering(self) -> SlotNumbering | None:
+        """The numbers of the job's slots; None where they have none."""
+        return self._allocator.numbering
+
+    # Slots
 
     def start_scheduling(self) -> Actions:
         """Schedule the job for the first time.
@@ -85,24 +123,45 @@ class Scheduler:
                 f"job {self.graph.job_id} can be scheduled in status CREATED only; it is {self.graph.status.name}"
             )
         self.graph.transition_job(JobStatus.RUNNING)
-        return self._schedule()
+        self.schedule(self._strategy.start())
+        return self._progressed()
 
-    def slot_allocated(self, request_id: str, slot: AllocatedSlot) -> Actions:
-        """A requested slot is there; with the last one everything is deployed."""
-        number = self._requests.get(request_id)
-        if number is None:
-            return [ReleaseSlots((request_id,), "the slot is no longer needed")]
-        self._slots[number] = slot
-        return self._deploy() if len(self._slots) == self.sharing.slots else []
+    def slots_allocated(self, slots: Sequence[LogicalSlot]) -> Actions:
+        """Requested slots are there; with the last one of a bulk it is deployed."""
+        for logical in slots:
+            bulk, version = self._requests.get(logical.request_id, (None, None))
+            if bulk is None or version is None or not self._assign(version, logical):
+                self._requests.pop(logical.request_id, None)
+                self._to_release.append(logical.request_id)
+                continue
+            bulk.missing -= 1
+            if not bulk.missing:
+                self._deploy(bulk)
+        return self._progressed()
 
-    def slot_failed(self, request_id: str, cause: TaskFailure) -> Actions:
-        """A slot will not come, or is lost: the executions in it fail."""
-        number = self._requests.pop(request_id, None)
-        if number is None:
-            return []
-        self._slots.pop(number, None)
-        self._fail_executions(self._tenants[number], cause)
-        return self._failed(cause)
+    def slots_failed(self, request_ids: Sequence[str], cause: TaskFailure) -> Actions:
+        """Slots will not come, or are lost: the executions that share them fail."""
+        hit: list[ExecutionVertex] = []
+        for request_id in request_ids:
+            bulk, version = self._requests.pop(request_id, (None, None))
+            if bulk is not None and bulk.missing and not hit:
+                obtained = len(bulk.versions) - bulk.missing
+                text = f"{cause.message} (tasks that need slots: {len(bulk.versions)}, that obtained one: {obtained})"
+                cause = replace(cause, message=text)
+            if version is not None and version.vertex.current.attempt_id == request_id:
+                version.vertex.current.slot_lost()
+                hit.append(version.vertex)
+        self._fail_executions(hit, cause)
+        failed = [vertex for vertex in hit if vertex.current.failure is cause]
+        if failed or (hit and self._options.has_query):
+            self._failed(failed, cause)
+        return self._progressed()
+
+    def task_manager_lost(self, task_manager_id: str) -> None:
+        """A TaskExecutor is gone, with the results that lie there."""
+        self._topology.task_manager_lost(task_manager_id)
+
+    # Tasks
 
     def task_deployment_failed(self, attempt_id: str, cause: TaskFailure) -> Actions:
         """A task could not be handed to its TaskExecutor, as far as is known; it is cancelled there to be sure."""
@@ -126,16 +185,28 @@ class Scheduler:
         after = vertex.current.state
         if after is before:
             return acknowledged, []
+        if after.is_terminal:
+            self._over(vertex)
         if after is ExecutionState.FAILED:
-            return acknowledged, self._failed(failure or _failure_of(vertex, "the task failed without saying why"))
-        if after is ExecutionState.CANCELED and before is not ExecutionState.CANCELING:
-            return acknowledged, self._failed(_failure_of(vertex, "the task was cancelled though nobody asked for it"))
+            self._failed([vertex], failure or _failure_of(vertex, "the task failed without saying why"))
+        elif after is ExecutionState.CANCELED and before is not ExecutionState.CANCELING:
+            self._failed([vertex], _failure_of(vertex, "the task was cancelled though nobody asked for it"))
         return acknowledged, self._progressed()
+
+    def data_produced(self, attempt_id: str) -> Actions:
+        """A task has emitted its first data.
+
+        Raises:
+            ExecutionNotFoundError: the attempt is not current.
+        """
+        self.schedule(self._strategy.data_produced(self.graph.vertex_of(attempt_id)))
+        return self._progressed()
+
+    # The query
 
     def subtask_finished(self, vertex_id: str, subtask_index: int) -> Actions:
         """The query is through with one subtask."""
-        vertex = self.graph.job_vertices[vertex_id].vertices[subtask_index]
-        self._finish(vertex)
+        self._finish(self.graph.job_vertices[vertex_id].vertices[subtask_index])
         return self._progressed()
 
     def query_finished(self, run: int) -> Actions:
@@ -154,7 +225,8 @@ class Scheduler:
         named = self._named_by(failure)
         if named is not None:
             self._to_cancel += self._fail_executions([named], failure)
-        return self._failed(failure)
+        self._failed([] if named is None else [named], failure)
+        return self._progressed()
 
     def query_stopped(self, run: int) -> Actions:
         """Nothing of the query runs any more."""
@@ -163,11 +235,11 @@ class Scheduler:
         self._has_query = self._is_stopping_query = False
         return self._progressed()
 
-    def restart_due(self, run: int) -> Actions:
+    # The job
+
+    def restart_due(self, restart_id: int) -> Actions:
         """The delay before a restart is over."""
-        if run != self.run or self.graph.status is not JobStatus.RESTARTING:
-            return []
-        self._restart_is_due = True
+        self._restarts.due(restart_id)
         return self._progressed()
 
     def cancel(self) -> Actions:
@@ -175,7 +247,9 @@ class Scheduler:
         if self.graph.status not in CANCELLABLE:
             return []
         self.graph.transition_job(JobStatus.CANCELLING)
-        return self._cancel_executions()
+        self._restarts.clear()
+        self._cancel_executions(self.graph.vertices)
+        return self._progressed()
 
     def suspend(self, cause: TaskFailure) -> Actions:
         """Give the job up here, so that another leader may take it up."""
@@ -187,98 +261,166 @@ class Scheduler:
         self.graph.transition_job(JobStatus.SUSPENDED, cause)
         return [JobTerminated()]
 
-    def _schedule(self) -> Actions:
-        for vertex in self.graph.vertices:
-            self.graph.transition(vertex, ExecutionState.SCHEDULED)
-        self._requests = {f"{self.graph.job_id}/run-{self.run}/slot-{i}": i for i in range(self.sharing.slots)}
-        return [RequestSlots(tuple(self._requests))]
+    def schedule(self, bulks: Iterable[Bulk]) -> None:
+        """Ask for the slots of bulks.
 
-    def _deploy(self) -> Actions:
-        actions: Actions = []
-        for number in range(self.sharing.slots):
-            slot = self._slots[number]
-            for vertex in self._tenants[number]:
-                vertex.current.assign(slot.allocation_id, slot.task_manager_id, slot.address)
-        for vertex in self.graph.vertices:
-            self.graph.transition(vertex, ExecutionState.DEPLOYING)
-            task_manager_id = vertex.current.task_manager_id
-            assert task_manager_id is not None
-            actions.append(Deploy(task_manager_id, self._descriptors.descriptor(vertex)))
-        return actions
+        Raises:
+            IllegalSchedulingError: a subtask is scheduled already.
+        """
+        for vertices in bulks:
+            versions = self._versioner.record(vertices)
+            bulk = _Bulk(versions, len(versions))
+            for version in versions:
+                execution = version.vertex.current
+                if execution.state is not ExecutionState.CREATED:
+                    raise IllegalSchedulingError(
+                        f"{version.vertex.name} can be scheduled in CREATED only; it is {execution.state.name}"
+                    )
+                self.graph.transition(version.vertex, ExecutionState.SCHEDULED)
+                self._requests[execution.attempt_id] = bulk, version
+            self._emit(RequestSlots(self._allocator.requests(vertices)))
+
+    def _assign(self, version: VertexVersion, logical: LogicalSlot) -> bool:
+        """Give an execution its slot, unless something else was decided about it since it was asked for."""
+        slot = logical.slot
+        return not self._versioner.is_modified(version) and version.vertex.current.assign(
+            slot.allocation_id, slot.task_manager_id, slot.address, slot.host
+        )
+
+    def _deploy(self, bulk: _Bulk) -> None:
+        for version in bulk.versions:
+            vertex = version.vertex
+            if self._versioner.is_modified(version):
+                continue
+            try:
+                self.graph.deploy(vertex)
+                descriptor = self._descriptors.descriptor(vertex)
+            except FiresteelError as error:
+                cause = _failure_of(vertex, f"the task could not be deployed: {error}")
+                self._fail_executions([vertex], cause)
+                self._failed([vertex], cause)
+                continue
+            assert vertex.current.task_manager_id is not None
+            self._emit(Deploy(vertex.current.task_manager_id, descriptor))
+
+    def _over(self, vertex: ExecutionVertex) -> None:
+        """An attempt is over: its slot goes back, unless the query needs it; what waited for its end may begin."""
+        attempt_id = vertex.current.attempt_id
+        if not self._options.has_query and self._requests.pop(attempt_id, None) is not None:
+            vertex.current.slot_lost()
+            self._to_release.append(attempt_id)
+        self._restarts.over(vertex)
+        if vertex.current.state is ExecutionState.FINISHED:
+            ready = self._topology.finished(vertex)
+            if self.graph.status in {JobStatus.RUNNING, JobStatus.RESTARTING}:
+                self.schedule(self._strategy.finished(vertex, ready))
 
     def _progressed(self) -> Actions:
-        """What follows once all executions run, or are over."""
+        """What follows once all executions run, or are over; and all that was decided on the way."""
+        while (vertices := self._restarts.pop_ready()) is not None:
+            self._restart(vertices)
         status = self.graph.status
         if status is JobStatus.RUNNING:
-            return self._progressed_in_running()
-        if self._has_query:
-            return []
-        actions: Actions = list(self._to_cancel)
-        self._to_cancel = []
-        if not self.graph.is_done:
-            return actions
-        if status in _ENDS:
-            return [*actions, *self._end(_ENDS[status])]
-        if status is JobStatus.RESTARTING and self._restart_is_due:
-            return [*actions, *self._restart()]
-        return actions
+            self._progressed_in_running()
+        elif not self._has_query:
+            self._out += self._to_cancel
+            self._to_cancel = []
+            if status in _ENDS and self.graph.is_done:
+                self._end(_ENDS[status])
+        self._flush_releases("no task needs the slot any more")
+        out, self._out = self._out, []
+        return out
 
-    def _progressed_in_running(self) -> Actions:
+    def _progressed_in_running(self) -> None:
+        if not self._options.has_query:
+            self._out += self._to_cancel
+            self._to_cancel = []
         if self.graph.is_finished:
-            stop: Actions = [StopQuery(self.run)] if self._has_query else []
-            return [*stop, *self._end(JobStatus.FINISHED)]
-        up = self.graph.count(ExecutionState.RUNNING, ExecutionState.FINISHED)
-        if up == self.graph.count(*ExecutionState) and not self._has_query:
+            if self._has_query:
+                self._emit(StopQuery(self.run))
+            self._end(JobStatus.FINISHED)
+        elif self._options.has_query and self.graph.is_up and not self._has_query:
             self._has_query = True
-            return [StartQuery(self.run)]
-        return []
+            self._emit(StartQuery(self.run))
 
-    def _end(self, status: JobStatus) -> Actions:
+    def _end(self, status: JobStatus) -> None:
         self.graph.transition_job(status)
-        return [*self._release_slots(f"the job is {status.name}"), JobTerminated()]
+        self._release_all(f"the job is {status.name}")
+        self._emit(JobTerminated())
 
-    def _failed(self, failure: TaskFailure) -> Actions:
-        """React to a failure; its execution is over already."""
-        if self.graph.status not in FAILABLE:
-            return self._progressed()  # The job is giving up this run already.
-        self._strategy.notify_failure(self._clock.monotonic_s())
-        if not self._strategy.can_restart():
-            details = f"{failure.details}\nRecovery is suppressed by {self._strategy}".lstrip()
-            self.graph.transition_job(JobStatus.FAILING, replace(failure, details=details))
-            return self._cancel_executions()
-        self.graph.transition_job(JobStatus.RESTARTING, failure)
-        self._restart_is_due = False
-        return [ScheduleRestart(self.run, self._strategy.backoff_s()), *self._cancel_executions()]
+    def _failed(self, vertices: Sequence[ExecutionVertex], failure: TaskFailure) -> None:
+        """React to a failure of subtasks, or of the job as a whole; their executions are over already."""
+        status = self.graph.status
+        # With one query for all, a job that restarts is giving up this run already: what else fails changes nothing.
+        if status not in FAILABLE and (status is not JobStatus.RESTARTING or self._options.has_query):
+            return
+        self._restart_strategy.notify_failure(self._clock.monotonic_s())
+        if not failure.is_recoverable:
+            return self._fail_job(failure, "Recovery is suppressed because the failure is not recoverable")
+        if not self._restart_strategy.can_restart():
+            return self._fail_job(failure, f"Recovery is suppressed by {self._restart_strategy}")
+        tasks = sorted(self._failover.tasks_needing_restart(vertices, failure), key=self._order.__getitem__)
+        if status is JobStatus.RESTARTING:
+            self.graph.note_failure(failure)
+        else:
+            self.graph.transition_job(JobStatus.RESTARTING, failure)
+        self._emit(ScheduleRestart(self._restarts.add(tasks), self._restart_strategy.backoff_s()))
+        for vertex in tasks:
+            self._topology.produces_anew(vertex)
+        return self._cancel_executions(tasks)
 
-    def _cancel_executions(self) -> Actions:
+    def _fail_job(self, failure: TaskFailure, why: str) -> None:
+        story = self.graph.history.story(failure.vertex_id, failure.subtask_index)
+        details = f"{failure.details}\n{why}\nWhat happened before:\n{story}".lstrip()
+        self.graph.transition_job(JobStatus.FAILING, replace(failure, details=details))
+        self._restarts.clear()
+        self._cancel_executions(self.graph.vertices)
+
+    def _cancel_executions(self, vertices: Iterable[ExecutionVertex]) -> None:
         """Stop the query, then the tasks: tasks that still get records must not be torn down."""
-        for vertex in self.graph.vertices:
-            execution = vertex.current
+        for version in self._versioner.record(vertices):
+            vertex, execution = version.vertex, version.vertex.current
+            if execution.state.is_terminal:
+                continue
             if self.graph.cancel(vertex):
                 assert execution.task_manager_id is not None
                 self._to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
-        stop: Actions = []
+            elif execution.state.is_terminal:
+                self._over(vertex)
         if self._has_query and not self._is_stopping_query:
             self._is_stopping_query = True
-            stop = [StopQuery(self.run)]
-        return [*stop, *self._progressed()]
+            self._emit(StopQuery(self.run))
 
-    def _restart(self) -> Actions:
-        release = self._release_slots("the job restarts")
+    def _restart(self, vertices: set[ExecutionVertex]) -> None:
+        if self._options.has_query:
+            self._release_all("the job restarts")
         self.run += 1
         self.graph.restarts += 1
-        for vertex in self.graph.vertices:
+        for vertex in sorted(vertices, key=self._order.__getitem__):
             self.graph.reset(vertex)
-        self.graph.transition_job(JobStatus.RUNNING)
-        return [*release, *self._schedule()]
+        if not self._restarts.is_any_waiting:
+            self.graph.transition_job(JobStatus.RUNNING)
+        self.schedule(self._strategy.restart(vertices))
 
-    def _release_slots(self, cause: str) -> Actions:
-        requests, self._requests, self._slots = tuple(self._requests), {}, {}
-        return [ReleaseSlots(requests, cause)] if requests else []
+    def _release_all(self, cause: str) -> None:
+        self._to_release += self._requests
+        self._requests.clear()
+        self._flush_releases(cause)
+
+    def _flush_releases(self, cause: str) -> None:
+        if self._to_release:
+            released, self._to_release = tuple(self._to_release), []
+            self._out.append(ReleaseSlots(released, cause))
+
+    def _emit(self, action: SchedulerAction) -> None:
+        """Slots go back before new ones are asked for."""
+        self._flush_releases("no task needs the slot any more")
+        self._out.append(action)
 
     def _finish(self, vertex: ExecutionVertex) -> None:
-        if vertex.current.state in {ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING}:
+        if vertex.current.state in _UP:
             self.graph.transition(vertex, ExecutionState.FINISHED)
+            self._over(vertex)
 
     def _fail_executions(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> list[CancelTask]:
         """Fail what is not over; what was being cancelled is CANCELED. Returns how to stop what was deployed."""
@@ -290,6 +432,7 @@ class Scheduler:
             if execution.task_manager_id is not None:
                 stop.append(CancelTask(execution.task_manager_id, execution.attempt_id))
             self.graph.update_state(execution.attempt_id, ExecutionState.FAILED, cause)
+            self._over(vertex)
         return stop
 
     def _named_by(self, failure: TaskFailure) -> ExecutionVertex | None:

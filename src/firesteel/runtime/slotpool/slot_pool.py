@@ -241,6 +241,11 @@ class SlotPool:
             for slot in (task_manager.slots.values() if task_manager else ())
         )
 
+    def wanted_by(self, request_id: str) -> ResourceProfile | None:
+        """What a waiting request wants; None if it does not wait."""
+        request = self._requests.get(request_id)
+        return None if request is None else request.profile.resource_profile
+
     def slots(self) -> list[AllocatedSlot]:
         """All slots that the job has, in use or not."""
         return [slot for task_manager in self._task_managers.values() for slot in task_manager.slots.values()]

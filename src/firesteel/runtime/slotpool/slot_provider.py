@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from firesteel.runtime.slotpool.actions import (
@@ -136,6 +137,32 @@ class SlotProvider:
         follows = self._pool.release_slot(released.root, now_s, cause)
         return [*told, *(action for action in follows if not isinstance(action, SlotRequestFailed))]
 
+    def request_timed_out(self, request_ids: Iterable[str], cause: str) -> Actions:
+        """Tasks waited too long: the physical slots that they still wait for are given up."""
+        waiting = [root.request_id for root in self._roots_of(request_ids) if root.slot is None]
+        return [action for root_id in waiting for action in self._pool.request_timed_out(root_id, cause)]
+
+    def is_waiting(self, request_ids: Iterable[str]) -> bool:
+        """Whether one of the tasks waits for its slot."""
+        return any(root.slot is None for root in self._roots_of(request_ids))
+
+    def is_fulfillable(self, request_ids: Iterable[str]) -> bool:
+        """Whether the slots that tasks wait for could be had once the tasks of others are through.
+
+        Flink: `runtime.jobmaster.slotpool.PhysicalSlotRequestBulkCheckerImpl`.
+        """
+        roots = self._roots_of(request_ids)
+        own = {root.slot.allocation_id for root in roots if root.slot is not None}
+        others = [slot.resource_profile for slot in self._pool.slots() if slot.allocation_id not in own]
+        for root in roots:
+            if root.slot is None:
+                wanted = self._pool.wanted_by(root.request_id)
+                found = next((n for n, offered in enumerate(others) if wanted and offered.is_matching(wanted)), None)
+                if found is None:
+                    return False
+                others.pop(found)
+        return True
+
     def clear(self) -> None:
         """Forget everything: the pool is suspended or closed."""
         self._managers.clear()
@@ -144,6 +171,15 @@ class SlotProvider:
         self._name_of.clear()
         self._constraints.clear()
         self._waiting.clear()
+
+    def _roots_of(self, request_ids: Iterable[str]) -> list[MultiTaskSlot]:
+        roots: dict[str, MultiTaskSlot] = {}
+        for request_id in request_ids:
+            node = self._managers[self._group_of[request_id]].get(request_id) if request_id in self._group_of else None
+            if node is not None:
+                root = node.root if isinstance(node, MultiTaskSlot) else node.parent.root
+                roots[root.request_id] = root
+        return list(roots.values())
 
     def _leaf(
         self, manager: SlotSharingManager, request: LogicalSlotRequest, parent: MultiTaskSlot, locality: Locality

@@ -1,0 +1,97 @@
+"""From subtasks to the slots they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
+from firesteel.runtime.scheduler.options import SchedulerOptions
+from firesteel.runtime.scheduler.preferred_locations import PreferredLocations
+from firesteel.runtime.scheduler.slot_sharing_strategy import slot_numbering
+from firesteel.runtime.slotpool.resource_profile import ResourceProfile
+from firesteel.runtime.slotpool.slot import SlotProfile, TaskManagerLocation
+from firesteel.runtime.slotpool.slot_provider import LogicalSlotRequest
+
+__all__ = ["ExecutionSlotAllocator"]
+
+
+class ExecutionSlotAllocator:
+    """Writes the slot requests of subtasks. Pure. Flink: `runtime.scheduler.SlotSharingExecutionSlotAllocator`.
+
+    Requests are made under the id of the attempt. Where the slot sharing strategy says who shares a slot, all of a slot
+    ask for what all of them prefer.
+
+    Args:
+        graph: The job.
+        options: How it is scheduled.
+
+    Attributes:
+        numbering: The numbers of the job's slots; None where who shares a slot is decided later.
+    """
+
+    def __init__(self, graph: ExecutionGraph, options: SchedulerOptions) -> None:
+        self._graph = graph
+        self._options = options
+        self._is_batch = graph.job_graph.job_type == "BATCH"
+        self.numbering = slot_numbering(graph, options.slot_sharing_strategy)
+        numbers: dict[int, str] = {}
+        self._groups: dict[str, tuple[str, ResourceProfile]] = {}
+        for vertex in graph.job_vertices.values():
+            # By identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
+            group = vertex.job_vertex.slot_sharing_group
+            number = numbers.setdefault(id(vertex if group is None else group), f"group-{len(numbers)}")
+            declared = None if group is None else group.resource_profile
+            self._groups[vertex.id] = number, ResourceProfile.of_group(declared)
+
+    def requests(self, vertices: Iterable[ExecutionVertex]) -> tuple[LogicalSlotRequest, ...]:
+        """What the current attempts of a bulk ask for."""
+        vertices = list(vertices)
+        preferred = PreferredLocations(self._graph, _location_before)
+        reserved = self._allocations_before(self._graph.vertices)
+        profiles: dict[object, SlotProfile] = {}
+        for key, sharing in self._by_slot(vertices).items():
+            places = [place for vertex in sharing for place in preferred.of(vertex) or ()]
+            resources = self._groups[sharing[0].job_vertex.id][1]
+            profiles[key] = SlotProfile(resources, tuple(places), self._allocations_before(sharing), reserved)
+        return tuple(self._request(vertex, profiles[self._key(vertex)]) for vertex in vertices)
+
+    def _request(self, vertex: ExecutionVertex, profile: SlotProfile) -> LogicalSlotRequest:
+        job_vertex = vertex.job_vertex
+        index = job_vertex.job_vertex.co_location_group_index
+        co_location = None if index is None else (str(index), vertex.subtask_index)
+        shared_slot = None if self.numbering is None else str(self._key(vertex))
+        return LogicalSlotRequest(
+            vertex.current.attempt_id,
+            self._groups[job_vertex.id][0],
+            job_vertex.id,
+            profile,
+            shared_slot=shared_slot,
+            # Who shares a slot already sits together.
+            co_location=(str(co_location), vertex.subtask_index)
+            if shared_slot is None and co_location is not None
+            else None,
+            is_batch=self._is_batch,
+        )
+
+    def _key(self, vertex: ExecutionVertex) -> object:
+        if self.numbering is None:
+            return vertex
+        return self.numbering.slot_of(vertex.job_vertex.id, vertex.subtask_index)
+
+    def _by_slot(self, vertices: Iterable[ExecutionVertex]) -> dict[object, list[ExecutionVertex]]:
+        sharing: dict[object, list[ExecutionVertex]] = {}
+        for vertex in vertices:
+            sharing.setdefault(self._key(vertex), []).append(vertex)
+        return sharing
+
+    def _allocations_before(self, vertices: Iterable[ExecutionVertex]) -> frozenset[str]:
+        if not self._options.keeps_allocations:
+            return frozenset()
+        before = (vertex.prior[-1].allocation_id for vertex in vertices if vertex.prior)
+        return frozenset(allocation_id for allocation_id in before if allocation_id is not None)
+
+
+def _location_before(vertex: ExecutionVertex) -> TaskManagerLocation | None:
+    """A subtask that ran before starts from the state that it left there."""
+    return vertex.prior[-1].location if vertex.prior else None

@@ -1,0 +1,165 @@
+"""When which subtasks are scheduled: strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from typing import Protocol
+
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.scheduler.lazy_inputs import InputDependencyConstraint, LazyInputs
+from firesteel.runtime.scheduler.topology import Region, SchedulingTopology
+
+__all__ = [
+    "SCHEDULING_STRATEGIES",
+    "Bulk",
+    "EagerSchedulingStrategy",
+    "LazyFromSourcesSchedulingStrategy",
+    "PipelinedRegionSchedulingStrategy",
+    "SchedulingStrategy",
+    "scheduling_strategy",
+]
+
+Bulk = tuple[ExecutionVertex, ...]
+"""Subtasks that are deployed once all of them have slots."""
+
+
+class SchedulingStrategy(Protocol):
+    """Decides when subtasks are scheduled. Pure. Flink: `runtime.scheduler.strategy.SchedulingStrategy`."""
+
+    def start(self) -> list[Bulk]:
+        """What to schedule first."""
+        ...
+
+    def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
+        """What to schedule of subtasks that were reset."""
+        ...
+
+    def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
+        """What to schedule since a subtask has FINISHED; the inputs of the regions `ready` are consumable by that."""
+        ...
+
+    def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
+        """What to schedule since a subtask has emitted its first data."""
+        ...
+
+
+class EagerSchedulingStrategy:
+    """Everything at once. Flink: `runtime.scheduler.strategy.EagerSchedulingStrategy` (until 1.13)."""
+
+    def __init__(self, graph: ExecutionGraph, topology: SchedulingTopology) -> None:
+        self._graph = graph
+
+    def start(self) -> list[Bulk]:
+        """All subtasks."""
+        return [tuple(self._graph.vertices)]
+
+    def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
+        """All that were reset."""
+        return [tuple(vertex for vertex in self._graph.vertices if vertex in vertices)]
+
+    def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
+        """Nothing: everything is scheduled."""
+        return []
+
+    def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
+        """Nothing: everything is scheduled."""
+        return []
+
+
+class PipelinedRegionSchedulingStrategy:
+    """A region once all that it reads from others is finished.
+
+    Flink: `runtime.scheduler.strategy.PipelinedRegionSchedulingStrategy`, the default since 1.12.
+    """
+
+    def __init__(self, graph: ExecutionGraph, topology: SchedulingTopology) -> None:
+        self._topology = topology
+
+    def start(self) -> list[Bulk]:
+        """The regions that read nothing from others."""
+        return self._bulks(self._topology.regions)
+
+    def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
+        """Those regions of the reset subtasks that can start at once, in topological order."""
+        regions = {self._topology.region_of(vertex) for vertex in vertices}
+        return self._bulks(region for region in self._topology.regions if region in regions)
+
+    def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
+        """The regions that can start now."""
+        return self._bulks(ready)
+
+    def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
+        """Nothing: a region starts as a whole."""
+        return []
+
+    def _bulks(self, regions: Iterable[Region]) -> list[Bulk]:
+        return [region.vertices for region in regions if not region.missing and _is_new(region.vertices)]
+
+
+class LazyFromSourcesSchedulingStrategy:
+    """Sources first, then each subtask once its inputs can be read.
+
+    Flink: `runtime.scheduler.strategy.LazyFromSourcesSchedulingStrategy` (until 1.11).
+
+    Args:
+        graph: The job.
+        topology: Its regions.
+        constraint: Whether a subtask waits for one of its inputs or for every one.
+    """
+
+    def __init__(
+        self,
+        graph: ExecutionGraph,
+        topology: SchedulingTopology,
+        constraint: InputDependencyConstraint = InputDependencyConstraint.ANY,
+    ) -> None:
+        self._graph = graph
+        self._inputs = LazyInputs(graph, constraint)
+
+    def start(self) -> list[Bulk]:
+        """The sources."""
+        return self._bulks(self._graph.vertices)
+
+    def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
+        """Those whose inputs can be read."""
+        for vertex in vertices:
+            self._inputs.reset(vertex)
+        return self._bulks(vertex for vertex in self._graph.vertices if vertex in vertices)
+
+    def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
+        """The consumers of results that are finished by that."""
+        return self._bulks(self._inputs.finished(vertex))
+
+    def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
+        """The consumers of pipelined results that have data by that."""
+        return self._bulks(self._inputs.data_produced(vertex))
+
+    def _bulks(self, vertices: Iterable[ExecutionVertex]) -> list[Bulk]:
+        """Each on its own, so that it is deployed as soon as it has its slot."""
+        return [(vertex,) for vertex in vertices if _is_new((vertex,)) and self._inputs.are_consumable(vertex)]
+
+
+SCHEDULING_STRATEGIES: dict[str, Callable[[ExecutionGraph, SchedulingTopology], SchedulingStrategy]] = {
+    "pipelined-region": PipelinedRegionSchedulingStrategy,
+    "eager": EagerSchedulingStrategy,
+    "lazy-from-sources": LazyFromSourcesSchedulingStrategy,
+}
+
+
+def scheduling_strategy(name: str, graph: ExecutionGraph, topology: SchedulingTopology) -> SchedulingStrategy:
+    """The strategy of that name.
+
+    Raises:
+        InvalidOptionError: there is no such strategy.
+    """
+    build = SCHEDULING_STRATEGIES.get(name)
+    if build is None:
+        raise InvalidOptionError(f"no scheduling strategy {name!r}; there are {', '.join(SCHEDULING_STRATEGIES)}")
+    return build(graph, topology)
+
+
+def _is_new(vertices: Iterable[ExecutionVertex]) -> bool:
+    return all(vertex.current.state is ExecutionState.CREATED for vertex in vertices)

@@ -1,0 +1,88 @@
+"""Which subtasks share a slot: rules by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from firesteel.graph.slot_numbering import SlotSharing
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.scheduler.local_input_preferred import local_input_preferred
+
+__all__ = ["SLOT_SHARING_STRATEGIES", "SharedSlots", "SlotNumbering", "slot_numbering"]
+
+
+class SlotNumbering(Protocol):
+    """The number of each subtask's slot in its job."""
+
+    @property
+    def slots(self) -> int:
+        """How many slots the job needs."""
+        ...
+
+    def slot_of(self, vertex_id: str, subtask_index: int) -> int:
+        """The number of a subtask's slot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSlots:
+    """Slots as they were found subtask by subtask. Flink: `runtime.scheduler.ExecutionSlotSharingGroup`, all of a job.
+
+    Attributes:
+        slots: How many.
+        numbers: Vertex id -> the slot of each of its subtasks.
+    """
+
+    slots: int
+    numbers: Mapping[str, list[int]]
+
+    def slot_of(self, vertex_id: str, subtask_index: int) -> int:
+        """The number of a subtask's slot."""
+        return self.numbers[vertex_id][subtask_index]
+
+
+def _local_input_preferred(graph: ExecutionGraph) -> SlotNumbering:
+    groups = local_input_preferred(graph)
+    numbers = {vertex.id: [0] * vertex.parallelism for vertex in graph.job_vertices.values()}
+    for number, group in enumerate(groups):
+        for subtask in group.subtasks:
+            numbers[subtask.job_vertex.id][subtask.subtask_index] = number
+    return SharedSlots(len(groups), numbers)
+
+
+def _numbered(graph: ExecutionGraph) -> SlotNumbering:
+    return SlotSharing.of(graph.job_graph)
+
+
+def _any(graph: ExecutionGraph) -> None:
+    return None
+
+
+SLOT_SHARING_STRATEGIES: dict[str, Callable[[ExecutionGraph], SlotNumbering | None]] = {
+    "numbered": _numbered,
+    "local-input-preferred": _local_input_preferred,
+    "location-preferred": _any,
+}
+"""Rules by name.
+
+`numbered`: subtask i of every vertex of a group is in slot base(group) + i, as a data plane with partitions needs it.
+`local-input-preferred`: as Flink since 1.12. `location-preferred`: decided by the SlotProvider when a slot is asked
+for, by what is near then, as Flink up to 1.11.
+"""
+
+
+def slot_numbering(graph: ExecutionGraph, strategy: str) -> SlotNumbering | None:
+    """The slots of a job by the strategy of that name; None: it decides when slots are asked for.
+
+    Raises:
+        InvalidOptionError: there is no such strategy.
+    """
+    build = SLOT_SHARING_STRATEGIES.get(strategy)
+    if build is None:
+        raise InvalidOptionError(
+            f"no slot sharing strategy {strategy!r}; there are {', '.join(SLOT_SHARING_STRATEGIES)}"
+        )
+    return build(graph)
