@@ -41,7 +41,7 @@ def planned(program, task_managers=None, slots=1):
 @pytest.mark.parametrize("run", PLACED, ids=name_of)
 def test_subtasks_share_slots_as_on_a_flink_cluster(run):
     shared = [
-        sorted(f"{subtask.job_vertex.name}#{subtask.subtask_index}" for subtask in slot.subtasks)
+        sorted(f"{subtask.job_vertex.name}#{subtask.subtask_index}" for subtask in slot)
         for slot in planned(run["program"]).shared
     ]
     assert sorted(shared) == sorted(sorted(tenants) for tenants in run["slots"].values())
