@@ -17,7 +17,7 @@ from tests.runtime.helpers import job_graph
 
 GOLDEN = Path(__file__).parent / "golden" / "slots"
 RUNS = json.loads((GOLDEN / "summary.json").read_text())
-# Cluster c3x2tasks spreads tasks over TaskManagers (taskmanager.load-balance.mode: TASKS), which moves them to other slots.
+# Cluster c3x2tasks balances tasks over TaskManagers (taskmanager.load-balance.mode), which moves them to other slots.
 PLACED = [run for run in RUNS if run["slots"] and run["cluster"] != "c3x2tasks"]
 REFUSED = [run for run in RUNS if not run["slots"]]
 
@@ -41,7 +41,7 @@ def planned(program, task_managers=None, slots=1):
 @pytest.mark.parametrize("run", PLACED, ids=name_of)
 def test_subtasks_share_slots_as_on_a_flink_cluster(run):
     shared = [
-        sorted(f"{subtask.job_vertex.name}#{subtask.subtask_index}" for subtask in slot)
+        sorted(f"{subtask.job_vertex.name}#{subtask.subtask_index}" for subtask in slot.subtasks)
         for slot in planned(run["program"]).shared
     ]
     assert sorted(shared) == sorted(sorted(tenants) for tenants in run["slots"].values())

@@ -11,7 +11,7 @@ from firesteel.plan.diagram import Cluster, Diagram, Node, count
 from firesteel.plan.subtasks import subtask_node_id
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
-from firesteel.runtime.scheduler.slot_sharing_strategy import local_input_preferred
+from firesteel.runtime.scheduler.local_input_preferred import ExecutionSlotSharingGroup, local_input_preferred
 
 __all__ = ["GroupNeed", "SlotPlan", "plan_slots", "slots_diagram", "slots_text", "slots_to_dict"]
 
@@ -45,14 +45,14 @@ class SlotPlan:
     Attributes:
         needed: Slots that the job needs to run all its subtasks at once.
         needed_by_stages: Slots that are enough where Flink runs the stages of a batch job one after the other.
-        shared: Which subtasks share each slot.
+        shared: The slots with their subtasks.
         task_managers: How many there are; as many as are needed, unless they were given.
         slots_per_task_manager: Slots of each.
     """
 
     job_graph: JobGraph
     groups: tuple[GroupNeed, ...]
-    shared: tuple[tuple[ExecutionVertex, ...], ...]
+    shared: tuple[ExecutionSlotSharingGroup, ...]
     needed_by_stages: int
     task_managers: int
     slots_per_task_manager: int
@@ -80,7 +80,7 @@ class SlotPlan:
 def plan_slots(job_graph: JobGraph, task_managers: int | None = None, slots_per_task_manager: int = 1) -> SlotPlan:
     """The slots of a job whose parallelism is decided, on so many TaskManagers, or on as many as it needs."""
     graph = ExecutionGraph(job_graph, lambda: 0)
-    shared = _shared_slots(graph)
+    shared = tuple(local_input_preferred(graph))
     enough = -(-len(shared) // slots_per_task_manager)
     return SlotPlan(
         job_graph,
@@ -90,14 +90,6 @@ def plan_slots(job_graph: JobGraph, task_managers: int | None = None, slots_per_
         enough if task_managers is None else task_managers,
         slots_per_task_manager,
     )
-
-
-def _shared_slots(graph: ExecutionGraph) -> tuple[tuple[ExecutionVertex, ...], ...]:
-    numbering = local_input_preferred(graph)
-    slots: list[list[ExecutionVertex]] = [[] for _ in range(numbering.slots)]
-    for subtask in graph.vertices:
-        slots[numbering.slot_of(subtask.job_vertex.id, subtask.subtask_index)].append(subtask)
-    return tuple(map(tuple, slots))
 
 
 def _runs_by_stages(job_graph: JobGraph) -> bool:
@@ -135,10 +127,14 @@ def slots_text(plan: SlotPlan) -> str:
         if plan.task_manager_of(number) != placed:
             placed = plan.task_manager_of(number)
             lines += ["", f"TaskManager {placed}" if placed else "No slot left for"]
-        lines.append(f"  slot {number}: {', '.join(subtask.name for subtask in slot)}")
+        lines.append(f"  slot {number}: {_tenants(slot)}")
     if plan.needed > MOST_SLOTS:
         lines.append(f"  ... and {count(plan.needed - MOST_SLOTS, 'slot')} more")
     return "\n".join(lines)
+
+
+def _tenants(slot: ExecutionSlotSharingGroup) -> str:
+    return ", ".join(subtask.name for subtask in slot.subtasks)
 
 
 def _verdict(plan: SlotPlan) -> str:
@@ -188,7 +184,7 @@ def slots_to_dict(plan: SlotPlan) -> dict[str, Any]:
             {
                 "slot": number,
                 "task_manager": plan.task_manager_of(number),
-                "subtasks": [_subtask_to_dict(subtask) for subtask in slot],
+                "subtasks": [_subtask_to_dict(subtask) for subtask in slot.subtasks],
             }
             for number, slot in enumerate(plan.shared)
         ],
@@ -214,9 +210,9 @@ def slots_diagram(plan: SlotPlan) -> Diagram:
     return diagram
 
 
-def _slot_node(number: int, found: Sequence[tuple[ExecutionVertex, ...]], cluster: str) -> Node:
+def _slot_node(number: int, found: Sequence[ExecutionSlotSharingGroup], cluster: str) -> Node:
     if not found:
         return Node(f"slot-{number}", f"slot {number}: free", kind="free", cluster=cluster)
-    by_vertex = [f"{subtask.job_vertex.name} ({subtask.subtask_index + 1})" for subtask in found[0]]
-    links = [subtask_node_id(subtask.job_vertex.id, subtask.subtask_index) for subtask in found[0]]
+    by_vertex = [f"{subtask.job_vertex.name} ({subtask.subtask_index + 1})" for subtask in found[0].subtasks]
+    links = [subtask_node_id(subtask.job_vertex.id, subtask.subtask_index) for subtask in found[0].subtasks]
     return Node(f"slot-{number}", f"slot {number}", tuple(by_vertex), "slot", (), tuple(links), cluster)
