@@ -3,22 +3,34 @@
 from firesteel.runtime.rpc.errors import (
     EndpointStoppedError,
     FencingTokenError,
+    RpcAuthenticationError,
     RpcConnectionError,
     RpcError,
+    RpcMessageTooLargeError,
+    RpcProtocolError,
     RpcTimeoutError,
+    RpcVersionError,
 )
 from firesteel.runtime.rpc.rpc_endpoint import FencedRpcEndpoint, RpcEndpoint
 from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, no_rpc_timeout
+from firesteel.runtime.rpc.secret import rpc_secret
+from firesteel.runtime.rpc.tcp_rpc_service import TcpRpcService
 
 __all__ = [
     "EndpointStoppedError",
     "FencedRpcEndpoint",
     "FencingTokenError",
     "InMemoryRpcService",
+    "RpcAuthenticationError",
     "RpcConnectionError",
     "RpcEndpoint",
     "RpcError",
+    "RpcMessageTooLargeError",
+    "RpcProtocolError",
     "RpcService",
     "RpcTimeoutError",
+    "RpcVersionError",
+    "TcpRpcService",
     "no_rpc_timeout",
+    "rpc_secret",
 ]

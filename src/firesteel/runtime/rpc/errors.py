@@ -2,7 +2,11 @@
 
 FiresteelError
   RpcError
-    RpcConnectionError       no endpoint has that address
+    RpcConnectionError       no endpoint has that address, or the connection to it is lost
+      RpcAuthenticationError   the other side does not know the secret
+      RpcVersionError          the other side speaks another version of the protocol
+      RpcProtocolError         the other side sent what is no message
+    RpcMessageTooLargeError  a call or an answer exceeds the limit
     EndpointStoppedError     the endpoint stopped before it answered
     FencingTokenError        the call carries the token of another leader session (also errors.FencingTokenError)
     RpcTimeoutError          no answer in time (also a TimeoutError)
@@ -12,7 +16,17 @@ from __future__ import annotations
 
 from firesteel import errors
 
-__all__ = ["EndpointStoppedError", "FencingTokenError", "RpcConnectionError", "RpcError", "RpcTimeoutError"]
+__all__ = [
+    "EndpointStoppedError",
+    "FencingTokenError",
+    "RpcAuthenticationError",
+    "RpcConnectionError",
+    "RpcError",
+    "RpcMessageTooLargeError",
+    "RpcProtocolError",
+    "RpcTimeoutError",
+    "RpcVersionError",
+]
 
 
 class RpcError(errors.FiresteelError):
@@ -20,11 +34,37 @@ class RpcError(errors.FiresteelError):
 
 
 class RpcConnectionError(RpcError):
-    """No endpoint has the address that was asked for. Flink: `rpc.exceptions.RpcConnectionException`."""
+    """No endpoint has the address, or the connection to it is lost. Flink: `rpc.exceptions.RpcConnectionException`.
+
+    Whether a call that was under way was carried out is unknown.
+    """
+
+    def __init__(self, address: str, reason: str | None = None) -> None:
+        super().__init__(address, reason)
 
     def __str__(self) -> str:
-        (address,) = self.args
-        return f"no endpoint runs at {address!r}"
+        address, reason = self.args
+        return f"no endpoint runs at {address!r}" if reason is None else f"no connection to {address!r}: {reason}"
+
+
+class RpcAuthenticationError(RpcConnectionError):
+    """The other side does not know the secret; no call was read or sent. Give both processes the same."""
+
+
+class RpcVersionError(RpcConnectionError):
+    """The other side speaks another version of the protocol; no call was read or sent. Run one release everywhere."""
+
+
+class RpcProtocolError(RpcConnectionError):
+    """The other side sent what is no message of this protocol."""
+
+
+class RpcMessageTooLargeError(RpcError):
+    """A call or an answer exceeds the limit and was not sent. Flink: `PekkoRpcActor` with `pekko.framesize`."""
+
+    def __str__(self) -> str:
+        what, size_bytes, limit_bytes = self.args
+        return f"{what} takes {size_bytes} bytes, allowed are {limit_bytes}; raise pekko.framesize in all processes"
 
 
 class EndpointStoppedError(RpcError):

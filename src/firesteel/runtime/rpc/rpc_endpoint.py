@@ -24,12 +24,12 @@ class RpcEndpoint:
 
     Args:
         rpc_service: What makes the endpoint reachable.
-        address: Where, unique in the service.
+        name: Unique in the service, which makes an address of it.
     """
 
-    def __init__(self, rpc_service: RpcService, address: str) -> None:
+    def __init__(self, rpc_service: RpcService, name: str) -> None:
         self.rpc_service = rpc_service
-        self.address = address
+        self.address = rpc_service.address_of(name)
         self._main_loop = asyncio.get_running_loop()
         self._work: set[asyncio.Future[Any]] = set()
         self._waiting: dict[asyncio.Future[Any], str] = {}
@@ -140,8 +140,8 @@ class FencedRpcEndpoint(RpcEndpoint):
     Every call carries a token, checked when it arrives; without a token of its own the endpoint rejects all.
     """
 
-    def __init__(self, rpc_service: RpcService, address: str, fencing_token: str | None = None) -> None:
-        super().__init__(rpc_service, address)
+    def __init__(self, rpc_service: RpcService, name: str, fencing_token: str | None = None) -> None:
+        super().__init__(rpc_service, name)
         self.fencing_token = fencing_token
 
     def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:

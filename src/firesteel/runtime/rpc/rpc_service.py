@@ -13,7 +13,7 @@ import cloudpickle
 from firesteel.runtime.clock import Clock, SystemClock, Timer
 from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError
 
-__all__ = ["InMemoryRpcService", "RpcCall", "RpcServer", "RpcService", "no_rpc_timeout"]
+__all__ = ["Gateway", "InMemoryRpcService", "RpcCall", "RpcServer", "RpcService", "fail", "no_rpc_timeout"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -49,6 +49,10 @@ class RpcService(Protocol):
     @property
     def clock(self) -> Clock:
         """The time that timeouts and scheduled calls follow."""
+        ...
+
+    def address_of(self, name: str) -> str:
+        """The address of this service's endpoint of that name, as others see it."""
         ...
 
     def register(self, address: str, server: RpcServer) -> None:
@@ -88,6 +92,10 @@ class InMemoryRpcService:
         """The time that timeouts and scheduled calls follow."""
         return self._clock
 
+    def address_of(self, name: str) -> str:
+        """The name itself."""
+        return name
+
     def register(self, address: str, server: RpcServer) -> None:
         """Make an endpoint reachable.
 
@@ -110,49 +118,50 @@ class InMemoryRpcService:
         """
         if address not in self._servers:
             raise RpcConnectionError(address)
-        return _Gateway(self, address, gateway_type, fencing_token)
+        return Gateway(self, address, gateway_type, fencing_token)
 
     def call(self, call: RpcCall, with_timeout: bool) -> asyncio.Future[Any]:
         """Send a call and return its answer to come."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if with_timeout:
             self._limit(answer, call)
-        self._transmit(self._copy(call), answer)
+        self._transmit(call, answer)
         return answer
 
     def _transmit(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
-        asyncio.get_running_loop().call_soon(self._arrive, call, answer)
+        asyncio.get_running_loop().call_soon(self._arrive, self._copy(call), answer)
 
     def _arrive(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
         server = self._servers.get(call.address)
         if server is None:
-            _fail(answer, EndpointStoppedError(call.address, call.method))
+            fail(answer, EndpointStoppedError(call.address, call.method))
             return
         server.receive(call).add_done_callback(lambda result: self._answer(result, answer))
 
     def _answer(self, result: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
         error = result.exception()
         if error is not None:
-            _fail(answer, error)
+            fail(answer, error)
         elif not answer.done():
             answer.set_result(self._copy(result.result()))
 
     def _limit(self, answer: asyncio.Future[Any], call: RpcCall) -> None:
         text = f"{call.address} did not answer {call.method}() within {self._timeout_s:g} s"
-        timer: Timer = self._clock.call_later(self._timeout_s, lambda: _fail(answer, RpcTimeoutError(text)))
+        timer: Timer = self._clock.call_later(self._timeout_s, lambda: fail(answer, RpcTimeoutError(text)))
         answer.add_done_callback(lambda _: timer.cancel())
 
     def _copy(self, value: Any) -> Any:
         return pickle.loads(cloudpickle.dumps(value)) if self._serialize_calls else value
 
 
-def _fail(answer: asyncio.Future[Any], error: BaseException) -> None:
+def fail(answer: asyncio.Future[Any], error: BaseException) -> None:
+    """Answer with an error, unless there is an answer already."""
     if not answer.done():
         answer.set_exception(error)
 
 
-class _Gateway:
-    """Stands for an endpoint; has the methods of its Protocol only."""
+class Gateway:
+    """Stands for an endpoint; has the methods of its Protocol only. Made by `RpcService.connect`."""
 
     __slots__ = ("_address", "_fencing_token", "_gateway_type", "_service")
 
@@ -166,6 +175,7 @@ class _Gateway:
 
     @property
     def address(self) -> str:
+        """The endpoint's address."""
         return self._address
 
     def __getattr__(self, name: str) -> Callable[..., asyncio.Future[Any]]:

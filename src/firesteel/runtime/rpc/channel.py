@@ -1,0 +1,200 @@
+"""An authenticated stream of messages over a TCP connection.
+
+Why not a library: gRPC and ZeroMQ bring threads and certificates or no authentication of their own, and
+`multiprocessing.connection`, whose challenge this follows, blocks. asyncio's streams and `hmac` leave only this file.
+
+Handshake, all of fixed length, nothing of it unpickled:
+
+    server -> client   magic, version, nonce
+    client -> server   magic, version, nonce, proof: HMAC-SHA256(secret, "client" + version + both nonces)
+    server -> client   0, proof: the same with "server"      or      1, length, why it refuses
+
+Then each side sends frames: length, HMAC-SHA256(key, direction + number of the frame + message), message. The key is
+derived from the secret and both nonces. So neither side reads a message before the other has proven that it knows the
+secret, and a message that was changed, repeated or dropped on its way ends the connection. Messages are not encrypted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import struct
+from dataclasses import dataclass
+
+from firesteel.runtime.rpc.errors import (
+    RpcAuthenticationError,
+    RpcConnectionError,
+    RpcMessageTooLargeError,
+    RpcProtocolError,
+    RpcVersionError,
+)
+
+__all__ = ["PROTOCOL_VERSION", "Channel", "accept_channel", "open_channel"]
+
+PROTOCOL_VERSION = 1
+HANDSHAKE_TIMEOUT_S = 10.0
+
+_MAGIC = b"FSRP"
+_HELLO = struct.Struct("!4sH32s")
+_PROOF = struct.Struct("!32s")
+_REFUSAL = struct.Struct("!H")
+_FRAME = struct.Struct("!I32s")
+_ACCEPTED, _REFUSED = b"\0", b"\1"
+_SIDES = (b"client", b"server")
+
+
+@dataclass(slots=True)
+class Channel:
+    """Both directions of an authenticated connection.
+
+    Attributes:
+        peer: Whom error messages name.
+        max_bytes: No message is longer.
+    """
+
+    peer: str
+    max_bytes: int
+    _reader: asyncio.StreamReader
+    _writer: asyncio.StreamWriter
+    _key: bytes
+    _is_client: bool
+    _sent: int = 0
+    _received: int = 0
+
+    def send(self, message: bytes, what: str) -> None:
+        """Send a message, after those sent before.
+
+        Raises:
+            RpcMessageTooLargeError: it is too large; the connection goes on.
+        """
+        if len(message) > self.max_bytes:
+            raise RpcMessageTooLargeError(what, len(message), self.max_bytes)
+        self._writer.write(_FRAME.pack(len(message), self._mac(self._is_client, self._sent, message)) + message)
+        self._sent += 1
+
+    async def receive(self) -> bytes:
+        """The next message.
+
+        Raises:
+            RpcProtocolError: what came is no message; close the channel.
+            RpcConnectionError: the connection has ended.
+        """
+        try:
+            length, mac = _FRAME.unpack(await self._reader.readexactly(_FRAME.size))
+            if length > self.max_bytes:
+                text = f"a message of {length} bytes was announced, allowed are {self.max_bytes} (pekko.framesize)"
+                raise RpcProtocolError(self.peer, text)
+            message = await self._reader.readexactly(length)
+        except (asyncio.IncompleteReadError, OSError) as error:
+            raise RpcConnectionError(self.peer, f"the connection was lost ({type(error).__name__})") from error
+        if not hmac.compare_digest(mac, self._mac(not self._is_client, self._received, message)):
+            raise RpcProtocolError(self.peer, "a message was changed on its way")
+        self._received += 1
+        return message
+
+    async def close(self) -> None:
+        """Send what is still to be sent, then end the connection."""
+        self._writer.close()
+        try:
+            await asyncio.wait_for(self._writer.wait_closed(), HANDSHAKE_TIMEOUT_S)
+        except (OSError, TimeoutError):
+            return
+
+    def _mac(self, from_client: bool, number: int, message: bytes) -> bytes:
+        side = _SIDES[0] if from_client else _SIDES[1]
+        return hmac.digest(self._key, side + number.to_bytes(8, "big") + message, "sha256")
+
+
+async def open_channel(host: str, port: int, secret: bytes, max_bytes: int) -> Channel:
+    """Connect to a server and prove each other's knowledge of the secret.
+
+    Raises:
+        RpcConnectionError: nobody listens there.
+        RpcAuthenticationError: the secrets differ.
+        RpcVersionError: the server speaks another version.
+        RpcProtocolError: what listens there is something else.
+    """
+    peer = f"tcp://{host}:{port}"
+    try:
+        reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), HANDSHAKE_TIMEOUT_S)
+    except (OSError, TimeoutError) as error:
+        raise RpcConnectionError(peer, str(error) or type(error).__name__) from error
+    try:
+        return await asyncio.wait_for(_join(peer, reader, writer, secret, max_bytes), HANDSHAKE_TIMEOUT_S)
+    except (asyncio.IncompleteReadError, OSError) as error:
+        writer.close()
+        raise RpcProtocolError(peer, f"the handshake was cut off ({type(error).__name__})") from error
+    except RpcConnectionError:
+        writer.close()
+        raise
+
+
+async def accept_channel(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, max_bytes: int
+) -> Channel:
+    """Answer a client's connection; who can't prove that it knows the secret is told why and left.
+
+    Raises:
+        RpcConnectionError: as in `open_channel`.
+    """
+    host, port = writer.get_extra_info("peername")[:2]
+    peer = f"tcp://{host}:{port}"
+    nonce = os.urandom(32)
+    writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, nonce))
+    try:
+        return await asyncio.wait_for(_admit(peer, reader, writer, secret, nonce, max_bytes), HANDSHAKE_TIMEOUT_S)
+    except (asyncio.IncompleteReadError, OSError) as error:
+        writer.close()
+        raise RpcProtocolError(peer, f"the handshake was cut off ({type(error).__name__})") from error
+    except RpcConnectionError as error:
+        text = str(error.args[1]).encode()[:1000]
+        writer.write(_REFUSED + _REFUSAL.pack(len(text)) + text)
+        writer.close()
+        raise
+
+
+async def _join(
+    peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, max_bytes: int
+) -> Channel:
+    magic, version, theirs = _HELLO.unpack(await reader.readexactly(_HELLO.size))
+    _check_hello(peer, magic, version)
+    ours = os.urandom(32)
+    writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, ours) + _proof(secret, _SIDES[0], theirs, ours))
+    if await reader.readexactly(1) != _ACCEPTED:
+        (length,) = _REFUSAL.unpack(await reader.readexactly(_REFUSAL.size))
+        text = (await reader.readexactly(length)).decode(errors="replace")
+        raise (RpcVersionError if "version" in text else RpcAuthenticationError)(peer, f"it refused: {text}")
+    (proof,) = _PROOF.unpack(await reader.readexactly(_PROOF.size))
+    if not hmac.compare_digest(proof, _proof(secret, _SIDES[1], theirs, ours)):
+        raise RpcAuthenticationError(peer, "it could not prove that it knows the secret")
+    return Channel(peer, max_bytes, reader, writer, _proof(secret, b"key", theirs, ours), True)
+
+
+async def _admit(
+    peer: str,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    secret: bytes,
+    ours: bytes,
+    max_bytes: int,
+) -> Channel:
+    magic, version, theirs = _HELLO.unpack(await reader.readexactly(_HELLO.size))
+    _check_hello(peer, magic, version)
+    (proof,) = _PROOF.unpack(await reader.readexactly(_PROOF.size))
+    if not hmac.compare_digest(proof, _proof(secret, _SIDES[0], ours, theirs)):
+        raise RpcAuthenticationError(peer, "the caller could not prove that it knows the secret; give both the same")
+    writer.write(_ACCEPTED + _PROOF.pack(_proof(secret, _SIDES[1], ours, theirs)))
+    return Channel(peer, max_bytes, reader, writer, _proof(secret, b"key", ours, theirs), False)
+
+
+def _check_hello(peer: str, magic: bytes, version: int) -> None:
+    if magic != _MAGIC:
+        raise RpcProtocolError(peer, f"it does not speak firesteel's protocol: it began with {magic!r}")
+    if version != PROTOCOL_VERSION:
+        raise RpcVersionError(peer, f"it speaks version {version} of the protocol, here it is {PROTOCOL_VERSION}")
+
+
+def _proof(secret: bytes, purpose: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:
+    version = PROTOCOL_VERSION.to_bytes(2, "big")
+    return hmac.digest(secret, purpose + version + server_nonce + client_nonce, "sha256")

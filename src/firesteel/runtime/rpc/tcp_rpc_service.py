@@ -1,0 +1,147 @@
+"""Calls between the endpoints of several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+from urllib.parse import urlsplit
+
+from firesteel.runtime.clock import Clock, with_timeout
+from firesteel.runtime.rpc.channel import accept_channel
+from firesteel.runtime.rpc.errors import RpcConnectionError
+from firesteel.runtime.rpc.rpc_service import Gateway, InMemoryRpcService, RpcCall, fail
+from firesteel.runtime.rpc.tcp_connection import IncomingConnection, OutgoingConnection
+
+__all__ = ["FRAMESIZE_BYTES", "TcpRpcService"]
+
+logger = logging.getLogger(__name__)
+
+FRAMESIZE_BYTES = 10 * 1024 * 1024
+
+
+class TcpRpcService(InMemoryRpcService):
+    """Connects the endpoints of this process with one another and, over TCP, with those of others.
+
+    Addresses look like `tcp://host:port/name`. One connection carries all calls to a process, in the order made; it is
+    opened by the first call, and again by the first call after it was lost. Calls that wait for an answer then fail
+    with `RpcConnectionError`. Flink: `runtime.rpc.pekko.PekkoRpcService`.
+
+    Args:
+        secret: What processes prove to know before anything is read; see `rpc_secret`.
+        host: This process's address as others see it.
+        port: 0 for any free one.
+        bind_host: The interface to listen at; `host` if it is None.
+        clock: The time that timeouts follow.
+        timeout_s: How long a caller waits for an answer. Flink: `pekko.ask.timeout`.
+        framesize_bytes: No call and no answer is larger. Flink: `pekko.framesize`.
+
+    Example:
+        >>> async def serve() -> str:
+        ...     service = TcpRpcService(b"sixteen or more bytes")
+        ...     await service.start()
+        ...     address = service.address_of("dispatcher")
+        ...     await service.stop()
+        ...     return address.split(":")[0]
+        >>> asyncio.run(serve())
+        'tcp'
+    """
+
+    def __init__(
+        self,
+        secret: bytes,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        bind_host: str | None = None,
+        clock: Clock | None = None,
+        timeout_s: float = 10.0,
+        framesize_bytes: int = FRAMESIZE_BYTES,
+    ) -> None:
+        super().__init__(clock, timeout_s, serialize_calls=True)
+        self._secret = secret
+        self._host = host
+        self._port = port
+        self._bind_host = bind_host or host
+        self._framesize_bytes = framesize_bytes
+        self._listener: asyncio.Server | None = None
+        self._outgoing: dict[str, OutgoingConnection] = {}
+        self._incoming: set[IncomingConnection] = set()
+        self._is_stopped = False
+
+    @property
+    def address(self) -> str:
+        """Where this process is reached, without a name."""
+        return f"tcp://{self._host}:{self._port}"
+
+    async def start(self) -> None:
+        """Listen; endpoints are made after this."""
+        self._listener = await asyncio.start_server(self._accept, self._bind_host, self._port)
+        self._port = self._listener.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Stop listening, send the answers that are ready, and fail the calls that still wait. Idempotent."""
+        self._is_stopped = True
+        if self._listener is not None:
+            self._listener.close()
+        for outgoing in list(self._outgoing.values()):
+            await outgoing.close("this process's RpcService has stopped")
+        for incoming in list(self._incoming):
+            await incoming.close()
+
+    def address_of(self, name: str) -> str:
+        """The address of this process's endpoint of that name."""
+        return f"{self.address}/{name}"
+
+    async def connect(self, address: str, gateway_type: type, fencing_token: str | None = None) -> Any:
+        """A gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
+
+        Raises:
+            RpcConnectionError: no endpoint runs there, or its process can't be reached.
+        """
+        if self._is_local(address):
+            return await super().connect(address, gateway_type, fencing_token)
+        try:
+            found = self._connection(address).find(address)
+            is_there = await with_timeout(self.clock, self._timeout_s, found)
+        except TimeoutError:
+            raise RpcConnectionError(address, f"no answer within {self._timeout_s:g} s") from None
+        if not is_there:
+            raise RpcConnectionError(address)
+        return Gateway(self, address, gateway_type, fencing_token)
+
+    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+        if self._is_local(call.address):
+            super()._transmit(call, answer)
+            return
+        try:
+            self._connection(call.address).call(call, answer)
+        except RpcConnectionError as error:
+            fail(answer, error)
+
+    def _is_local(self, address: str) -> bool:
+        return address.startswith(f"{self.address}/")
+
+    def _connection(self, address: str) -> OutgoingConnection:
+        peer = urlsplit(address)
+        if peer.scheme != "tcp" or peer.hostname is None or peer.port is None:
+            raise RpcConnectionError(address, "addresses look like tcp://host:port/name")
+        if self._is_stopped:
+            raise RpcConnectionError(address, "this process's RpcService has stopped")
+        connection = self._outgoing.get(peer.netloc)
+        if connection is None or connection.is_closed:
+            connection = OutgoingConnection(peer.hostname, peer.port, self._secret, self._framesize_bytes)
+            self._outgoing[peer.netloc] = connection
+        return connection
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            channel = await accept_channel(reader, writer, self._secret, self._framesize_bytes)
+        except RpcConnectionError as error:
+            logger.warning("a connection was refused: %s", error)
+            return
+        connection = IncomingConnection(channel, self._servers)
+        self._incoming.add(connection)
+        try:
+            await connection.serve()
+        finally:
+            self._incoming.discard(connection)
