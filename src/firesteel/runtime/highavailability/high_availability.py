@@ -12,6 +12,7 @@ from firesteel.runtime.highavailability.running_jobs_registry import RunningJobs
 __all__ = [
     "DISPATCHER",
     "RESOURCE_MANAGER",
+    "ClientHighAvailabilityServices",
     "HaStores",
     "HighAvailabilityServices",
     "JobGraphListener",
@@ -134,7 +135,18 @@ class HaStores:
     running_jobs: RunningJobsRegistry
 
 
-class HighAvailabilityServices(Protocol):
+class ClientHighAvailabilityServices(Protocol):
+    """What those need who never lead. Flink: `runtime.highavailability.ClientHighAvailabilityServices`."""
+
+    def leader_retrieval(self, component: str) -> LeaderRetrieval:
+        """Tells who leads `component`."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the elections and close the connections."""
+
+
+class HighAvailabilityServices(ClientHighAvailabilityServices, Protocol):
     """Everything a cluster needs to agree on. Flink: `runtime.highavailability.HighAvailabilityServices`."""
 
     def stores(self, session_id: str | None) -> HaStores:
@@ -147,10 +159,3 @@ class HighAvailabilityServices(Protocol):
     def leader_election(self, component: str) -> LeaderElection:
         """A new contender's side of the election for `component`: DISPATCHER, RESOURCE_MANAGER or a job id."""
         ...
-
-    def leader_retrieval(self, component: str) -> LeaderRetrieval:
-        """Tells who leads `component`."""
-        ...
-
-    async def close(self) -> None:
-        """Leave the elections and close the connections."""

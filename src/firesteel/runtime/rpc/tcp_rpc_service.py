@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from firesteel.runtime.clock import Clock, with_timeout
+from firesteel.runtime.options import duration_s, memory_bytes, number
 from firesteel.runtime.rpc.channel import accept_channel
 from firesteel.runtime.rpc.errors import RpcConnectionError
 from firesteel.runtime.rpc.rpc_service import Gateway, InMemoryRpcService, RpcCall, fail
+from firesteel.runtime.rpc.secret import rpc_secret
 from firesteel.runtime.rpc.tcp_connection import IncomingConnection, OutgoingConnection
 
 __all__ = ["FRAMESIZE_BYTES", "TcpRpcService"]
@@ -67,6 +70,39 @@ class TcpRpcService(InMemoryRpcService):
         self._outgoing: dict[str, OutgoingConnection] = {}
         self._incoming: set[IncomingConnection] = set()
         self._is_stopped = False
+
+    @classmethod
+    def of_job_manager(cls, configuration: Mapping[str, str]) -> TcpRpcService:
+        """As `jobmanager.rpc.address`, `jobmanager.rpc.port` and `jobmanager.bind-host` say.
+
+        Raises:
+            InvalidOptionError: there is no secret, or an option can't be read.
+        """
+        host = configuration.get("jobmanager.rpc.address", "127.0.0.1")
+        port = int(number(configuration, "jobmanager.rpc.port", 6123))
+        return cls._of(configuration, host, port, configuration.get("jobmanager.bind-host"))
+
+    @classmethod
+    def of_task_manager(cls, configuration: Mapping[str, str]) -> TcpRpcService:
+        """As `taskmanager.host`, `taskmanager.rpc.port` and `taskmanager.bind-host` say.
+
+        Raises:
+            InvalidOptionError: there is no secret, or an option can't be read.
+        """
+        host = configuration.get("taskmanager.host", "127.0.0.1")
+        port = int(number(configuration, "taskmanager.rpc.port", 0))
+        return cls._of(configuration, host, port, configuration.get("taskmanager.bind-host"))
+
+    @classmethod
+    def _of(cls, configuration: Mapping[str, str], host: str, port: int, bind_host: str | None) -> TcpRpcService:
+        return cls(
+            rpc_secret(configuration),
+            host,
+            port,
+            bind_host,
+            timeout_s=duration_s(configuration, "pekko.ask.timeout", 10),
+            framesize_bytes=memory_bytes(configuration, "pekko.framesize", FRAMESIZE_BYTES),
+        )
 
     @property
     def address(self) -> str:

@@ -1,0 +1,121 @@
+"""Who leads, asked of the one JobManager process that there is without high availability."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Protocol
+
+from firesteel.runtime.clock import sleep
+from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices, LeaderListener
+from firesteel.runtime.highavailability.shared_election import Published
+from firesteel.runtime.rpc import RpcEndpoint, RpcService, no_rpc_timeout
+
+__all__ = ["LEADER_DIRECTORY", "LeaderDirectory", "StandaloneClientHaServices"]
+
+logger = logging.getLogger(__name__)
+
+LEADER_DIRECTORY = "leaders"
+RETRY_DELAY_S = 0.5
+
+
+class LeaderDirectoryGateway(Protocol):
+    """What others may ask of a LeaderDirectory."""
+
+    @no_rpc_timeout
+    async def next_leader(self, component: str, known: Published) -> Published:
+        """Who leads a component; answered when that is another than `known`."""
+        ...
+
+
+class _Component:
+    """What is known of one component, and who wants to hear of the next change."""
+
+    def __init__(self) -> None:
+        self.leader: Published = (None, None)
+        self.changed = asyncio.Event()
+
+    def notify_leader(self, address: str | None, session_id: str | None) -> None:
+        self.leader = (address, session_id)
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class LeaderDirectory(RpcEndpoint):
+    """Tells other processes who leads in this one, under a name that all know.
+
+    Flink's standalone cluster has fixed addresses instead (`StandaloneHaServices`); here they hold session ids.
+
+    Args:
+        rpc_service: What makes it reachable.
+        ha: Tells who leads.
+    """
+
+    def __init__(self, rpc_service: RpcService, ha: ClientHighAvailabilityServices) -> None:
+        super().__init__(rpc_service, LEADER_DIRECTORY)
+        self._ha = ha
+        self._components: dict[str, _Component] = {}
+
+    async def next_leader(self, component: str, known: Published) -> Published:
+        """Who leads a component; answered when that is another than `known`."""
+        if component not in self._components:
+            self._components[component] = _Component()
+            self._ha.leader_retrieval(component).start(self._components[component])
+        found = self._components[component]
+        while found.leader == known:
+            await found.changed.wait()
+        return found.leader
+
+
+class StandaloneClientHaServices:
+    """Asks the LeaderDirectory at a fixed address. Flink: `runtime.highavailability.nonha.standalone`.
+
+    Args:
+        rpc_service: Connects to it.
+        job_manager: Where the JobManager's process is reached: `tcp://host:port`.
+    """
+
+    def __init__(self, rpc_service: RpcService, job_manager: str) -> None:
+        self._rpc_service = rpc_service
+        self._directory = f"{job_manager}/{LEADER_DIRECTORY}"
+
+    def leader_retrieval(self, component: str) -> AskingLeaderRetrieval:
+        """Tells who leads `component`."""
+        return AskingLeaderRetrieval(self._rpc_service, self._directory, component)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class AskingLeaderRetrieval:
+    """Tells one listener who leads a component; nobody does while the JobManager can't be reached."""
+
+    def __init__(self, rpc_service: RpcService, directory: str, component: str) -> None:
+        self._rpc_service = rpc_service
+        self._directory = directory
+        self._component = component
+        self._task: asyncio.Future[None] | None = None
+
+    def start(self, listener: LeaderListener) -> None:
+        """Tell the present leader, soon, and every later one."""
+        self._task = asyncio.ensure_future(self._ask(listener))
+
+    def stop(self) -> None:
+        """Tell nothing any more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _ask(self, listener: LeaderListener) -> None:
+        known: Published = (None, None)
+        while True:
+            try:
+                gateway: Any = await self._rpc_service.connect(self._directory, LeaderDirectoryGateway)
+                while True:
+                    known = await gateway.next_leader(self._component, known)
+                    listener.notify_leader(*known)
+            except Exception as error:
+                logger.info("who leads %s is not known: %s", self._component, error)
+            if known != (None, None):
+                known = (None, None)
+                listener.notify_leader(None, None)
+            await sleep(self._rpc_service.clock, RETRY_DELAY_S)
