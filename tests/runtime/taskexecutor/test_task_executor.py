@@ -11,17 +11,14 @@ from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER
-from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
-    SlotOccupiedError,
     TaskExecutorGateway,
     TaskNotFoundError,
     TaskSlotRequest,
     TaskSubmissionError,
 )
-from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
 from tests.runtime.helpers import job_graph, settle
 from tests.runtime.simulated import Cluster
 
@@ -41,23 +38,6 @@ async def gateway_of(cluster: Cluster) -> TaskExecutorGateway:
 
 async def slots_available(cluster: Cluster) -> int:
     return (await cluster.gateway.request_overview()).slots_available
-
-
-def test_a_slot_is_given_once_and_again_to_the_same_job_only() -> None:  # L02
-    table = TaskSlotTable(1)
-    assert table.allocate(0, "job", "a") is True
-    assert table.allocate(0, "job", "a") is False
-    with pytest.raises(SlotOccupiedError, match=r"slot 0 is occupied by job job \(allocation a\)") as error:
-        table.allocate(0, "other", "b")
-    assert error.value.occupied_by == SlotStatus(0, "job", "a")
-    with pytest.raises(SlotAllocationError, match="there is no slot 1; there are 1"):
-        table.allocate(1, "job", "c")
-
-
-def test_the_report_lists_every_slot() -> None:  # L13
-    table = TaskSlotTable(2)
-    table.allocate(1, "job", "a")
-    assert table.report() == SlotReport((SlotStatus(0), SlotStatus(1, "job", "a")))
 
 
 async def test_only_the_present_resource_manager_gives_slots_away(cluster: Cluster) -> None:  # L01
@@ -87,7 +67,7 @@ async def test_submissions_are_checked(cluster: Cluster) -> None:  # L14 L15
     await cluster.submit(job_graph(("a", 1, [])))
     (tdd,) = cluster.runners["tm"].deployed
     gateway = await gateway_of(cluster)
-    job_master_id = cluster.task_executors["tm"]._jobs[tdd.job_id].session_id
+    job_master_id = cluster.task_executors["tm"]._jobs.session_id(tdd.job_id)
     assert job_master_id is not None
     for changed, by, text in (
         ({"job_id": "other"}, job_master_id, "has no connection to a JobMaster of job other"),
@@ -113,7 +93,7 @@ async def test_a_freed_slot_fails_its_tasks_and_is_reported(cluster: Cluster) ->
     assert result.failure is not None
     assert result.failure.message == "the slot was freed: test"
     assert await slots_available(cluster) == 2
-    assert cluster.task_executors["tm"]._jobs == {}
+    assert job_id not in cluster.task_executors["tm"]._jobs
 
 
 async def test_slots_the_job_master_does_not_know_are_freed(cluster: Cluster) -> None:  # L23

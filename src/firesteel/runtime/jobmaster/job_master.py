@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
@@ -327,7 +328,7 @@ class JobMaster(FencedRpcEndpoint):
     def _send_slot_request(self, action: SendSlotRequest) -> None:
         gateway: ResourceManagerGateway | None = self._resource_manager.gateway
         if gateway is not None:
-            request = SlotRequest(self.job_id, action.allocation_id, self.address)
+            request = SlotRequest(self.job_id, action.allocation_id, self.address, action.resource_profile)
             asked = gateway.request_slot(self._session_id, request)
             self._when_failed(asked, lambda error: self._slot_request_failed(action.allocation_id, error))
 
@@ -433,14 +434,15 @@ class JobMaster(FencedRpcEndpoint):
             self._perform(self._pool.suspend())
         self._slots.clear()
 
-    def _when_failed(self, call: Any, follows: Callable[[Exception], Iterable[object]]) -> None:
-        async def watch() -> None:
-            try:
-                await call
-            except Exception as error:
+    def _when_failed(self, call: Awaitable[object], follows: Callable[[Exception], Iterable[object]]) -> None:
+        """A callback and not a task: there is a call for each slot and for each task."""
+
+        def answered(answer: asyncio.Future[object]) -> None:
+            error = None if answer.cancelled() else answer.exception()
+            if isinstance(error, Exception) and self.is_running:
                 self._perform(follows(error))
 
-        self.spawn(watch(), "a call")
+        self.spawn(call, "a call").add_done_callback(answered)
 
     # Connections
 

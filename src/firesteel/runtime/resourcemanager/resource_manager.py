@@ -264,7 +264,13 @@ class ResourceManager(FencedRpcEndpoint):
         if worker is not None:
             request = assignment.request
             asked = worker.gateway.request_slot(
-                TaskSlotRequest(assignment.slot_index, request.job_id, request.allocation_id, self._session_id)
+                TaskSlotRequest(
+                    assignment.slot_index,
+                    request.job_id,
+                    request.allocation_id,
+                    self._session_id,
+                    request.resource_profile,
+                )
             )
             self.spawn(self._assigned(assignment, asked), "assigning a slot")
 

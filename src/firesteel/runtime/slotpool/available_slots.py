@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -26,7 +27,8 @@ class AvailableSlots:
 
     def __init__(self, utilization: Callable[[str], float] = lambda _: 0.0) -> None:
         self.utilization = utilization
-        self._slots: dict[str, tuple[AllocatedSlot, float]] = {}
+        # An ordered dict finds its first member at once, also after many were removed before it.
+        self._slots: OrderedDict[str, tuple[AllocatedSlot, float]] = OrderedDict()
         self._by_task_manager: dict[str, dict[str, AllocatedSlot]] = {}
         self._task_managers_of_host: dict[str, dict[str, None]] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict
 
 from firesteel.runtime.slotpool.resource_profile import ResourceProfile
 
@@ -17,7 +18,8 @@ class RequestQueue:
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
-        self._by_profile: dict[ResourceProfile, dict[str, int]] = {}
+        # Ordered dicts find their first member at once, also after many were removed before it.
+        self._by_profile: dict[ResourceProfile, OrderedDict[str, int]] = {}
         self._profiles: dict[str, ResourceProfile] = {}
 
     def __len__(self) -> int:
@@ -33,7 +35,7 @@ class RequestQueue:
     def push(self, request_id: str, profile: ResourceProfile) -> None:
         """A request waits from now on."""
         self._profiles[request_id] = profile
-        self._by_profile.setdefault(profile, {})[request_id] = next(self._numbers)
+        self._by_profile.setdefault(profile, OrderedDict())[request_id] = next(self._numbers)
 
     def remove(self, request_id: str) -> bool:
         """A request waits no longer; False if it did not wait."""

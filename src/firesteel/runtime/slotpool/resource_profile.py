@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +79,7 @@ class ResourceProfile:
         if other.is_unknown or self.is_any:
             return True
         extended = dict(self.extended)
-        return all(getattr(self, name) >= getattr(other, name) for name in _AMOUNTS) and all(
+        return all(a >= b for a, b in zip(self._amounts(), other._amounts(), strict=True)) and all(
             extended.get(name, 0) >= amount for name, amount in other.extended
         )
 
@@ -96,6 +97,13 @@ class ResourceProfile:
             raise InsufficientResourcesError(self, other)
         return self if self.is_any else self._combined(other, -1)
 
+    def split(self, parts: int) -> ResourceProfile:
+        """One of so many equal parts; of ANY and UNKNOWN what they are."""
+        if self.is_any or self.is_unknown or parts < 1:
+            return self
+        amounts = [_part(amount, parts) for amount in self._amounts()]
+        return self._of(amounts, [(name, _part(amount, parts)) for name, amount in self.extended])
+
     def _combined(self, other: ResourceProfile, sign: int) -> ResourceProfile:
         if self.is_any or other.is_any:
             return ANY
@@ -103,9 +111,18 @@ class ResourceProfile:
             return UNKNOWN
         extended = dict(self.extended)
         for name, amount in other.extended:
-            extended[name] = extended.get(name, 0) + sign * amount
-        amounts = {name: getattr(self, name) + sign * getattr(other, name) for name in _AMOUNTS}
-        return ResourceProfile(**amounts, extended=tuple(sorted((n, a) for n, a in extended.items() if a)))
+            extended[name] = round(extended.get(name, 0) + sign * amount, 9)
+        amounts = [round(a + sign * b, 9) for a, b in zip(self._amounts(), other._amounts(), strict=True)]
+        return self._of(amounts, extended.items())
+
+    def _amounts(self) -> tuple[float, ...]:
+        return tuple(getattr(self, name) for name in _AMOUNTS)
+
+    @classmethod
+    def _of(cls, amounts: Sequence[float], extended: Iterable[tuple[str, float]]) -> ResourceProfile:
+        cpu_cores, task_heap, task_off_heap, managed, network = amounts
+        others = tuple(sorted((name, amount) for name, amount in extended if amount))
+        return cls(cpu_cores, task_heap, task_off_heap, managed, network, others)
 
     def __str__(self) -> str:
         if self.is_unknown:
@@ -114,6 +131,11 @@ class ResourceProfile:
             return "ANY"
         amounts = {name: getattr(self, name) for name in _AMOUNTS} | dict(self.extended)
         return "{" + ", ".join(f"{name}={amount:g}" for name, amount in amounts.items() if amount) + "}"
+
+
+def _part(amount: float, parts: int) -> float:
+    """Rounded down, so that all parts together are no more than the whole."""
+    return math.floor(amount / parts * 1e6) / 1e6
 
 
 ZERO = ResourceProfile()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from firesteel.runtime.slotpool.available_slots import AvailableSlots
@@ -274,7 +275,7 @@ class _Index:
     __slots__ = ("resolved", "unresolved")
 
     def __init__(self) -> None:
-        self.unresolved: dict[str, MultiTaskSlot] = {}
+        self.unresolved: OrderedDict[str, MultiTaskSlot] = OrderedDict()
         self.resolved = AvailableSlots()
 
     def __len__(self) -> int:

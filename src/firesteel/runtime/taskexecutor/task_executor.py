@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +28,9 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
 )
 from firesteel.runtime.resourcemanager.slot_report import SlotReport
 from firesteel.runtime.rpc import RpcEndpoint, RpcService, RpcTimeoutError
+from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.taskexecutor.job_leader_service import JobLeaderService
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
@@ -42,7 +45,6 @@ __all__ = ["TaskExecutor"]
 
 logger = logging.getLogger(__name__)
 
-JobConnection = LeaderConnection[TaskManagerRegistrationSuccess]
 PROGRESS_INTERVAL_S = 0.5
 """How long the progress of tasks is gathered before it is told."""
 
@@ -59,7 +61,8 @@ class TaskExecutor(RpcEndpoint):
         slots: How many slots it has.
         ha: Tells who leads.
         runner_factory: Makes what runs the tasks.
-        configuration: The cluster's configuration.
+        configuration: The cluster's configuration; `taskmanager.host` is the host that it tells JobMasters.
+        resources: What its slots share.
     """
 
     def __init__(
@@ -70,24 +73,31 @@ class TaskExecutor(RpcEndpoint):
         ha: HighAvailabilityServices,
         runner_factory: TaskRunnerFactory,
         configuration: Mapping[str, str] | None = None,
+        resources: ResourceProfile = ANY,
     ) -> None:
         super().__init__(rpc_service, f"taskmanager-{resource_id}")
         configuration = configuration or {}
         self.resource_id = resource_id
-        self._ha = ha
         self._runner = runner_factory(self)
-        self._table = TaskSlotTable(slots)
-        self._registration_options = RegistrationOptions.of(configuration)
+        self._table = TaskSlotTable(slots, resources)
+        host = configuration.get("taskmanager.host", "")
+        registration_options = RegistrationOptions.of(configuration)
+        self._jobs = JobLeaderService(
+            self,
+            ha,
+            lambda gateway: gateway.register_task_manager(self.resource_id, self.address, host),
+            registration_options,
+        )
         self._slot_timeout_s = duration_s(configuration, "taskmanager.slot.timeout", 10)
         heartbeat_timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
         self._resource_manager_heartbeats = HeartbeatManager(
             self.clock, heartbeat_timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
         )
         self._job_master_heartbeats = HeartbeatManager(
-            self.clock, heartbeat_timeout_s, lambda job_id: self._jobs[job_id].reconnect("its heartbeat timed out")
+            self.clock, heartbeat_timeout_s, lambda job_id: self._jobs.reconnect(job_id, "its heartbeat timed out")
         )
         self._instance_id = ""
-        self._jobs: dict[str, JobConnection] = {}
+        self._offers: dict[str, int] = {}  # job -> how often slots were offered to it
         self._progress: dict[str, TaskProgress] = {}
         self._resource_manager = LeaderConnection(
             self,
@@ -97,7 +107,7 @@ class TaskExecutor(RpcEndpoint):
             TaskExecutorRegistrationSuccess,
             self._resource_manager_connected,
             lambda gateway, cause: self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER),
-            self._registration_options,
+            registration_options,
         )
 
     async def on_start(self) -> None:
@@ -106,8 +116,7 @@ class TaskExecutor(RpcEndpoint):
 
     async def on_stop(self) -> None:
         """Take leave and stop all tasks."""
-        for connection in self._jobs.values():
-            connection.close("the TaskExecutor stops")
+        self._jobs.close("the TaskExecutor stops")
         resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
         if resource_manager is not None:
             leave = resource_manager.disconnect_task_executor(self.resource_id, "the TaskExecutor stops")
@@ -126,10 +135,10 @@ class TaskExecutor(RpcEndpoint):
                 f"{self.address} is registered at ResourceManager {self._resource_manager.session_id}, "
                 f"not at {request.resource_manager_id}, which asked for slot {request.slot_index}"
             )
-        if self._table.allocate(request.slot_index, request.job_id, request.allocation_id):
-            self._follow_job(request.job_id)
+        if self._table.allocate(request.slot_index, request.job_id, request.allocation_id, request.resource_profile):
             slot = self._table.get(request.allocation_id)
             assert slot is not None
+            self._follow_job(slot)
             self.spawn(self._open(slot), f"opening slot {slot.index}")
 
     async def heartbeat_from_resource_manager(self) -> SlotReport:
@@ -152,15 +161,10 @@ class TaskExecutor(RpcEndpoint):
     async def submit_task(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
         """Run a task; answered before it runs."""
         self._check_job_master(tdd, job_master_id)
-        slot = self._table.get(tdd.allocation_id)
-        if slot is None or slot.job_id != tdd.job_id or slot.state is TaskSlotState.RELEASING:
-            raise TaskSubmissionError(
-                f"{self.address} can't run {tdd.task_name_with_subtask}: "
-                f"allocation {tdd.allocation_id} is no slot of job {tdd.job_id} here"
-            )
-        if not self._table.add_task(slot, tdd.execution_attempt_id):
+        self._check_slot(tdd)
+        self._table.mark_slot_active(tdd.allocation_id)
+        if not self._table.add_task(tdd.allocation_id, tdd.execution_attempt_id):
             raise TaskSubmissionError(f"{self.address} runs execution attempt {tdd.execution_attempt_id} already")
-        self._table.set_state(slot, TaskSlotState.ACTIVE)
         self.spawn(self._deploy(tdd), f"deploying {tdd.task_name_with_subtask}")
 
     async def cancel_task(self, execution_attempt_id: str) -> None:
@@ -205,9 +209,7 @@ class TaskExecutor(RpcEndpoint):
             self._table.remove_task(execution_attempt_id)
         job_master = self._job_master(slot.job_id)
         if job_master is not None:
-            self.spawn(
-                self._report(job_master, TaskExecutionState(execution_attempt_id, state, failure)), "reporting a state"
-            )
+            self._report(job_master, TaskExecutionState(execution_attempt_id, state, failure))
 
     def task_progress(self, execution_attempt_id: str, records_in: int, records_out: int) -> None:
         """Gather what tasks have read and emitted, and tell it a little later."""
@@ -232,12 +234,13 @@ class TaskExecutor(RpcEndpoint):
         ticket = slot.ticket
 
         def expire() -> None:
-            if self._table.get(slot.allocation_id) is slot and slot.ticket == ticket:
+            if self._table.has_timed_out(slot, ticket):
                 self._free(slot, f"no JobMaster took the slot within {self._slot_timeout_s:g} s")
 
         self.schedule_run_async(self._slot_timeout_s, expire)
 
     def _offer_slots(self, job_id: str) -> None:
+        """Offer all slots that the job has not accepted yet."""
         job_master = self._job_master(job_id)
         if job_master is None:
             return
@@ -251,27 +254,33 @@ class TaskExecutor(RpcEndpoint):
             self.spawn(self._offer(job_id, job_master, opened), "offering slots")
 
     async def _offer(self, job_id: str, job_master: JobMasterGateway, slots: list[TaskSlot]) -> None:
+        number = self._offers[job_id] = self._offers.get(job_id, 0) + 1
         try:
             accepted = await job_master.offer_slots(self.resource_id, tuple(slot.offer for slot in slots))
         except RpcTimeoutError:
-            self._offer_slots(job_id)
-            return
+            if self._is_latest_offer(job_id, job_master, number):
+                self._offer_slots(job_id)
         except Exception as error:
-            if self._job_master(job_id) is job_master:
+            if self._is_latest_offer(job_id, job_master, number):
                 for slot in slots:
                     self._free(slot, f"the JobMaster refused the slot: {error}")
-            return
-        if self._job_master(job_id) is not job_master:
-            return
-        taken = {offer.allocation_id for offer in accepted}
+        else:
+            if self._is_latest_offer(job_id, job_master, number):
+                self._answered(job_id, slots, {offer.allocation_id for offer in accepted})
+
+    def _is_latest_offer(self, job_id: str, job_master: JobMasterGateway, number: int) -> bool:
+        """Whether an answer still counts: a later offer has the same slots, another JobMaster is to get its own."""
+        return self._job_master(job_id) is job_master and self._offers.get(job_id) == number
+
+    def _answered(self, job_id: str, slots: list[TaskSlot], accepted: set[str]) -> None:
         for slot in slots:
             is_present = self._table.get(slot.allocation_id) is slot and slot.state is not TaskSlotState.RELEASING
-            if slot.allocation_id not in taken:
+            if slot.allocation_id not in accepted:
                 self._free(slot, "the JobMaster did not accept the slot")
-            elif not is_present:
+            elif is_present:
+                self._table.mark_slot_active(slot.allocation_id)
+            else:
                 self._fail_slot(job_id, slot.allocation_id, "the slot was freed meanwhile")
-            elif slot.state is TaskSlotState.ALLOCATED:
-                self._table.set_state(slot, TaskSlotState.ACTIVE)
 
     def _free(self, slot: TaskSlot, cause: str) -> None:
         if self._table.get(slot.allocation_id) is slot and slot.state is not TaskSlotState.RELEASING:
@@ -299,13 +308,21 @@ class TaskExecutor(RpcEndpoint):
     # Tasks
 
     def _check_job_master(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
-        connection = self._jobs.get(tdd.job_id)
-        if connection is None or connection.gateway is None:
+        if self._job_master(tdd.job_id) is None:
             raise TaskSubmissionError(f"{self.address} has no connection to a JobMaster of job {tdd.job_id}")
-        if connection.session_id != job_master_id:
+        session_id = self._jobs.session_id(tdd.job_id)
+        if session_id != job_master_id:
             raise TaskSubmissionError(
-                f"{self.address} is registered at JobMaster {connection.session_id} of job {tdd.job_id}, "
+                f"{self.address} is registered at JobMaster {session_id} of job {tdd.job_id}, "
                 f"not at {job_master_id}, which submitted {tdd.task_name_with_subtask}"
+            )
+
+    def _check_slot(self, tdd: TaskDeploymentDescriptor) -> None:
+        slot = self._table.get(tdd.allocation_id)
+        if slot is None or slot.job_id != tdd.job_id or slot.state is TaskSlotState.RELEASING:
+            raise TaskSubmissionError(
+                f"{self.address} can't run {tdd.task_name_with_subtask}: "
+                f"allocation {tdd.allocation_id} is no slot of job {tdd.job_id} here"
             )
 
     async def _deploy(self, tdd: TaskDeploymentDescriptor) -> None:
@@ -322,13 +339,19 @@ class TaskExecutor(RpcEndpoint):
             )
             self.task_state_changed(tdd.execution_attempt_id, ExecutionState.FAILED, failure)
 
-    async def _report(self, job_master: JobMasterGateway, state: TaskExecutionState) -> None:
-        try:
-            acknowledged = await job_master.update_task_execution_state(state)
-        except ExecutionNotFoundError:
-            acknowledged = False
-        if not acknowledged and self._table.slot_of_task(state.execution_attempt_id) is not None:
-            await self._runner.cancel(state.execution_attempt_id)
+    def _report(self, job_master: JobMasterGateway, state: TaskExecutionState) -> None:
+        """A task whose state is not what the JobMaster expects is given up."""
+
+        def answered(answer: asyncio.Future[bool]) -> None:
+            if answer.cancelled() or not self.is_running:
+                return
+            error = answer.exception()
+            is_refused = isinstance(error, ExecutionNotFoundError) or (error is None and not answer.result())
+            if is_refused and self._table.slot_of_task(state.execution_attempt_id) is not None:
+                self.spawn(self._runner.cancel(state.execution_attempt_id), "giving a task up")
+
+        # A callback and not a task: there are several reports for each task.
+        self.spawn(job_master.update_task_execution_state(state), "reporting a state").add_done_callback(answered)
 
     def _fail_tasks(self, slot: TaskSlot, cause: str) -> None:
         for attempt_id in sorted(slot.tasks):
@@ -364,37 +387,36 @@ class TaskExecutor(RpcEndpoint):
                 self._resource_manager.reconnect(f"the slot report was not taken: {error}")
 
     def _job_master(self, job_id: str) -> JobMasterGateway | None:
-        connection = self._jobs.get(job_id)
-        return None if connection is None else connection.gateway
+        return self._jobs.gateway(job_id)
 
-    def _follow_job(self, job_id: str) -> None:
-        if job_id not in self._jobs:
-            self._jobs[job_id] = LeaderConnection(
-                self,
-                self._ha.leader_retrieval(job_id),
-                JobMasterGateway,
-                lambda gateway: gateway.register_task_manager(self.resource_id, self.address),
-                TaskManagerRegistrationSuccess,
-                lambda gateway, success: self._job_master_connected(success.job_id),
-                lambda gateway, cause: self._job_master_disconnected(job_id, cause),
-                self._registration_options,
-            )
-            self._jobs[job_id].start()
+    def _follow_job(self, slot: TaskSlot) -> None:
+        """Look for the JobMaster that the slot is for; without one that can be looked for the slot is of no use."""
+        if slot.job_id in self._jobs:
+            return
+        try:
+            self._jobs.add_job(slot.job_id, self)
+        except Exception as error:
+            self._table.free(slot)
+            raise SlotAllocationError(
+                f"{self.address} can't look for the leader of job {slot.job_id}; slot {slot.index} stays free: {error}"
+            ) from error
 
-    def _job_master_connected(self, job_id: str) -> None:
+    def job_master_gained_leadership(
+        self, job_id: str, gateway: JobMasterGateway, success: TaskManagerRegistrationSuccess
+    ) -> None:
+        """Registered at a JobMaster: watch it and offer it its slots."""
         self._job_master_heartbeats.monitor_target(job_id)
         self._offer_slots(job_id)
 
-    def _job_master_disconnected(self, job_id: str, cause: str) -> None:
+    def job_master_lost_leadership(self, job_id: str, cause: str) -> None:
         """Without its JobMaster a task can't go on; the slots are kept a while for the next leader."""
         self._job_master_heartbeats.unmonitor_target(job_id)
         for slot in self._table.slots_of(job_id, TaskSlotState.ACTIVE):
             for attempt_id in sorted(slot.tasks):
                 self.spawn(self._runner.cancel(attempt_id), "cancelling a task")
-            self._table.set_state(slot, TaskSlotState.ALLOCATED)
+            self._table.mark_slot_inactive(slot.allocation_id)
             self._arm_timeout(slot)
 
     def _leave_job(self, job_id: str, cause: str) -> None:
-        connection = self._jobs.pop(job_id, None)
-        if connection is not None:
-            connection.close(cause)
+        self._offers.pop(job_id, None)
+        self._jobs.remove_job(job_id, cause)

@@ -7,11 +7,14 @@ from typing import Protocol
 
 from firesteel.errors import FiresteelError
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
+from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = [
     "SlotAllocationError",
+    "SlotNotActiveError",
+    "SlotNotFoundError",
     "SlotOccupiedError",
     "TaskExecutorGateway",
     "TaskNotFoundError",
@@ -40,6 +43,22 @@ class SlotOccupiedError(SlotAllocationError):
         return f"slot {status.slot_index} is occupied by job {status.job_id} (allocation {status.allocation_id})"
 
 
+class SlotNotFoundError(FiresteelError):
+    """No slot has the allocation. Flink: `runtime.taskexecutor.slot.SlotNotFoundException`."""
+
+    def __str__(self) -> str:
+        allocation_id, known = self.args
+        return f"no slot has allocation {allocation_id}; there are {', '.join(known) or 'none'}"
+
+
+class SlotNotActiveError(FiresteelError):
+    """The slot can't be used by its job as it is now. Flink: `runtime.taskexecutor.slot.SlotNotActiveException`."""
+
+    def __str__(self) -> str:
+        allocation_id, state = self.args
+        return f"the slot of allocation {allocation_id} is {state}; tasks may run in it only while it is ACTIVE"
+
+
 class TaskSubmissionError(FiresteelError):
     """A task can't be taken. Flink: `taskexecutor.exceptions.TaskSubmissionException`."""
 
@@ -61,12 +80,14 @@ class TaskSlotRequest:
         job_id: The job.
         allocation_id: What the slot is known under from now on.
         resource_manager_id: The session of the ResourceManager that asks.
+        resource_profile: What the slot has to have of the TaskExecutor's resources; UNKNOWN: an equal part.
     """
 
     slot_index: int
     job_id: str
     allocation_id: str
     resource_manager_id: str
+    resource_profile: ResourceProfile = UNKNOWN
 
 
 class TaskExecutorGateway(Protocol):
@@ -77,7 +98,8 @@ class TaskExecutorGateway(Protocol):
 
         Raises:
             SlotOccupiedError: the slot belongs to somebody else.
-            SlotAllocationError: another ResourceManager asks than the one it is registered at.
+            SlotAllocationError: another ResourceManager asks than the one it is registered at, too little is left for
+                the slot, or the job's leader can't be looked for.
         """
 
     async def free_slot(self, allocation_id: str, cause: str) -> None:

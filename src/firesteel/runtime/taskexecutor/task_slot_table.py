@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
+from firesteel.runtime.slotpool.resource_profile import ANY, UNKNOWN, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
-from firesteel.runtime.taskexecutor.task_executor_gateway import SlotAllocationError, SlotOccupiedError
+from firesteel.runtime.taskexecutor.task_executor_gateway import (
+    SlotAllocationError,
+    SlotNotActiveError,
+    SlotNotFoundError,
+    SlotOccupiedError,
+)
 
 __all__ = ["TaskSlot", "TaskSlotState", "TaskSlotTable"]
 
@@ -20,7 +26,7 @@ class TaskSlotState(Enum):
     RELEASING = "RELEASING"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TaskSlot:
     """A slot that is given to a job.
 
@@ -28,6 +34,7 @@ class TaskSlot:
         index: Which slot.
         job_id: The job.
         allocation_id: What it is known under.
+        resource_profile: What it has of the TaskExecutor's resources.
         state: ALLOCATED until the JobMaster accepts it, then ACTIVE; RELEASING while its tasks end.
         address: Data address; None until the slot is open.
         open_error: Why it can't be opened; the JobMaster is told as soon as there is a connection to it.
@@ -38,6 +45,7 @@ class TaskSlot:
     index: int
     job_id: str
     allocation_id: str
+    resource_profile: ResourceProfile = ANY
     state: TaskSlotState = TaskSlotState.ALLOCATED
     address: str | None = None
     open_error: str | None = None
@@ -47,23 +55,31 @@ class TaskSlot:
     @property
     def offer(self) -> SlotOffer:
         """The slot as it is offered."""
-        return SlotOffer(self.allocation_id, self.index, self.address or "")
+        return SlotOffer(self.allocation_id, self.index, self.address or "", self.resource_profile)
 
 
 class TaskSlotTable:
-    """The slots of a TaskExecutor. Pure. Flink: `runtime.taskexecutor.slot.TaskSlotTableImpl`."""
+    """The slots of a TaskExecutor. Pure. Flink: `runtime.taskexecutor.slot.TaskSlotTableImpl`.
 
-    def __init__(self, slots: int) -> None:
+    Args:
+        slots: How many there are.
+        resources: What they share; a slot for a request that says nothing gets an equal part.
+    """
+
+    def __init__(self, slots: int, resources: ResourceProfile = ANY) -> None:
         self._count = slots
+        self._resources = self._left = resources
+        self._default = resources.split(slots)
         self._slots: dict[int, TaskSlot] = {}
         self._by_allocation: dict[str, TaskSlot] = {}
+        self._by_job: dict[str, dict[int, TaskSlot]] = {}
         self._by_task: dict[str, TaskSlot] = {}
 
-    def allocate(self, index: int, job_id: str, allocation_id: str) -> bool:
+    def allocate(self, index: int, job_id: str, allocation_id: str, wanted: ResourceProfile = UNKNOWN) -> bool:
         """Give a slot to a job; False if it has it already under that allocation.
 
         Raises:
-            SlotAllocationError: there is no such slot, or the allocation has another one.
+            SlotAllocationError: there is no such slot, the allocation has another one, or too little is left for it.
             SlotOccupiedError: the slot belongs to somebody else.
         """
         if not 0 <= index < self._count:
@@ -72,36 +88,85 @@ class TaskSlotTable:
         if slot is not None:
             if (slot.job_id, slot.allocation_id) == (job_id, allocation_id):
                 return False
-            raise SlotOccupiedError(SlotStatus(index, slot.job_id, slot.allocation_id))
+            raise SlotOccupiedError(SlotStatus(index, slot.job_id, slot.allocation_id, slot.resource_profile))
         if allocation_id in self._by_allocation:
             raise SlotAllocationError(f"allocation {allocation_id} has slot {self._by_allocation[allocation_id].index}")
-        slot = TaskSlot(index, job_id, allocation_id)
+        profile = self._default if wanted.is_unknown else wanted
+        if not self._left.all_fields_no_less_than(profile):
+            raise SlotAllocationError(
+                f"slot {index} can't have {profile}: {self._left} is left of the {self._resources} of all slots"
+            )
+        self._left = self._left.subtract(profile)
+        slot = TaskSlot(index, job_id, allocation_id, profile)
         self._slots[index] = self._by_allocation[allocation_id] = slot
+        self._by_job.setdefault(job_id, {})[index] = slot
         return True
 
     def get(self, allocation_id: str) -> TaskSlot | None:
         """The slot of an allocation."""
         return self._by_allocation.get(allocation_id)
 
+    def mark_slot_active(self, allocation_id: str) -> TaskSlot:
+        """The job uses the slot: its timeout counts no more.
+
+        Raises:
+            SlotNotFoundError: no slot has that allocation.
+            SlotNotActiveError: it is being given back.
+        """
+        slot = self._existing(allocation_id)
+        if slot.state is TaskSlotState.RELEASING:
+            raise SlotNotActiveError(allocation_id, slot.state.name)
+        if slot.state is not TaskSlotState.ACTIVE:
+            self.set_state(slot, TaskSlotState.ACTIVE)
+        return slot
+
+    def mark_slot_inactive(self, allocation_id: str) -> TaskSlot:
+        """The job does not use the slot: a timeout counts anew.
+
+        Raises:
+            SlotNotFoundError: no slot has that allocation.
+        """
+        slot = self._existing(allocation_id)
+        self.set_state(slot, TaskSlotState.ALLOCATED)
+        return slot
+
     def set_state(self, slot: TaskSlot, state: TaskSlotState) -> None:
-        """Change a slot's state."""
+        """Change a slot's state; timeouts armed before are void."""
         slot.state = state
         slot.ticket += 1
 
+    def has_timed_out(self, slot: TaskSlot, ticket: int) -> bool:
+        """Whether a timeout that was armed under that ticket still counts."""
+        return self.get(slot.allocation_id) is slot and slot.ticket == ticket
+
     def free(self, slot: TaskSlot) -> None:
         """Make a slot free; what ran in it is forgotten."""
+        if self._slots.get(slot.index) is not slot:
+            return
         for attempt_id in slot.tasks:
             self._by_task.pop(attempt_id, None)
-        self._slots.pop(slot.index, None)
-        self._by_allocation.pop(slot.allocation_id, None)
+        del self._slots[slot.index], self._by_allocation[slot.allocation_id]
+        of_job = self._by_job[slot.job_id]
+        del of_job[slot.index]
+        if not of_job:
+            del self._by_job[slot.job_id]
+        self._left = self._left.merge(slot.resource_profile)
 
     def slots_of(self, job_id: str, *states: TaskSlotState) -> list[TaskSlot]:
         """A job's slots, in one of `states` if any are given."""
-        slots = (self._slots[index] for index in sorted(self._slots))
-        return [slot for slot in slots if slot.job_id == job_id and (not states or slot.state in states)]
+        slots = (slot for _, slot in sorted(self._by_job.get(job_id, {}).items()))
+        return [slot for slot in slots if not states or slot.state in states]
 
-    def add_task(self, slot: TaskSlot, attempt_id: str) -> bool:
-        """Put a task into a slot; False if it is in one already."""
+    def add_task(self, allocation_id: str, attempt_id: str) -> bool:
+        """Put a task into a slot; False if it is in one already.
+
+        Raises:
+            SlotNotFoundError: no slot has that allocation.
+            SlotNotActiveError: the job does not use it.
+        """
+        slot = self._existing(allocation_id)
+        if slot.state is not TaskSlotState.ACTIVE:
+            raise SlotNotActiveError(allocation_id, slot.state.name)
         if attempt_id in self._by_task:
             return False
         slot.tasks.add(attempt_id)
@@ -122,6 +187,14 @@ class TaskSlotTable:
         """All slots, the free ones too."""
         return SlotReport(tuple(self._status(index) for index in range(self._count)))
 
+    def _existing(self, allocation_id: str) -> TaskSlot:
+        slot = self._by_allocation.get(allocation_id)
+        if slot is None:
+            raise SlotNotFoundError(allocation_id, sorted(self._by_allocation))
+        return slot
+
     def _status(self, index: int) -> SlotStatus:
         slot = self._slots.get(index)
-        return SlotStatus(index) if slot is None else SlotStatus(index, slot.job_id, slot.allocation_id)
+        if slot is None:
+            return SlotStatus(index, resource_profile=self._default)
+        return SlotStatus(index, slot.job_id, slot.allocation_id, slot.resource_profile)
