@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway, TaskManagerRegistrationSuccess
 from firesteel.runtime.registration.leader_connection import LeaderConnection
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions
@@ -39,7 +39,7 @@ class JobLeaderService:
     def __init__(
         self,
         endpoint: RpcEndpoint,
-        ha: HighAvailabilityServices,
+        ha: ClientHighAvailabilityServices,
         register: Callable[[JobMasterGateway], Awaitable[object]],
         options: RegistrationOptions,
     ) -> None:

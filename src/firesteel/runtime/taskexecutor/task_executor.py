@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
-from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
+from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, ClientHighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import (
     JobMasterGateway,
     TaskExecutionState,
@@ -19,7 +20,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskProgress,
 )
 from firesteel.runtime.options import duration_s
-from firesteel.runtime.registration.leader_connection import LeaderConnection
+from firesteel.runtime.registration.leader_connection import LeaderConnection, RegistrationTimeoutError
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     ResourceManagerGateway,
@@ -63,6 +64,7 @@ class TaskExecutor(RpcEndpoint):
         runner_factory: Makes what runs the tasks.
         configuration: The cluster's configuration; `taskmanager.host` is the host that it tells JobMasters.
         resources: What its slots share.
+        on_fatal_error: Called with errors after which the process should end.
     """
 
     def __init__(
@@ -70,10 +72,11 @@ class TaskExecutor(RpcEndpoint):
         rpc_service: RpcService,
         resource_id: str,
         slots: int,
-        ha: HighAvailabilityServices,
+        ha: ClientHighAvailabilityServices,
         runner_factory: TaskRunnerFactory,
         configuration: Mapping[str, str] | None = None,
         resources: ResourceProfile = ANY,
+        on_fatal_error: Callable[[BaseException], object] = lambda _: None,
     ) -> None:
         super().__init__(rpc_service, f"taskmanager-{resource_id}")
         configuration = configuration or {}
@@ -82,6 +85,7 @@ class TaskExecutor(RpcEndpoint):
         self._table = TaskSlotTable(slots, resources)
         host = configuration.get("taskmanager.host", "")
         registration_options = RegistrationOptions.of(configuration)
+        registration_timeout_s = duration_s(configuration, "taskmanager.registration.timeout", 300)
         self._jobs = JobLeaderService(
             self,
             ha,
@@ -99,6 +103,7 @@ class TaskExecutor(RpcEndpoint):
         self._instance_id = ""
         self._offers: dict[str, int] = {}  # job -> how often slots were offered to it
         self._progress: dict[str, TaskProgress] = {}
+        self._reports: dict[str, list[TaskExecutionState]] = {}
         self._resource_manager = LeaderConnection(
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
@@ -108,6 +113,8 @@ class TaskExecutor(RpcEndpoint):
             self._resource_manager_connected,
             lambda gateway, cause: self._resource_manager_heartbeats.unmonitor_target(RESOURCE_MANAGER),
             registration_options,
+            registration_timeout_s,
+            lambda: on_fatal_error(RegistrationTimeoutError(self.address, registration_timeout_s)),
         )
 
     async def on_start(self) -> None:
@@ -207,9 +214,7 @@ class TaskExecutor(RpcEndpoint):
         if state.is_terminal:
             self._flush_progress(slot.job_id)
             self._table.remove_task(execution_attempt_id)
-        job_master = self._job_master(slot.job_id)
-        if job_master is not None:
-            self._report(job_master, TaskExecutionState(execution_attempt_id, state, failure))
+        self._report(slot.job_id, TaskExecutionState(execution_attempt_id, state, failure))
 
     def task_progress(self, execution_attempt_id: str, records_in: int, records_out: int) -> None:
         """Gather what tasks have read and emitted, and tell it a little later."""
@@ -339,19 +344,40 @@ class TaskExecutor(RpcEndpoint):
             )
             self.task_state_changed(tdd.execution_attempt_id, ExecutionState.FAILED, failure)
 
-    def _report(self, job_master: JobMasterGateway, state: TaskExecutionState) -> None:
-        """A task whose state is not what the JobMaster expects is given up."""
+    def _report(self, job_id: str, state: TaskExecutionState) -> None:
+        """Tell the JobMaster, together with what else happens in this round of the loop."""
+        reports = self._reports.setdefault(job_id, [])
+        if not reports:
+            self.run_async(lambda: self._flush_reports(job_id))
+        reports.append(state)
 
-        def answered(answer: asyncio.Future[bool]) -> None:
-            if answer.cancelled() or not self.is_running:
-                return
-            error = answer.exception()
-            is_refused = isinstance(error, ExecutionNotFoundError) or (error is None and not answer.result())
-            if is_refused and self._table.slot_of_task(state.execution_attempt_id) is not None:
-                self.spawn(self._runner.cancel(state.execution_attempt_id), "giving a task up")
-
+    def _flush_reports(self, job_id: str) -> None:
+        states, job_master = tuple(self._reports.pop(job_id, ())), self._job_master(job_id)
+        if job_master is None or not states:
+            return
+        call: Awaitable[Any]
+        if len(states) == 1:
+            call = job_master.update_task_execution_state(states[0])
+        else:
+            call = job_master.update_task_execution_states(states)
+        answered = functools.partial(self._reports_answered, states)
         # A callback and not a task: there are several reports for each task.
-        self.spawn(job_master.update_task_execution_state(state), "reporting a state").add_done_callback(answered)
+        self.spawn(call, "reporting states").add_done_callback(answered)
+
+    def _reports_answered(self, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[Any]) -> None:
+        """A task whose state is not what the JobMaster expects is given up."""
+        if answer.cancelled() or not self.is_running:
+            return
+        error = answer.exception()
+        if error is None:
+            result = answer.result()
+            acknowledged = result if isinstance(result, tuple) else (result,)
+        else:
+            acknowledged = (not isinstance(error, ExecutionNotFoundError),) * len(states)
+        for state, is_acknowledged in zip(states, acknowledged, strict=True):
+            attempt_id = state.execution_attempt_id
+            if not is_acknowledged and self._table.slot_of_task(attempt_id) is not None:
+                self.spawn(self._runner.cancel(attempt_id), "giving a task up")
 
     def _fail_tasks(self, slot: TaskSlot, cause: str) -> None:
         for attempt_id in sorted(slot.tasks):
@@ -419,4 +445,5 @@ class TaskExecutor(RpcEndpoint):
 
     def _leave_job(self, job_id: str, cause: str) -> None:
         self._offers.pop(job_id, None)
+        self._flush_reports(job_id)
         self._jobs.remove_job(job_id, cause)

@@ -1,0 +1,137 @@
+"""A TaskExecutor as a process of its own: `python -m firesteel.runtime.taskexecutor.task_manager_runner -D key=value`.
+
+What it needs to know comes as Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
+`taskmanager.host`, `high-availability.*` or, without high availability, `jobmanager.rpc.address` and `.port`. The
+secret comes by `FIRESTEEL_RPC_SECRET` or `security.rpc.secret-file`, never on the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import logging
+import signal
+import socket
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+
+from firesteel.errors import FiresteelError
+from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
+from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
+from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
+from firesteel.runtime.options import InvalidOptionError, number, required
+from firesteel.runtime.rpc import RpcService, TcpRpcService
+from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
+
+__all__ = ["TASK_RUNNER", "TaskManagerRunner", "main"]
+
+logger = logging.getLogger(__name__)
+
+TASK_RUNNER = "taskmanager.task-runner"
+SPARK_TASK_RUNNER = "firesteel.spark.slot_processes:SlotProcesses"
+
+
+class TaskManagerRunner:
+    """Runs a TaskExecutor over TCP until it is stopped or can't go on. Flink: `taskexecutor.TaskManagerRunner`.
+
+    Args:
+        configuration: The cluster's configuration, with `taskmanager.task-runner` as `module:factory` of what runs
+            the tasks.
+
+    Attributes:
+        ended: Done when the process should end; holds the error that is the reason, or None.
+    """
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self._configuration = configuration
+        self._rpc = TcpRpcService.of_task_manager(configuration)
+        self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
+
+    async def start(self) -> None:
+        """Listen, and look for the ResourceManager.
+
+        Raises:
+            InvalidOptionError: an option is missing or can't be read.
+        """
+        await self._rpc.start()
+        self._ha = _who_leads(self._configuration, self._rpc)
+        name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
+        self._task_executor = TaskExecutor(
+            self._rpc,
+            self._configuration.get("taskmanager.resource-id", name),
+            int(number(self._configuration, "taskmanager.numberOfTaskSlots", 1)),
+            self._ha,
+            _task_runner(self._configuration.get(TASK_RUNNER, SPARK_TASK_RUNNER)),
+            self._configuration,
+            on_fatal_error=self.end,
+        )
+        await self._task_executor.start()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Let the process end."""
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    async def stop(self) -> None:
+        """Stop the tasks, take leave of the cluster and close the connections."""
+        await self._task_executor.stop()
+        await self._ha.close()
+        await self._rpc.stop()
+
+
+def _who_leads(configuration: Mapping[str, str], rpc: RpcService) -> ClientHighAvailabilityServices:
+    if configuration.get(TYPE, "NONE").upper() != "NONE":
+        return ha_services(configuration)
+    host = required(configuration, "jobmanager.rpc.address")
+    port = int(number(configuration, "jobmanager.rpc.port", 6123))
+    return StandaloneClientHaServices(rpc, f"tcp://{host}:{port}")
+
+
+def _task_runner(name: str) -> TaskRunnerFactory:
+    """What `module:factory` names.
+
+    Raises:
+        InvalidOptionError: there is none.
+    """
+    module, _, factory = name.partition(":")
+    try:
+        found: TaskRunnerFactory = getattr(importlib.import_module(module), factory)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidOptionError(f"option {TASK_RUNNER!r}: {name!r} is no module:factory: {error}") from error
+    return found
+
+
+def _configuration(arguments: Sequence[str]) -> dict[str, str]:
+    parser = argparse.ArgumentParser(prog="task_manager_runner", description="Run a TaskExecutor of a cluster.")
+    parser.add_argument("-D", action="append", default=[], metavar="key=value", help="an option; may be given often")
+    pairs = [option.partition("=") for option in parser.parse_args(arguments).D]
+    return {key: value for key, _, value in pairs}
+
+
+async def _run(configuration: Mapping[str, str]) -> int:
+    runner = TaskManagerRunner(configuration)
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, runner.end)
+    await runner.start()
+    error = await runner.ended
+    await runner.stop()
+    if error is not None:
+        logger.error("the TaskExecutor can't go on: %s", error)
+    return 0 if error is None else 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run until stopped by SIGTERM; the exit code."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        return asyncio.run(_run(_configuration(arguments)))
+    except FiresteelError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
