@@ -37,9 +37,7 @@ def test_slots_share_the_resources_and_more_is_refused() -> None:  # L12 L13
     third, two = ResourceProfile(cpu_cores=1), ResourceProfile(cpu_cores=2)
     assert table.allocate(0, "job", "a", two)
     assert table.report().slots[:2] == (SlotStatus(0, "job", "a", two), SlotStatus(1, None, None, third))
-    with pytest.raises(
-        SlotAllocationError, match=r"slot 1 can't have {cpu_cores=2}: {cpu_cores=1} is left of"
-    ):
+    with pytest.raises(SlotAllocationError, match=r"slot 1 can't have {cpu_cores=2}: {cpu_cores=1} is left of"):
         table.allocate(1, "job", "b", two)
     assert table.allocate(1, "job", "b")
     with pytest.raises(SlotAllocationError, match=r"slot 2 can't have {cpu_cores=1}: {} is left"):

@@ -230,6 +230,16 @@ class JobMaster(FencedRpcEndpoint):
         self._perform(actions)
         return acknowledged
 
+    async def update_task_execution_states(self, states: tuple[TaskExecutionState, ...]) -> tuple[bool, ...]:
+        """How several tasks are, in order; where the answer is False the TaskExecutor gives the task up."""
+        acknowledged = []
+        for state in states:
+            try:
+                acknowledged.append(await self.update_task_execution_state(state))
+            except ExecutionNotFoundError:
+                acknowledged.append(False)
+        return tuple(acknowledged)
+
     async def update_task_progress(self, progress: tuple[TaskProgress, ...]) -> None:
         """What tasks have read and emitted; former attempts are ignored."""
         for report in progress:

@@ -89,6 +89,10 @@ class JobMasterGateway(Protocol):
         """
         ...
 
+    async def update_task_execution_states(self, states: tuple[TaskExecutionState, ...]) -> tuple[bool, ...]:
+        """How several tasks are, in order; where the answer is False the TaskExecutor gives the task up."""
+        ...
+
     async def update_task_progress(self, progress: tuple[TaskProgress, ...]) -> None:
         """What tasks have read and emitted; former attempts are ignored."""
 
