@@ -177,6 +177,17 @@ async def test_one_failure_more_than_allowed_fails_the_job(cluster: Cluster) -> 
     assert (result.status, result.failure.message) == (JobStatus.FAILED, "ValueError: second")
 
 
+async def test_a_restart_that_cannot_go_on_from_its_state_is_a_failure_of_the_job(cluster: Cluster) -> None:  # P08
+    job_id = await cluster.submit(two_vertices(**FIXED_DELAY))
+    await cluster.fail_query(TaskFailure("ValueError: first"))
+    cluster.data_plane.start_error = OSError("the checkpoint can't be read")
+    await cluster.advance(3)
+    result = await result_of(cluster, job_id)
+    assert (result.status, result.failure.message) == (JobStatus.FAILED, "OSError: the checkpoint can't be read")
+    assert result.failure.vertex_id is None
+    assert await states(cluster, job_id) == [{ExecutionState.CANCELED: 2}, {ExecutionState.CANCELED: 3}]
+
+
 async def test_what_a_former_query_says_is_ignored(cluster: Cluster) -> None:
     job_id = await cluster.submit(two_vertices(**FIXED_DELAY))
     first = cluster.query

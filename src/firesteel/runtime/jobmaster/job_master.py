@@ -471,7 +471,8 @@ class JobMaster(FencedRpcEndpoint):
     def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
         if self._task_managers.release(task_manager_id, cause):
             text = f"TaskExecutor {task_manager_id} is gone: {cause}"
-            self._scheduler.task_manager_lost(task_manager_id)
+            # First the results that are lost, so that what failed with the slots starts with those that read them.
+            self._perform(self._scheduler.task_manager_lost(task_manager_id))
             self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
 
     def _leave(self, cause: str) -> None:

@@ -32,7 +32,7 @@ from firesteel.runtime.scheduler.pending_restarts import PendingRestarts
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
 from firesteel.runtime.scheduler.scheduling_strategy import Bulk, scheduling_strategy
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
-from firesteel.runtime.scheduler.topology import SchedulingTopology
+from firesteel.runtime.scheduler.topology import Region, SchedulingTopology
 from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 
 __all__ = ["IllegalSchedulingError", "Scheduler"]
@@ -157,9 +157,11 @@ class Scheduler:
             self._failed(failed, cause)
         return self._progressed()
 
-    def task_manager_lost(self, task_manager_id: str) -> None:
-        """A TaskExecutor is gone, with the results that lie there."""
-        self._topology.task_manager_lost(task_manager_id)
+    def task_manager_lost(self, task_manager_id: str) -> Actions:
+        """A TaskExecutor is gone, with the results that lie there: what still waits to read them needs them again."""
+        readers = self._topology.task_manager_lost(task_manager_id)
+        self._produce_again(r for r in readers if r.vertices[0].current.state is ExecutionState.CREATED)
+        return self._progressed()
 
     # Tasks
 
@@ -401,6 +403,14 @@ class Scheduler:
         if not self._restarts.is_any_waiting:
             self.graph.transition_job(JobStatus.RUNNING)
         self.schedule(self._strategy.restart(vertices))
+        self._produce_again({self._topology.region_of(vertex) for vertex in vertices})
+
+    def _produce_again(self, readers: Iterable[Region]) -> None:
+        """Results that regions wait for and that are lost are produced again: nobody else would notice."""
+        lost = {vertex for region in readers for vertex in self._topology.lost_producers(region)}
+        if lost:
+            producers = sorted(lost, key=self._order.__getitem__)
+            self._failed(producers, _failure_of(producers[0], "its result was lost with its TaskExecutor"))
 
     def _release_all(self, cause: str) -> None:
         self._to_release += self._requests

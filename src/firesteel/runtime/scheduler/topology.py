@@ -139,11 +139,20 @@ class SchedulingTopology:
         for group in self.outputs_of(vertex):
             group.lost += 1
 
-    def task_manager_lost(self, task_manager_id: str) -> None:
-        """A TaskExecutor is gone with what was produced there."""
+    def task_manager_lost(self, task_manager_id: str) -> list[Region]:
+        """A TaskExecutor is gone with what was produced there: the regions that read some of that."""
+        readers: dict[Region, None] = {}
         for vertex in self._produced_at.pop(task_manager_id, ()):
             if vertex.current.task_manager_id == task_manager_id and vertex in self._available:
                 self.lose(vertex)
+                readers.update((region, None) for group in self.outputs_of(vertex) for region in group.consumers)
+        return list(readers)
+
+    def lost_producers(self, region: Region) -> Iterator[ExecutionVertex]:
+        """The subtasks that have to produce again what a region reads."""
+        for group in region.inputs:
+            if group.lost:
+                yield from (vertex for vertex in group.producers if vertex in self._lost)
 
     def _split(self, graph: ExecutionGraph) -> Iterable[tuple[ExecutionVertex, ...]]:
         if any(vertex.job_vertex.co_location_group_index is not None for vertex in graph.job_vertices.values()):

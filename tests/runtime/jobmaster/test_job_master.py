@@ -1,0 +1,122 @@
+"""A JobMaster and its TaskExecutors (scenarios E)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.jobmaster.job_master_gateway import (
+    JobMasterGateway,
+    TaskManagerRegistrationSuccess,
+    UnknownTaskManagerError,
+)
+from firesteel.runtime.registration.retrying_registration import Declined
+from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError
+from firesteel.runtime.slotpool.slot import SlotOffer
+from tests.runtime.helpers import job_graph, settle
+from tests.runtime.simulated import Cluster
+
+
+@pytest.fixture
+async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
+    cluster = Cluster(clock)
+    await cluster.start(tm=2)
+    yield cluster
+    await cluster.stop()
+
+
+def job_master_of(cluster: Cluster, job: JobGraph) -> JobMaster:
+    def terminated(job: ArchivedExecutionGraph) -> None:
+        """Nobody waits for it."""
+
+    return JobMaster(cluster.rpc, "session-1", job, cluster.ha, cluster.data_plane, {}, 1, terminated)
+
+
+async def gateway_of(cluster: Cluster, job_master: JobMaster) -> JobMasterGateway:
+    gateway: JobMasterGateway = await cluster.rpc.connect(job_master.address, JobMasterGateway, "session-1")
+    return gateway
+
+
+async def test_a_second_start_changes_nothing(cluster: Cluster) -> None:  # E10
+    job_master = job_master_of(cluster, job_graph(("a", 1, [])))
+    await job_master.start()
+    await settle()
+    events = len(job_master._graph.history)
+    await job_master.start()
+    await settle()
+    assert len(job_master._graph.history) == events
+    assert job_master._graph.status is JobStatus.RUNNING
+    await job_master.stop()
+
+
+async def test_a_suspended_job_takes_back_its_requests_and_leaves_its_slots(cluster: Cluster) -> None:  # E13 E12
+    job_id = await cluster.submit(job_graph(("a", 3, [])))
+    address = next(address for address in cluster.rpc._servers if address.startswith("jobmanager-"))
+    job_master = cluster.rpc._servers[address]
+    assert isinstance(job_master, JobMaster)
+    slots = dict(cluster.runners["tm"].slots)
+    assert len(slots) == 2
+    gateway: JobMasterGateway = await cluster.rpc.connect(address, JobMasterGateway, job_master.fencing_token)
+    await job_master.stop()
+    await settle()
+    assert job_master._graph.status is JobStatus.SUSPENDED
+    assert job_master._pool.slots() == []
+    assert job_master.fencing_token is None
+    assert job_master._resource_manager.gateway is None
+    assert cluster.runners["tm"].slots == slots
+    with pytest.raises(EndpointStoppedError):
+        await gateway.request_job_status()
+    events = len(job_master._graph.history)
+    await job_master.stop()
+    assert len(job_master._graph.history) == events
+    assert job_id == job_master.job_id
+
+
+async def test_a_suspended_endpoint_has_no_token_that_calls_could_carry(cluster: Cluster) -> None:  # E13
+    job_master = job_master_of(cluster, job_graph(("a", 1, [])))
+    await job_master.start()
+    await job_master.on_stop()
+    with pytest.raises(FencingTokenError):
+        await (await gateway_of(cluster, job_master)).request_job_status()
+    await job_master.stop()
+
+
+async def test_a_task_executor_registers_once_under_the_same_job_master(cluster: Cluster) -> None:  # E14
+    job_master = job_master_of(cluster, job_graph(("a", 1, [])))
+    await job_master.start()
+    gateway = await gateway_of(cluster, job_master)
+    success = TaskManagerRegistrationSuccess(job_master.job_id, "session-1")
+    for _ in range(2):
+        assert await gateway.register_task_manager("tm", "taskmanager-tm", "host") == success
+    assert job_master._pool.task_managers == {"tm"}
+    await job_master.stop()
+
+
+async def test_a_task_executor_that_cannot_be_reached_is_declined(cluster: Cluster) -> None:  # E14
+    job_master = job_master_of(cluster, job_graph(("a", 1, [])))
+    await job_master.start()
+    gateway = await gateway_of(cluster, job_master)
+    answer = await gateway.register_task_manager("other", "nowhere")
+    assert isinstance(answer, Declined)
+    assert "can't connect to the TaskExecutor at nowhere" in answer.reason
+    assert job_master._pool.task_managers == frozenset()
+    await job_master.stop()
+
+
+async def test_what_an_unregistered_task_executor_says_of_slots_changes_nothing(cluster: Cluster) -> None:  # E15
+    job_master = job_master_of(cluster, job_graph(("a", 2, [])))
+    await job_master.start()
+    gateway = await gateway_of(cluster, job_master)
+    await gateway.register_task_manager("tm", "taskmanager-tm")
+    await gateway.offer_slots("tm", (SlotOffer("x", 0),))
+    with pytest.raises(UnknownTaskManagerError, match="TaskExecutor other is not registered"):
+        await gateway.offer_slots("other", (SlotOffer("y", 0),))
+    await gateway.fail_slot("other", "x", "no reason")
+    assert [slot.allocation_id for slot in job_master._pool.slots()] == ["x"]
+    await job_master.stop()
