@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from firesteel.errors import FiresteelError
 from firesteel.runtime.clock import Clock
@@ -17,20 +17,20 @@ from firesteel.runtime.scheduler.actions import (
     Deploy,
     JobTerminated,
     ReleaseSlots,
-    RequestSlots,
     SchedulerAction,
     ScheduleRestart,
     StartQuery,
     StopQuery,
 )
+from firesteel.runtime.scheduler.bulks import Bulks, IllegalSchedulingError, WaitingBulk
 from firesteel.runtime.scheduler.deployment import TaskDeploymentDescriptorFactory
 from firesteel.runtime.scheduler.execution_slot_allocator import ExecutionSlotAllocator
-from firesteel.runtime.scheduler.execution_vertex_versioner import ExecutionVertexVersioner, VertexVersion
+from firesteel.runtime.scheduler.execution_vertex_versioner import ExecutionVertexVersioner
 from firesteel.runtime.scheduler.failover_strategy import failover_strategy
 from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.pending_restarts import PendingRestarts
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
-from firesteel.runtime.scheduler.scheduling_strategy import Bulk, scheduling_strategy
+from firesteel.runtime.scheduler.scheduling_strategy import scheduling_strategy
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
 from firesteel.runtime.scheduler.topology import Region, SchedulingTopology
 from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
@@ -46,18 +46,6 @@ _ENDS = {
 """What a job that is giving up becomes once all its executions are over."""
 
 _UP = frozenset({ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING})
-
-
-class IllegalSchedulingError(FiresteelError):
-    """The job, or a subtask, can't be scheduled as it is now."""
-
-
-@dataclass(slots=True, eq=False)
-class _Bulk:
-    """Subtasks that are deployed once all of them have slots."""
-
-    versions: list[VertexVersion]
-    missing: int
 
 
 class Scheduler:
@@ -95,8 +83,8 @@ class Scheduler:
         self._failover = failover_strategy(options.failover_strategy, graph, self._topology)
         self._descriptors = TaskDeploymentDescriptorFactory(graph, self._allocator.numbering)
         self._versioner = ExecutionVertexVersioner()
+        self._bulks = Bulks(graph, self._allocator, self._versioner)
         self._order = {vertex: number for number, vertex in enumerate(graph.vertices)}
-        self._requests: dict[str, tuple[_Bulk, VertexVersion]] = {}  # by attempts that wait for a slot or have one
         self._restarts = PendingRestarts()
         self._has_query = False
         self._is_stopping_query = False
@@ -129,28 +117,16 @@ class Scheduler:
     def slots_allocated(self, slots: Sequence[LogicalSlot]) -> Actions:
         """Requested slots are there; with the last one of a bulk it is deployed."""
         for logical in slots:
-            bulk, version = self._requests.get(logical.request_id, (None, None))
-            if bulk is None or version is None or not self._assign(version, logical):
-                self._requests.pop(logical.request_id, None)
+            bulk = self._bulks.assign(logical)
+            if bulk is None:
                 self._to_release.append(logical.request_id)
-                continue
-            bulk.missing -= 1
-            if not bulk.missing:
+            elif not bulk.missing:
                 self._deploy(bulk)
         return self._progressed()
 
     def slots_failed(self, request_ids: Sequence[str], cause: TaskFailure) -> Actions:
         """Slots will not come, or are lost: the executions that share them fail."""
-        hit: list[ExecutionVertex] = []
-        for request_id in request_ids:
-            bulk, version = self._requests.pop(request_id, (None, None))
-            if bulk is not None and bulk.missing and not hit:
-                obtained = len(bulk.versions) - bulk.missing
-                text = f"{cause.message} (tasks that need slots: {len(bulk.versions)}, that obtained one: {obtained})"
-                cause = replace(cause, message=text)
-            if version is not None and version.vertex.current.attempt_id == request_id:
-                version.vertex.current.slot_lost()
-                hit.append(version.vertex)
+        hit, cause = self._bulks.lost(request_ids, cause)
         self._fail_executions(hit, cause)
         failed = [vertex for vertex in hit if vertex.current.failure is cause]
         if failed or (hit and self._options.has_query):
@@ -263,37 +239,17 @@ class Scheduler:
         self.graph.transition_job(JobStatus.SUSPENDED, cause)
         return [JobTerminated()]
 
-    def schedule(self, bulks: Iterable[Bulk]) -> None:
+    def schedule(self, bulks: Iterable[Sequence[ExecutionVertex]]) -> None:
         """Ask for the slots of bulks.
 
         Raises:
             IllegalSchedulingError: a subtask is scheduled already.
         """
         for vertices in bulks:
-            versions = self._versioner.record(vertices)
-            bulk = _Bulk(versions, len(versions))
-            for version in versions:
-                execution = version.vertex.current
-                if execution.state is not ExecutionState.CREATED:
-                    raise IllegalSchedulingError(
-                        f"{version.vertex.name} can be scheduled in CREATED only; it is {execution.state.name}"
-                    )
-                self.graph.transition(version.vertex, ExecutionState.SCHEDULED)
-                self._requests[execution.attempt_id] = bulk, version
-            self._emit(RequestSlots(self._allocator.requests(vertices)))
+            self._emit(self._bulks.schedule(vertices))
 
-    def _assign(self, version: VertexVersion, logical: LogicalSlot) -> bool:
-        """Give an execution its slot, unless something else was decided about it since it was asked for."""
-        slot = logical.slot
-        return not self._versioner.is_modified(version) and version.vertex.current.assign(
-            slot.allocation_id, slot.task_manager_id, slot.address, slot.host
-        )
-
-    def _deploy(self, bulk: _Bulk) -> None:
-        for version in bulk.versions:
-            vertex = version.vertex
-            if self._versioner.is_modified(version):
-                continue
+    def _deploy(self, bulk: WaitingBulk) -> None:
+        for vertex in self._bulks.still_valid(bulk):
             try:
                 self.graph.deploy(vertex)
                 descriptor = self._descriptors.descriptor(vertex)
@@ -307,10 +263,8 @@ class Scheduler:
 
     def _over(self, vertex: ExecutionVertex) -> None:
         """An attempt is over: its slot goes back, unless the query needs it; what waited for its end may begin."""
-        attempt_id = vertex.current.attempt_id
-        if not self._options.has_query and self._requests.pop(attempt_id, None) is not None:
-            vertex.current.slot_lost()
-            self._to_release.append(attempt_id)
+        if not self._options.has_query and self._bulks.release(vertex):
+            self._to_release.append(vertex.current.attempt_id)
         self._restarts.over(vertex)
         if vertex.current.state is ExecutionState.FINISHED:
             ready = self._topology.finished(vertex)
@@ -413,8 +367,7 @@ class Scheduler:
             self._failed(producers, _failure_of(producers[0], "its result was lost with its TaskExecutor"))
 
     def _release_all(self, cause: str) -> None:
-        self._to_release += self._requests
-        self._requests.clear()
+        self._to_release += self._bulks.release_all()
         self._flush_releases(cause)
 
     def _flush_releases(self, cause: str) -> None:
