@@ -11,7 +11,7 @@ BENCHMARKS := stateless keyed_state
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo zookeeper test lint types bench bench-pyflink wheel clean
+.PHONY: help demo zookeeper test recovery lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -43,6 +43,9 @@ zookeeper:  ## install Debian's ZooKeeper for the tests, where apt-get and root 
 
 test: $(STAMP) zookeeper  ## run all tests
 	@$(BIN)/python -m pytest -rs
+
+recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
+	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200
 
 lint: $(STAMP)  ## check style and format
 	@$(BIN)/ruff check .

@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from firesteel.runtime.clock import ManualClock
+from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 
 
 @pytest.fixture
 def clock() -> ManualClock:
     """A clock that stands still until a test moves it."""
     return ManualClock()
+
+
+@pytest.fixture(scope="session")
+def zookeeper_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    """One real server for all tests; each test has a path of its own."""
+    server = ZooKeeperServer(tmp_path_factory.mktemp("zookeeper"))
+    server.start()
+    yield server
+    server.kill()

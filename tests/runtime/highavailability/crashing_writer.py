@@ -6,6 +6,7 @@ Run as a program with an empty directory as its argument.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -103,6 +104,7 @@ def crash_at_every_line(parent: Path, is_prepared: bool) -> int:
             assert directory.read(JOBS, "new", directory.take_over()) == "new"
         else:
             FencedDirectory(root).take_over()
+        shutil.rmtree(root)
     return line - 1
 
 

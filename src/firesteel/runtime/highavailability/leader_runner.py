@@ -93,6 +93,8 @@ class LeaderRunner:
             return
         await self._end()
         self._process = await self._create(session_id)
+        if not self._election.has_leadership(session_id):
+            return  # The revocation that follows stops it.
         await self._process.start()
         self._election.confirm_leadership(session_id, self._process.address)
 

@@ -132,7 +132,7 @@ class ZooKeeperConnection:
             await self._loop.run_in_executor(None, self._close)
 
     def _run(self, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        if not self._connected.wait(self._options.connection_timeout_s):
+        if not self._connected.wait(self._options.connection_timeout_s) or self._is_closed:
             raise HighAvailabilityError(
                 f"no ZooKeeper answers at {self._options.quorum} within {self._options.connection_timeout_s:g} s; "
                 "look at high-availability.zookeeper.quorum, and whether the ensemble runs"
@@ -146,6 +146,7 @@ class ZooKeeperConnection:
     def _close(self) -> None:
         self.client.stop()
         self.client.close()
+        self._connected.set()  # Nobody waits for a connection any more.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _state_changed(self, state: str) -> None:
