@@ -66,3 +66,12 @@ def test_a_story_tells_of_the_job_and_of_one_subtask() -> None:
         "00:00:00.005 job FAILED: bad",
     ]
     assert history().story(limit=1) == "00:00:00.005 job FAILED: bad"
+
+
+def test_a_copy_does_not_hear_of_what_comes_later() -> None:
+    told = history()
+    copied = told.copy()
+    assert copied == told
+    told.append(event("a", 0, 2))
+    assert (numbers(copied, since=4), copied.end) == ([4, 5], 6)
+    assert copied != told

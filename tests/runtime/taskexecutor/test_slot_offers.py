@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.job_master_gateway import TaskManagerRegistrationSuccess
 from firesteel.runtime.registration.leader_connection import LeaderConnection
+from firesteel.runtime.resourcemanager.resource_manager import ResourceManager
 from firesteel.runtime.rpc import FencedRpcEndpoint, InMemoryRpcService, RpcTimeoutError
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
@@ -219,6 +221,36 @@ async def test_without_its_job_master_tasks_end_and_slots_wait_for_the_next(  # 
     assert job_master.states() == {tdd.allocation_id: "ALLOCATED"}
     await cluster.advance(1)
     assert job_master.states() == {}
+
+
+async def test_a_silent_job_master_is_given_up_and_registered_at_again(  # L21
+    cluster: Cluster, job_master: PlayedJobMaster
+) -> None:
+    await job_master.ask_for_slot(0, "a")
+    await job_master.lead("one")
+    await job_master.answer("a")
+    await cluster.advance(49)
+    assert job_master.states() == {"a": "ACTIVE"}
+    await cluster.advance(1)
+    assert job_master.states() == {"a": "ALLOCATED"}
+    assert job_master.offers == [["a"], ["a"]]
+    await job_master.answer("a")
+    assert job_master.states() == {"a": "ACTIVE"}
+
+
+async def test_a_silent_resource_manager_is_registered_at_again_while_tasks_go_on(cluster: Cluster) -> None:  # L21
+    job_id = await cluster.submit(job_graph(("a", 1, [])))
+    executor = cluster.task_executors["tm"]
+    first = executor._instance_id
+    address = next(address for address in cluster.rpc._servers if address.startswith("resourcemanager-"))
+    resource_manager = cluster.rpc._servers[address]
+    assert isinstance(resource_manager, ResourceManager)
+    resource_manager._worker_heartbeats.stop()
+    for _ in range(5):
+        await cluster.advance(10)
+    assert executor._instance_id != first
+    assert cluster.runners["tm"].cancelled == []
+    assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
 
 
 class Listener:

@@ -47,6 +47,17 @@ class ExecutionHistory:
     def __reversed__(self) -> Iterator[Event]:
         return reversed(self._events)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExecutionHistory) and (self.end, self._events) == (other.end, other._events)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> ExecutionHistory:
+        """The history as it is now; what comes later is not in it."""
+        copied = ExecutionHistory()
+        copied._events, copied.end = self._events.copy(), self.end
+        return copied
+
     def append(self, event: Event) -> None:
         """Note what happened."""
         self._events.append(event)

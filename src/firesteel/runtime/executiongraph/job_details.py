@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent
+from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -107,12 +108,12 @@ class ArchivedExecutionGraph:
 
     Attributes:
         details: How it ended, vertex by vertex.
-        history: Everything that happened, oldest first.
+        history: Everything that happened.
         graph: All subtasks and attempts as plain data (`ExecutionGraph.to_dict`).
     """
 
     details: JobDetails
-    history: tuple[JobEvent | ExecutionEvent, ...] = ()
+    history: ExecutionHistory = field(default_factory=ExecutionHistory)
     graph: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -143,7 +144,7 @@ def job_details(graph: ExecutionGraph, now_ms: int) -> JobDetails:
 
 def archive(graph: ExecutionGraph, now_ms: int) -> ArchivedExecutionGraph:
     """The job as it is at its end."""
-    return ArchivedExecutionGraph(job_details(graph, now_ms), tuple(graph.history), graph.to_dict())
+    return ArchivedExecutionGraph(job_details(graph, now_ms), graph.history.copy(), graph.to_dict())
 
 
 def archive_unstarted(
@@ -168,7 +169,10 @@ def archive_unstarted(
             for vertex in job_graph.vertices
         ),
     )
-    return ArchivedExecutionGraph(details, tuple(JobEvent(entered, at) for entered, at in timestamps.items()))
+    history = ExecutionHistory()
+    for entered, at in timestamps.items():
+        history.append(JobEvent(entered, at))
+    return ArchivedExecutionGraph(details, history)
 
 
 def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:

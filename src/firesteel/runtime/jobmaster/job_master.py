@@ -12,6 +12,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, archive, job_details
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -286,6 +287,16 @@ class JobMaster(FencedRpcEndpoint):
     async def request_job_details(self) -> JobDetails:
         """How the job is doing."""
         return job_details(self._graph, self.clock.now_ms())
+
+    async def request_history(
+        self,
+        vertex_id: str | None = None,
+        subtask_index: int | None = None,
+        attempt_number: int | None = None,
+        since: int = 0,
+    ) -> tuple[HistoryEntry, ...]:
+        """What happened from event number `since` on; of one vertex, subtask or attempt if it is named."""
+        return tuple(self._graph.history.select(vertex_id, subtask_index, attempt_number, since))
 
     async def request_job(self) -> ArchivedExecutionGraph:
         """All of the job as it is now."""

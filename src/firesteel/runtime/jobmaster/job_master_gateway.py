@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.errors import FiresteelError
+from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -117,6 +118,16 @@ class JobMasterGateway(Protocol):
 
     async def request_job_details(self) -> JobDetails:
         """How the job is doing."""
+        ...
+
+    async def request_history(
+        self,
+        vertex_id: str | None = None,
+        subtask_index: int | None = None,
+        attempt_number: int | None = None,
+        since: int = 0,
+    ) -> tuple[HistoryEntry, ...]:
+        """What happened from event number `since` on; of one vertex, subtask or attempt if it is named."""
         ...
 
     async def request_job(self) -> ArchivedExecutionGraph:
