@@ -150,6 +150,18 @@ def test_a_failed_assignment_frees_the_slot_and_tries_another(manager: SlotManag
     assert manager.slots_free == 1
 
 
+def test_a_task_executor_that_did_not_give_a_slot_is_not_asked_again_before_it_reports(
+    manager: SlotManager,
+) -> None:  # J14
+    _, (first,) = manager.register_slot_request(request("a"), NOW)
+    assert isinstance(first, AssignSlot)
+    (second,) = manager.slot_assignment_failed(first, NOW)
+    assert isinstance(second, AssignSlot)
+    assert manager.slot_assignment_failed(second, NOW) == []
+    assert (manager.slots_free, manager.slots_wanted) == (2, 1)
+    assert manager.report_slot_status("tm", report(None, None), NOW) == (True, [AssignSlot("tm", 0, request("a"))])
+
+
 def test_a_request_withdrawn_while_it_is_assigned_is_not_tried_again(manager: SlotManager) -> None:  # J15 J21
     _, (assignment,) = manager.register_slot_request(request("a"), NOW)
     assert manager.unregister_slot_request("a") is True

@@ -12,7 +12,10 @@ __all__ = ["RegisteredSlot", "RegisteredSlots", "RegisteredTaskManager"]
 
 @dataclass(slots=True, eq=False)
 class RegisteredSlot:
-    """A slot: free, PENDING (`request` set, the TaskExecutor was asked) or ALLOCATED. Flink: `TaskManagerSlot`."""
+    """A slot: free, PENDING (`request` set, the TaskExecutor was asked) or ALLOCATED. Flink: `TaskManagerSlot`.
+
+    A free one may be withheld: its TaskExecutor did not answer, so that it has to report before it is asked again.
+    """
 
     task_manager: RegisteredTaskManager
     slot_index: int
@@ -20,6 +23,7 @@ class RegisteredSlot:
     job_id: str | None = None
     allocation_id: str | None = None
     request: SlotRequest | None = None
+    is_withheld: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -79,15 +83,12 @@ class RegisteredSlots:
         task_manager = self.task_managers.get(instance_id)
         return None if task_manager is None else task_manager.slots.get(slot_index)
 
-    def matching(
-        self, wanted: ResourceProfile, spread_out: bool, avoid: RegisteredSlot | None = None
-    ) -> RegisteredSlot | None:
-        """A free slot that serves the profile, not `avoid`: the first one, or one of the least used TaskExecutor."""
+    def matching(self, wanted: ResourceProfile, spread_out: bool) -> RegisteredSlot | None:
+        """A free slot that serves the profile: the first one, or one of the least used TaskExecutor."""
         for profile, by_task_manager in self._free.items():
-            if profile.is_matching(wanted):
-                found = _least_used(by_task_manager, avoid) if spread_out else _first(by_task_manager, avoid)
-                if found is not None:
-                    return found
+            if by_task_manager and profile.is_matching(wanted):
+                chosen = max(by_task_manager, key=_free_share) if spread_out else next(iter(by_task_manager))
+                return next(iter(by_task_manager[chosen].values()))
         return None
 
     def could_match(self, wanted: ResourceProfile) -> bool:
@@ -102,9 +103,14 @@ class RegisteredSlots:
         now_s: float,
         request: SlotRequest | None = None,
         owner: tuple[str | None, str] | None = None,
+        withhold: bool = False,
     ) -> None:
         """Make a slot PENDING with `request`, ALLOCATED to `owner` (job and allocation), or free with neither."""
         was_free = slot.is_free
+        if was_free and slot.is_withheld and not withhold:
+            slot.is_withheld = False
+            self._offer(slot)
+        slot.is_withheld = withhold
         slot.request = request
         slot.job_id, slot.allocation_id = owner or (None, None)
         if was_free and not slot.is_free:
@@ -116,30 +122,23 @@ class RegisteredSlots:
                 slot.task_manager.idle_since_s = now_s
 
     def _put(self, slot: RegisteredSlot) -> None:
-        self._free.setdefault(slot.profile, {}).setdefault(slot.task_manager, {})[slot.slot_index] = slot
+        if not slot.is_withheld:
+            self._offer(slot)
         slot.task_manager.free += 1
         self.free += 1
 
+    def _offer(self, slot: RegisteredSlot) -> None:
+        self._free.setdefault(slot.profile, {}).setdefault(slot.task_manager, {})[slot.slot_index] = slot
+
     def _take(self, slot: RegisteredSlot) -> None:
-        by_task_manager = self._free[slot.profile]
-        by_index = by_task_manager[slot.task_manager]
-        del by_index[slot.slot_index]
+        by_task_manager = self._free.get(slot.profile, {})
+        by_index = by_task_manager.get(slot.task_manager, {})
+        by_index.pop(slot.slot_index, None)
         if not by_index:
-            del by_task_manager[slot.task_manager]
+            by_task_manager.pop(slot.task_manager, None)
         slot.task_manager.free -= 1
         self.free -= 1
 
 
-def _first(
-    by_task_manager: dict[RegisteredTaskManager, dict[int, RegisteredSlot]], avoid: RegisteredSlot | None
-) -> RegisteredSlot | None:
-    slots = (slot for by_index in by_task_manager.values() for slot in by_index.values())
-    return next((slot for slot in slots if slot is not avoid), None)
-
-
-def _least_used(
-    by_task_manager: dict[RegisteredTaskManager, dict[int, RegisteredSlot]], avoid: RegisteredSlot | None
-) -> RegisteredSlot | None:
-    slots = (next((slot for slot in one.values() if slot is not avoid), None) for one in by_task_manager.values())
-    found = (slot for slot in slots if slot is not None)
-    return max(found, key=lambda slot: slot.task_manager.free / len(slot.task_manager.slots), default=None)
+def _free_share(task_manager: RegisteredTaskManager) -> float:
+    return task_manager.free / len(task_manager.slots)

@@ -222,6 +222,8 @@ class SlotManager:
     ) -> Actions:
         """The TaskExecutor did not give the slot: the request is served by another one, unless it was withdrawn.
 
+        The slot is free then, but nobody gets it before the TaskExecutor has reported.
+
         Args:
             assignment: What was asked.
             now_s: The time.
@@ -233,9 +235,9 @@ class SlotManager:
         is_wanted = self._asked.pop(assignment.request.allocation_id, None) is not None
         if occupied_by is not None and occupied_by.allocation_id is not None:
             self._occupy(slot, occupied_by.job_id, occupied_by.allocation_id, now_s)
-            return self._serve_or_fail(assignment.request, now_s, avoid=slot) if is_wanted else []
-        retry = self._serve_or_fail(assignment.request, now_s, avoid=slot) if is_wanted else []
-        return [*retry, *self._free(slot, now_s, avoid=assignment.request.allocation_id)]
+            return self._serve_or_fail(assignment.request, now_s) if is_wanted else []
+        self._slots.change(slot, now_s, withhold=True)
+        return self._serve_or_fail(assignment.request, now_s) if is_wanted else []
 
     # --- workers that nobody needs -----------------------------------------------------------------------------------
 
@@ -275,9 +277,9 @@ class SlotManager:
 
     # --- how a request finds its slot --------------------------------------------------------------------------------
 
-    def _serve(self, request: SlotRequest, now_s: float, avoid: RegisteredSlot | None = None) -> Actions:
+    def _serve(self, request: SlotRequest, now_s: float) -> Actions:
         """A free slot, else an announced one, else one of a new worker, else wait."""
-        slot = self._slots.matching(request.resource_profile, self.options.spreads_out, avoid)
+        slot = self._slots.matching(request.resource_profile, self.options.spreads_out)
         if slot is not None:
             return [self._ask_for(slot, request, now_s)]
         self._waiting[request.allocation_id] = request
@@ -290,8 +292,8 @@ class SlotManager:
         self._pending.assign(request.allocation_id, request.resource_profile)
         return actions
 
-    def _serve_or_fail(self, request: SlotRequest, now_s: float, avoid: RegisteredSlot | None = None) -> Actions:
-        actions = self._serve(request, now_s, avoid)
+    def _serve_or_fail(self, request: SlotRequest, now_s: float) -> Actions:
+        actions = self._serve(request, now_s)
         if not self._is_unfulfillable(request):
             return actions
         self._forget(request.allocation_id)
@@ -333,7 +335,7 @@ class SlotManager:
         self._asked[request.allocation_id] = slot
         return AssignSlot(slot.task_manager.instance_id, slot.slot_index, request)
 
-    def _free(self, slot: RegisteredSlot, now_s: float, avoid: str | None = None) -> Actions:
+    def _free(self, slot: RegisteredSlot, now_s: float) -> Actions:
         """A slot is free: it serves the request that waits longest and that it fits."""
         if slot.allocation_id is not None:
             self._known.discard(slot.allocation_id)
@@ -341,7 +343,7 @@ class SlotManager:
         matching = (
             request
             for request in self._waiting.values()
-            if request.allocation_id != avoid and slot.profile.is_matching(request.resource_profile)
+            if slot.profile.is_matching(request.resource_profile)
         )
         request = next(matching, None)
         if request is None:
