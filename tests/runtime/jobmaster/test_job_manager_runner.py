@@ -150,6 +150,7 @@ async def test_a_second_grant_suspends_the_first_master_and_runs_the_job_anew(
     first = await started(runner)
     component = cluster.ha._components[runner.job_id]
     component.session_id = "second"
+    component.live_sessions.add("second")
     runner._runner.grant_leadership("second")
     await settle()
     second = runner.masters[1]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
     ClusterOverview,
     DuplicateJobSubmissionError,
@@ -18,20 +18,16 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
 )
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.dispatcher.job_cleanup import JobCleanup
+from firesteel.runtime.dispatcher.job_submission import check_job_graph
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.errors import StaleLeaderError
-from firesteel.runtime.highavailability.high_availability import (
-    RESOURCE_MANAGER,
-    HaStores,
-    HighAvailabilityServices,
-)
+from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
-from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway, ResourceOverview
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
 
 __all__ = ["Dispatcher"]
@@ -90,12 +86,11 @@ class Dispatcher(FencedRpcEndpoint):
         self._terminations: dict[str, asyncio.Future[Any]] = {}
         self._archive = ExecutionGraphStore(self.clock, self._configuration)
         self._cleanup = JobCleanup(stores, self.clock, self._configuration)
-        self._resource_manager_leader: tuple[str, str | None] | None = None
-        self._resource_manager_retrieval = ha.leader_retrieval(RESOURCE_MANAGER)
+        self._resources = ClusterResources(rpc_service, ha)
 
     async def on_start(self) -> None:
         """Clean up what a former leader left, then run what it ran."""
-        self._resource_manager_retrieval.start(self)
+        self._resources.start()
         for result in self._dirty_results:
             self.spawn(self._cleanup.after_the_end(result.job_id), "cleaning up")
         for job_graph in self._recovered_jobs:
@@ -104,22 +99,20 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def on_stop(self) -> None:
         """Stop all jobs; they stay in the store for the next leader."""
-        self._resource_manager_retrieval.stop()
+        self._resources.stop()
         await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
         await self._stores.job_graphs.stop()
-
-    def notify_leader(self, address: str | None, session_id: str | None) -> None:
-        """Remember who is ResourceManager."""
-        self._resource_manager_leader = None if address is None else (address, session_id)
 
     # What other leaders do to the store
 
     def on_added_job_graph(self, job_id: str) -> None:
         """Run a job that another Dispatcher has put into the store."""
+        self.validate_runs_in_main_thread()
         self.spawn(self._take_up(job_id), f"taking up job {job_id}")
 
     def on_removed_job_graph(self, job_id: str) -> None:
         """Give up a job that another Dispatcher has removed from the store."""
+        self.validate_runs_in_main_thread()
         runner = self._runners.get(job_id)
         if runner is not None:
             self.spawn(runner.close(), f"giving up job {job_id}")
@@ -130,9 +123,7 @@ class Dispatcher(FencedRpcEndpoint):
         """Take a job; answered once it is started, not when it is over."""
         job_id = job_graph.job_id
         await self._check_duplicate(job_id)
-        _check_resources(job_graph)
-        if not job_graph.vertices:
-            raise JobSubmissionError(f"job {job_graph.name!r} ({job_id}) has no vertices, so there is nothing to run")
+        check_job_graph(job_graph)
         self._outstanding.add(job_id)
         try:
             if job_id in self._terminations:
@@ -186,19 +177,8 @@ class Dispatcher(FencedRpcEndpoint):
         answers = await asyncio.gather(
             *(self.request_job_details(job_id) for job_id in await self.list_jobs()), return_exceptions=True
         )
-        jobs = [job for job in answers if isinstance(job, JobDetails)]
-        counts = Counter(job.status for job in jobs)
-        resources = await self._resources()
-        return ClusterOverview(
-            resources.task_managers,
-            resources.slots_total,
-            resources.slots_available,
-            jobs_running=sum(count for status, count in counts.items() if not status.is_terminal),
-            jobs_finished=counts[JobStatus.FINISHED],
-            jobs_cancelled=counts[JobStatus.CANCELED],
-            jobs_failed=counts[JobStatus.FAILED],
-            jobs=tuple(jobs),
-        )
+        jobs = tuple(job for job in answers if isinstance(job, JobDetails))
+        return ClusterOverview.of(jobs, await self._resources.overview())
 
     # Submission
 
@@ -254,7 +234,7 @@ class Dispatcher(FencedRpcEndpoint):
         configured = job_graph.configuration.get("parallelism.default", self._configuration.get("parallelism.default"))
         if configured is not None:
             return int(configured)
-        return max(1, (await self._resources()).slots_total) if job_graph.dynamic else 1
+        return max(1, (await self._resources.overview()).slots_total) if job_graph.dynamic else 1
 
     # End of a job
 
@@ -336,27 +316,3 @@ class Dispatcher(FencedRpcEndpoint):
         if job is None:
             raise JobNotFoundError(job_id)
         return job
-
-    async def _resources(self) -> ResourceOverview:
-        if self._resource_manager_leader is None:
-            return ResourceOverview(0, 0, 0)
-        address, session_id = self._resource_manager_leader
-        try:
-            gateway: ResourceManagerGateway = await self.rpc_service.connect(
-                address, ResourceManagerGateway, session_id
-            )
-            return await gateway.request_resource_overview()
-        except Exception as error:
-            logger.info("the ResourceManager does not answer: %s", error)
-            return ResourceOverview(0, 0, 0)
-
-
-def _check_resources(job_graph: JobGraph) -> None:
-    """Refuse a job of which some vertices declare resources and others don't."""
-    declared = [vertex.name for vertex in job_graph.vertices if vertex.min_resources is not None]
-    if declared and len(declared) < len(job_graph.vertices):
-        missing = [vertex.name for vertex in job_graph.vertices if vertex.name not in declared]
-        raise JobSubmissionError(
-            f"job {job_graph.name!r} has partial resources: {declared} declare theirs, {missing} don't; "
-            "declare them for all vertices or for none"
-        )

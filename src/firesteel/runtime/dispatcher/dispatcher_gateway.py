@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,7 @@ from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceOverview
 from firesteel.runtime.rpc import no_rpc_timeout
 
 __all__ = [
@@ -72,6 +74,21 @@ class ClusterOverview:
     jobs_cancelled: int
     jobs_failed: int
     jobs: tuple[JobDetails, ...]
+
+    @classmethod
+    def of(cls, jobs: tuple[JobDetails, ...], resources: ResourceOverview) -> ClusterOverview:
+        """The overview of some jobs and the cluster's resources."""
+        counts = Counter(job.status for job in jobs)
+        return cls(
+            resources.task_managers,
+            resources.slots_total,
+            resources.slots_available,
+            jobs_running=sum(count for status, count in counts.items() if not status.is_terminal),
+            jobs_finished=counts[JobStatus.FINISHED],
+            jobs_cancelled=counts[JobStatus.CANCELED],
+            jobs_failed=counts[JobStatus.FAILED],
+            jobs=jobs,
+        )
 
 
 class DispatcherGateway(Protocol):

@@ -35,7 +35,8 @@ PROCESS = "process"
 class _Component:
     """One election: its contenders, the first of which leads, and who wants to know."""
 
-    def __init__(self) -> None:
+    def __init__(self, live_sessions: set[str]) -> None:
+        self.live_sessions = live_sessions
         self.contenders: list[EmbeddedLeaderElection] = []
         self.leader: EmbeddedLeaderElection | None = None
         self.session_id: str | None = None
@@ -46,10 +47,12 @@ class _Component:
         if self.leader is None and self.contenders:
             self.leader = self.contenders[0]
             self.session_id = uuid.uuid4().hex
+            self.live_sessions.add(self.session_id)
             self.leader.tell_grant(self.session_id)
 
     def depose(self) -> None:
         if self.leader is not None:
+            self.live_sessions.discard(self.session_id or "")
             self.leader.tell_revoke()
             self.leader = self.session_id = None
             self.publish((None, None))
@@ -201,7 +204,8 @@ class EmbeddedHaServices:
         self._keeps_jobs = keeps_jobs
         self._delete_on_commit = delete_on_commit
         self._entries = MemoryEntries()
-        self._components: defaultdict[str, _Component] = defaultdict(_Component)
+        self._live_sessions: set[str] = set()
+        self._components = defaultdict[str, _Component](lambda: _Component(self._live_sessions))
         tools = self.stores(None)
         self.job_graph_store, self.job_result_store = tools.job_graphs, tools.job_results
         self.job_graph_store.start()
@@ -210,7 +214,7 @@ class EmbeddedHaServices:
         """A new view of the stores for a leader session."""
 
         def storage() -> MemoryStorage:
-            return MemoryStorage(self._entries, session_id, self._is_live)
+            return MemoryStorage(self._entries, session_id, self._live_sessions)
 
         return HaStores(
             SharedJobGraphStore(storage()) if self._keeps_jobs else StandaloneJobGraphStore(),
@@ -240,9 +244,6 @@ class EmbeddedHaServices:
 
     async def close(self) -> None:
         """Nothing is open."""
-
-    def _is_live(self, session_id: str) -> bool:
-        return any(component.session_id == session_id for component in self._components.values())
 
 
 class EmbeddedProcessHaServices:

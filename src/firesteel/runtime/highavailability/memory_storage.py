@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from firesteel.runtime.highavailability.errors import StaleLeaderError
@@ -44,13 +44,13 @@ class MemoryStorage:
     Args:
         entries: What it is a view of.
         session_id: The leader session it belongs to; None: any.
-        is_live: Tells whether a session is present.
+        live_sessions: The sessions that are present.
     """
 
-    def __init__(self, entries: MemoryEntries, session_id: str | None, is_live: Callable[[str], bool]) -> None:
+    def __init__(self, entries: MemoryEntries, session_id: str | None, live_sessions: Set[str]) -> None:
         self._entries = entries
         self._session_id = session_id
-        self._is_live = is_live
+        self._live_sessions = live_sessions
 
     async def names(self, folder: str) -> Names:
         """The names in a folder, oldest entry first."""
@@ -106,5 +106,5 @@ class MemoryStorage:
         self._entries.watchers[:] = [watcher for watcher in self._entries.watchers if watcher[0] is not self]
 
     def _check(self, what: str) -> None:
-        if self._session_id is not None and not self._is_live(self._session_id):
+        if self._session_id is not None and self._session_id not in self._live_sessions:
             raise StaleLeaderError(what, self._session_id)
