@@ -238,18 +238,21 @@ async def test_a_silent_job_master_is_given_up_and_registered_at_again(  # L21
     assert job_master.states() == {"a": "ACTIVE"}
 
 
-async def test_a_silent_resource_manager_is_registered_at_again_while_tasks_go_on(cluster: Cluster) -> None:  # L21
+async def test_a_silent_resource_manager_is_given_up_while_tasks_go_on(cluster: Cluster) -> None:  # L21
     job_id = await cluster.submit(job_graph(("a", 1, [])))
-    executor = cluster.task_executors["tm"]
-    first = executor._instance_id
-    address = next(address for address in cluster.rpc._servers if address.startswith("resourcemanager-"))
+    executor, slots = cluster.task_executors["tm"], dict(cluster.runners["tm"].slots)
+    address = next(name for name in cluster.rpc._servers if name.startswith("resourcemanager-"))
     resource_manager = cluster.rpc._servers[address]
     assert isinstance(resource_manager, ResourceManager)
     resource_manager._worker_heartbeats.stop()
-    for _ in range(5):
+    cluster.rpc.unregister(address)
+    for _ in range(4):
         await cluster.advance(10)
-    assert executor._instance_id != first
+        assert executor._resource_manager.gateway is not None
+    await cluster.advance(10)
+    assert executor._resource_manager.gateway is None  # It looks for it again.
     assert cluster.runners["tm"].cancelled == []
+    assert cluster.runners["tm"].slots == slots
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
 
 
