@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
 from firesteel.runtime.dispatcher.dispatcher import Dispatcher
@@ -33,7 +34,7 @@ def dispatcher_runner(
         dirty_results = await stores.job_results.dirty_results()
         over = {result.job_id for result in dirty_results}
         stored = [job_id for job_id in await stores.job_graphs.job_ids() if job_id not in over]
-        recovered = [await stores.job_graphs.recover(job_id) for job_id in stored]
+        recovered = await asyncio.gather(*map(stores.job_graphs.recover, stored))
         return Dispatcher(
             rpc_service,
             session_id,

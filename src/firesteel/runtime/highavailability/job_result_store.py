@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from firesteel.runtime.executiongraph.job_details import JobResult
@@ -60,7 +61,8 @@ class JobResultStore:
 
     async def dirty_results(self) -> tuple[JobResult, ...]:
         """Results whose jobs still have to be cleaned up."""
-        found = [await self._read(DIRTY_RESULTS, job_id) for job_id in await self._storage.names(DIRTY_RESULTS)]
+        names = await self._storage.names(DIRTY_RESULTS)
+        found = await asyncio.gather(*(self._read(DIRTY_RESULTS, job_id) for job_id in names))
         return tuple(result for result in found if result is not None)
 
     async def _read(self, folder: str, job_id: str) -> Any | None:
