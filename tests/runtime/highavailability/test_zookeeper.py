@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError
+from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.storage import JOBS, REMOVED_JOBS
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
-from firesteel.runtime.highavailability.zookeeper_storage import MAX_INLINE_BYTES
+from firesteel.runtime.highavailability.zookeeper_storage import MAX_INLINE_BYTES, ZooKeeperStorage
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import ZooKeeper, eventually
 from tests.runtime.highavailability.programs import line, paused_leader
@@ -108,6 +109,36 @@ async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(kin
     finally:
         leader.kill()
         await leader.wait()
+
+
+async def test_a_write_is_refused_by_zookeeper_itself_when_the_latch_is_gone(kind: ZooKeeper) -> None:  # D12
+    process = kind.process()
+    connection, session = process._connection, ("s", process._connection.path("election", "latch"))
+    storage = ZooKeeperStorage(connection, kind.files, "s", dict([session]).get)
+    await connection.run(lambda: connection.client.create(session[1], ephemeral=True, makepath=True))
+    for name in ("kept", "moved"):
+        await storage.write(JOBS, name, "first")
+    await connection.run(lambda: connection.client.delete(session[1]))  # The storage takes itself for the leader's.
+    for change in (
+        storage.write(JOBS, "new", "second"),
+        storage.write(JOBS, "kept", "second"),
+        storage.move("moved", JOBS, REMOVED_JOBS),
+        storage.delete(JOBS, "kept"),
+    ):
+        with pytest.raises(StaleLeaderError, match="leader session 's' is over"):
+            await change
+    assert await storage.names(JOBS) == ("kept", "moved")
+    assert await storage.read(JOBS, "kept") == "first"
+
+
+async def test_a_leader_whose_latch_was_deleted_leads_no_longer(kind: ZooKeeper) -> None:
+    process = kind.process()
+    _, contender, _ = await leading(process)
+    session = process._driver._session
+    assert session is not None
+    await process._connection.run(lambda: process._connection.client.delete(session[1]))
+    await eventually(lambda: len(contender.sessions) == 3)
+    assert contender.sessions[1] is None
 
 
 async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(kind: ZooKeeper) -> None:  # D06

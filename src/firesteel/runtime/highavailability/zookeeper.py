@@ -111,8 +111,15 @@ class ZooKeeperLeaderElectionDriver:
         self._leave.clear()
         session_id = uuid.uuid4().hex
         self._session = (session_id, latch)
+        client = self._connection.client
+        watch = Watch(
+            self._connection,
+            lambda fired: client.exists(latch, watch=fired) is not None,
+            lambda is_there: None if is_there else self._leave.set(),
+        )
         listener.granted(session_id)
         await self._leave.wait()
+        watch.stop()
         self._session = None
         listener.revoked()
 
