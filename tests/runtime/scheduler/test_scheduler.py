@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
 from firesteel.graph.slot_numbering import SlotSharing
@@ -34,6 +36,12 @@ from firesteel.runtime.slotpool.slot_sharing_manager import LogicalSlot
 from tests.runtime.helpers import an_id, job_graph
 
 BAD = TaskFailure("ValueError: bad")
+
+
+@pytest.fixture(autouse=True)
+def known_graph_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts begin with the id of their ExecutionGraph; here it is that of the job."""
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(an_id("job")))
 
 
 def scheduler_of(clock: ManualClock, strategy: RestartStrategy | None = None) -> Scheduler:

@@ -17,7 +17,7 @@ class Execution:
     """One attempt to run one subtask. Flink: `runtime.executiongraph.Execution`, its state without its calls.
 
     Attributes:
-        attempt_id: `<job id>_<vertex id>_<subtask>_<attempt>`, as Flink's ExecutionAttemptID is written.
+        attempt_id: `<execution graph id>_<vertex id>_<subtask>_<attempt>`, as Flink's ExecutionAttemptID is written.
         vertex_id: The JobVertex.
         subtask_index: From 0.
         attempt_number: From 0.
@@ -50,8 +50,8 @@ class Execution:
         "vertex_id",
     )
 
-    def __init__(self, job_id: str, vertex_id: str, subtask_index: int, attempt_number: int, now_ms: int) -> None:
-        self.attempt_id = f"{job_id}_{vertex_id}_{subtask_index}_{attempt_number}"
+    def __init__(self, graph_id: str, vertex_id: str, subtask_index: int, attempt_number: int, now_ms: int) -> None:
+        self.attempt_id = f"{graph_id}_{vertex_id}_{subtask_index}_{attempt_number}"
         self.vertex_id = vertex_id
         self.subtask_index = subtask_index
         self.attempt_number = attempt_number

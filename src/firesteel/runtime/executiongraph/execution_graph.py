@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -43,6 +44,7 @@ class ExecutionGraph:
         on_job_status: Called with each change of the job's status.
 
     Attributes:
+        id: Of this graph alone: another leader's attempts have other ids, so that none is taken for the other.
         job_vertices: By vertex id, in topological order.
         results: By data set id.
         status: The job's status.
@@ -66,6 +68,7 @@ class ExecutionGraph:
                 f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run"
             )
         self.job_graph = job_graph
+        self.id = uuid.uuid4().hex
         self.job_id = job_graph.job_id
         self.name = job_graph.name
         self._now_ms = now_ms
@@ -89,7 +92,7 @@ class ExecutionGraph:
             raise ExecutionGraphError(
                 f"vertex {job_vertex.name!r} is co-located but shares no slots; give it a slot sharing group"
             )
-        vertex = ExecutionJobVertex(job_vertex, self.job_id, created_ms)
+        vertex = ExecutionJobVertex(job_vertex, self.id, created_ms)
         self.job_vertices[vertex.id] = vertex
         self.results.update((result.id, result) for result in vertex.results)
         self._current.update((subtask.current.attempt_id, subtask) for subtask in vertex.vertices)
@@ -143,6 +146,14 @@ class ExecutionGraph:
             return self._current[attempt_id]
         except KeyError:
             raise ExecutionNotFoundError(attempt_id) from None
+
+    def has_attempt(self, attempt_id: str) -> bool:
+        """Whether that is the current attempt of a subtask."""
+        return attempt_id in self._current
+
+    def is_over(self, attempt_id: str) -> bool:
+        """Whether a current attempt is over."""
+        return self._current[attempt_id].current.state.is_terminal
 
     def transition_job(self, status: JobStatus, cause: TaskFailure | None = None) -> None:
         """Enter a job status.
@@ -214,7 +225,7 @@ class ExecutionGraph:
         """
         now_ms = self._now_ms()
         old = vertex.current
-        new = vertex.reset_for_new_execution(self.job_id, now_ms)
+        new = vertex.reset_for_new_execution(self.id, now_ms)
         del self._current[old.attempt_id]
         self._current[new.attempt_id] = vertex
         self._counts[old.state] -= 1

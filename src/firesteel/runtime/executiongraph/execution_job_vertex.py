@@ -32,10 +32,10 @@ class ExecutionVertex:
 
     __slots__ = ("consumed", "current", "input_splits", "job_vertex", "prior", "subtask_index")
 
-    def __init__(self, job_vertex: ExecutionJobVertex, subtask_index: int, job_id: str, now_ms: int) -> None:
+    def __init__(self, job_vertex: ExecutionJobVertex, subtask_index: int, graph_id: str, now_ms: int) -> None:
         self.job_vertex = job_vertex
         self.subtask_index = subtask_index
-        self.current = Execution(job_id, job_vertex.id, subtask_index, 0, now_ms)
+        self.current = Execution(graph_id, job_vertex.id, subtask_index, 0, now_ms)
         self.prior: tuple[Execution, ...] = ()
         self.consumed: list[EdgeGroup] = []
         self.input_splits: tuple[InputSplit, ...] = ()
@@ -67,7 +67,7 @@ class ExecutionVertex:
             self.input_splits = (*self.input_splits, split)
         return split
 
-    def reset_for_new_execution(self, job_id: str, now_ms: int) -> Execution:
+    def reset_for_new_execution(self, graph_id: str, now_ms: int) -> Execution:
         """Archive the attempt and return the next one, in CREATED; its input splits are handed out again.
 
         Raises:
@@ -79,7 +79,7 @@ class ExecutionVertex:
                 f"subtask {self.name}", old.state, ExecutionState.CREATED, "a new attempt only after a terminal state"
             )
         self.prior = (*self.prior, old)[-MAX_PRIOR_ATTEMPTS:]
-        self.current = Execution(job_id, self.job_vertex.id, self.subtask_index, old.attempt_number + 1, now_ms)
+        self.current = Execution(graph_id, self.job_vertex.id, self.subtask_index, old.attempt_number + 1, now_ms)
         if self.job_vertex.split_assigner is not None:
             self.job_vertex.split_assigner.return_input_splits(self.input_splits)
         self.input_splits = ()
@@ -98,13 +98,13 @@ class ExecutionJobVertex:
         state_counts: How many current attempts are in each state.
     """
 
-    def __init__(self, job_vertex: JobVertex, job_id: str, now_ms: int) -> None:
+    def __init__(self, job_vertex: JobVertex, graph_id: str, now_ms: int) -> None:
         self.job_vertex = job_vertex
         self.id = job_vertex.id
         self.name = job_vertex.name
         self.parallelism = job_vertex.parallelism
         self.max_parallelism = job_vertex.max_parallelism
-        self.vertices = [ExecutionVertex(self, index, job_id, now_ms) for index in range(self.parallelism)]
+        self.vertices = [ExecutionVertex(self, index, graph_id, now_ms) for index in range(self.parallelism)]
         self.results = [IntermediateResult(data_set, self.parallelism) for data_set in job_vertex.produced_data_sets]
         source = job_vertex.input_split_source
         self.split_assigner = source and InputSplitAssigner(source.create_input_splits(self.parallelism))

@@ -21,6 +21,7 @@ from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import DataPlane, SubtaskProgress
+from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskExecutionState,
     TaskManagerRegistrationSuccess,
@@ -133,12 +134,15 @@ class JobMaster(FencedRpcEndpoint):
         self._slot_request_timeout_s = duration_s(configuration, "slot.request.timeout", 300)
         self._slot_idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
         timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
+        self._deployments = ExecutionDeployments(self._graph.has_attempt, self._graph.is_over)
         self._task_managers = TaskManagers(
             self,
             self.job_id,
             timeout_s,
             duration_s(configuration, "heartbeat.interval", 10),
             self._pool.allocated_slot_report,
+            self._deployments.expected,
+            self._deployments_reported,
             lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
         )
         self._resource_manager_heartbeats = HeartbeatManager(
@@ -378,8 +382,21 @@ class JobMaster(FencedRpcEndpoint):
             error = UnknownTaskManagerError(self.job_id, action.task_manager_id)
             self._perform(self._deployment_failed(tdd, error))
         else:
-            submitted = gateway.submit_task(tdd, self._session_id)
+            submitted = asyncio.ensure_future(gateway.submit_task(tdd, self._session_id))
             self._when_failed(submitted, lambda error: self._deployment_failed(tdd, error))
+            submitted.add_done_callback(lambda answer: self._deployed(action, answer))
+
+    def _deployed(self, action: Deploy, answer: asyncio.Future[None]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._deployments.deployed(action.task_manager_id, action.tdd.execution_attempt_id)
+
+    def _deployments_reported(self, task_manager_id: str, expected: frozenset[str], running: tuple[str, ...]) -> None:
+        """A TaskExecutor said what it runs: an end whose report was lost is taken for a failure."""
+        discrepancy = self._deployments.reconcile(expected, running)
+        for attempt_id in discrepancy.missing:
+            failure = TaskFailure(f"TaskExecutor {task_manager_id} does not run the task any more, and never said why")
+            self._perform(self._scheduler.task_state_reported(attempt_id, ExecutionState.FAILED, failure)[1])
+        self._perform(CancelTask(task_manager_id, attempt_id) for attempt_id in discrepancy.unknown)
 
     def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> Iterable[object]:
         failure = TaskFailure(

@@ -21,6 +21,8 @@ class TaskManagers:
         timeout_s: A TaskExecutor silent for so long is lost.
         interval_s: How often they are asked.
         slot_report: What the job believes to have at a TaskExecutor; sent with each heartbeat.
+        expected: The attempts that a TaskExecutor must run.
+        on_answer: Called with a TaskExecutor, what was expected of it and the attempts that it runs.
         on_lost: Called with the id of a TaskExecutor that is lost.
     """
 
@@ -31,11 +33,15 @@ class TaskManagers:
         timeout_s: float,
         interval_s: float,
         slot_report: Callable[[str], tuple[SlotOffer, ...]],
+        expected: Callable[[str], frozenset[str]],
+        on_answer: Callable[[str, frozenset[str], tuple[str, ...]], object],
         on_lost: Callable[[str], object],
     ) -> None:
         self._endpoint = endpoint
         self._job_id = job_id
         self._slot_report = slot_report
+        self._expected = expected
+        self._on_answer = on_answer
         self._gateways: dict[str, TaskExecutorGateway] = {}
         self._heartbeats = HeartbeatManager(
             endpoint.clock,
@@ -83,5 +89,8 @@ class TaskManagers:
     async def _ask(self, task_manager_id: str) -> None:
         gateway = self._gateways.get(task_manager_id)
         if gateway is not None:
-            await gateway.heartbeat_from_job_master(self._job_id, self._slot_report(task_manager_id))
-            self._heartbeats.receive_heartbeat(task_manager_id)
+            expected = self._expected(task_manager_id)
+            running = await gateway.heartbeat_from_job_master(self._job_id, self._slot_report(task_manager_id))
+            if self._gateways.get(task_manager_id) is gateway:
+                self._heartbeats.receive_heartbeat(task_manager_id)
+                self._on_answer(task_manager_id, expected, running)

@@ -340,11 +340,7 @@ class SlotManager:
         if slot.allocation_id is not None:
             self._known.discard(slot.allocation_id)
         self._slots.change(slot, now_s)
-        matching = (
-            request
-            for request in self._waiting.values()
-            if slot.profile.is_matching(request.resource_profile)
-        )
+        matching = (request for request in self._waiting.values() if slot.profile.is_matching(request.resource_profile))
         request = next(matching, None)
         if request is None:
             return []

@@ -180,7 +180,7 @@ class TaskExecutor(RpcEndpoint):
             raise TaskNotFoundError(self.address, execution_attempt_id)
         self.spawn(self._runner.cancel(execution_attempt_id), "cancelling a task")
 
-    async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> None:
+    async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> tuple[str, ...]:
         """The JobMaster lives; slots it does not know are freed, slots not here are reported failed."""
         self._job_master_heartbeats.receive_heartbeat(job_id)
         known = {offer.allocation_id for offer in slots}
@@ -190,6 +190,7 @@ class TaskExecutor(RpcEndpoint):
         for allocation_id in known:
             if self._table.get(allocation_id) is None:
                 self._fail_slot(job_id, allocation_id, "the TaskExecutor does not have the slot")
+        return tuple(attempt_id for slot in self._table.slots_of(job_id) for attempt_id in sorted(slot.tasks))
 
     async def can_be_released(self) -> bool:
         """Whether nothing that it has is still needed: results live in Spark, so slots are all there is."""

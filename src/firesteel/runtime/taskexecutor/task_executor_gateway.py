@@ -119,8 +119,9 @@ class TaskExecutorGateway(Protocol):
             TaskNotFoundError: it does not run here.
         """
 
-    async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> None:
-        """The JobMaster lives, and believes to have these slots."""
+    async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> tuple[str, ...]:
+        """The JobMaster lives, and believes to have these slots: the attempts of the job that run here."""
+        ...
 
     async def heartbeat_from_resource_manager(self) -> SlotReport:
         """The ResourceManager lives; tell it about the slots."""
