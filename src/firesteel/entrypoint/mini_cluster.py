@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import SystemClock
@@ -61,6 +62,7 @@ class MiniCluster:
         """
         default = int(number(self._configuration, "parallelism.default", os.cpu_count() or 1))
         resolve_parallelism(self.job_graph, default)
+        collect_garbage_rarely()
         spark = shared_gateway(self._configuration)
         self._thread.start()
         self._data_plane = SparkDataPlane(spark.session, self._collect)

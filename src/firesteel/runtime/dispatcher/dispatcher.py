@@ -19,6 +19,7 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.dispatcher.job_cleanup import JobCleanup
 from firesteel.runtime.dispatcher.job_submission import check_job_graph
+from firesteel.runtime.dispatcher.turns import Turns
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.errors import StaleLeaderError
@@ -35,6 +36,9 @@ __all__ = ["Dispatcher"]
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_OVERVIEW_AT_ONCE = 32
+"""So many JobMasters are asked at once: others want to be answered too while a thousand of them are asked."""
 
 
 class Dispatcher(FencedRpcEndpoint):
@@ -87,6 +91,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._archive = ExecutionGraphStore(self.clock, self._configuration)
         self._cleanup = JobCleanup(stores, self.clock, self._configuration)
         self._resources = ClusterResources(rpc_service, ha)
+        self._submissions, self._creations = Turns(), Turns()
 
     async def on_start(self) -> None:
         """Clean up what a former leader left, then run what it ran."""
@@ -128,6 +133,7 @@ class Dispatcher(FencedRpcEndpoint):
         try:
             if job_id in self._terminations:
                 await asyncio.wait([self._terminations[job_id]])
+            await self._submissions.wait()
             await self._persist_and_run(job_graph)
         finally:
             self._outstanding.discard(job_id)
@@ -174,9 +180,13 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def request_overview(self) -> ClusterOverview:
         """What the cluster has and does; a JobMaster that does not answer is left out."""
-        answers = await asyncio.gather(
-            *(self.request_job_details(job_id) for job_id in await self.list_jobs()), return_exceptions=True
-        )
+        at_once = asyncio.Semaphore(_OVERVIEW_AT_ONCE)
+
+        async def details(job_id: str) -> JobDetails:
+            async with at_once:
+                return await self.request_job_details(job_id)
+
+        answers = await asyncio.gather(*map(details, await self.list_jobs()), return_exceptions=True)
         jobs = tuple(job for job in answers if isinstance(job, JobDetails))
         return ClusterOverview.of(jobs, await self._resources.overview())
 
@@ -218,6 +228,7 @@ class Dispatcher(FencedRpcEndpoint):
     async def _create_job_master(
         self, session_id: str, job_graph: JobGraph, on_terminated: Callable[[ArchivedExecutionGraph], object]
     ) -> JobMaster:
+        await self._creations.wait()
         return JobMaster(
             self.rpc_service,
             session_id,
