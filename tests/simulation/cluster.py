@@ -127,6 +127,7 @@ class SimulatedTaskRunner:
 
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
         session_id = self._host.task_executor._jobs.session_id(tdd.job_id)
+        self._log("runs", tdd.execution_attempt_id)
         self.live[tdd.execution_attempt_id] = RunningTask(tdd, session_id)
         await self._pause()
         if tdd.execution_attempt_id in self.live:
@@ -136,11 +137,13 @@ class SimulatedTaskRunner:
     def finish(self, attempt_id: str, state: ExecutionState) -> None:
         """A task ends by itself."""
         if self.live.pop(attempt_id, None) is not None:
+            self._log(f"ends ({state.name})", attempt_id)
             failure = TaskFailure("the task failed") if state is ExecutionState.FAILED else None
             self._listener.task_state_changed(attempt_id, state, failure)
 
     async def cancel(self, execution_attempt_id: str) -> None:
         self.live.pop(execution_attempt_id, None)
+        self._log("cancels", execution_attempt_id)
         await self._pause()
         self._listener.task_state_changed(execution_attempt_id, ExecutionState.CANCELED)
 
@@ -153,6 +156,9 @@ class SimulatedTaskRunner:
     async def close(self) -> None:
         self.live.clear()
         self.slots.clear()
+
+    def _log(self, does: str, attempt_id: str) -> None:
+        self._host.cluster.log(f"{self._host.name} {does} {attempt_id}")
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._host.cluster.random.random() * 0.1)

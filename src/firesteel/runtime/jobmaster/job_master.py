@@ -69,6 +69,7 @@ from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.slotpool.slot_provider import SlotProvider
 from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+from firesteel.runtime.taskexecutor.task_executor_gateway import TaskNotFoundError
 
 __all__ = ["JobMaster"]
 
@@ -415,21 +416,23 @@ class JobMaster(FencedRpcEndpoint):
         self.spawn(self._try_to_cancel(action), "cancelling a task")
 
     async def _try_to_cancel(self, action: CancelTask) -> None:
-        """Ask up to three times; a task nobody can be asked about is taken for cancelled."""
+        """Ask up to three times; a TaskExecutor that does not answer can't be worked with any longer."""
         for _ in range(CANCEL_TRIES):
             gateway = self._task_managers.get(action.task_manager_id)
             if gateway is None:
                 break
             try:
                 await gateway.cancel_task(action.attempt_id)
+            except TaskNotFoundError:
+                break
             except Exception as error:
                 logger.info("task %s could not be cancelled: %s", action.attempt_id, error)
             else:
+                self._perform(self._scheduler.cancellation_acknowledged(action.attempt_id))
                 return
-        try:
-            self._perform(self._scheduler.task_state_reported(action.attempt_id, ExecutionState.CANCELED)[1])
-        except ExecutionNotFoundError:
-            return
+        else:
+            self._release_task_manager(action.task_manager_id, f"it did not cancel task {action.attempt_id}")
+        self._perform(self._scheduler.task_stopped(action.attempt_id))
 
     def _start_query(self, action: StartQuery) -> None:
         numbering = self._scheduler.numbering

@@ -46,6 +46,7 @@ _ENDS = {
 """What a job that is giving up becomes once all its executions are over."""
 
 _UP = frozenset({ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING})
+_DEPLOYED = _UP | {ExecutionState.CANCELING}
 
 
 class Scheduler:
@@ -89,6 +90,7 @@ class Scheduler:
         self._has_query = False
         self._is_stopping_query = False
         self._to_cancel: list[CancelTask] = []
+        self._unconfirmed: set[str] = set()  # Attempts that are over here and may still run where they were deployed.
         self._to_release: list[str] = []
         self._out: Actions = []
         graph.transition_job(JobStatus.CREATED)
@@ -144,10 +146,21 @@ class Scheduler:
     def task_deployment_failed(self, attempt_id: str, cause: TaskFailure) -> Actions:
         """A task could not be handed to its TaskExecutor, as far as is known; it is cancelled there to be sure."""
         vertex = self.graph.vertex_of(attempt_id)
-        task_manager_id = vertex.current.task_manager_id
-        if task_manager_id is not None:
-            self._to_cancel.append(CancelTask(task_manager_id, attempt_id))
+        if not vertex.current.state.is_terminal:
+            self._stop_to_be_sure(vertex)
         return self.task_state_reported(attempt_id, ExecutionState.FAILED, cause)[1]
+
+    def task_stopped(self, attempt_id: str) -> Actions:
+        """A task that was to be cancelled runs no more, or nobody is left who could run it."""
+        self._unconfirmed.discard(attempt_id)
+        if self.graph.has_attempt(attempt_id) and not self.graph.is_over(attempt_id):
+            return self.task_state_reported(attempt_id, ExecutionState.CANCELED)[1]
+        return self._progressed()
+
+    def cancellation_acknowledged(self, attempt_id: str) -> Actions:
+        """A TaskExecutor stops a task; one that is over already needs no further report."""
+        self._unconfirmed.discard(attempt_id)
+        return self._progressed()
 
     def task_state_reported(
         self, attempt_id: str, state: ExecutionState, failure: TaskFailure | None = None
@@ -202,7 +215,7 @@ class Scheduler:
             return []
         named = self._named_by(failure)
         if named is not None:
-            self._to_cancel += self._fail_executions([named], failure)
+            self._fail_executions([named], failure)
         self._failed([] if named is None else [named], failure)
         return self._progressed()
 
@@ -273,7 +286,8 @@ class Scheduler:
 
     def _progressed(self) -> Actions:
         """What follows once all executions run, or are over; and all that was decided on the way."""
-        while (vertices := self._restarts.pop_ready()) is not None:
+        # No attempt begins while a former one may still run.
+        while not self._unconfirmed and (vertices := self._restarts.pop_ready()) is not None:
             self._restart(vertices)
         status = self.graph.status
         if status is JobStatus.RUNNING:
@@ -385,18 +399,20 @@ class Scheduler:
             self.graph.transition(vertex, ExecutionState.FINISHED)
             self._over(vertex)
 
-    def _fail_executions(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> list[CancelTask]:
-        """Fail what is not over; what was being cancelled is CANCELED. Returns how to stop what was deployed."""
-        stop: list[CancelTask] = []
+    def _fail_executions(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> None:
+        """Fail what is not over; what was being cancelled is CANCELED. What was deployed is stopped."""
         for vertex in vertices:
-            execution = vertex.current
-            if execution.state.is_terminal:
-                continue
-            if execution.task_manager_id is not None:
-                stop.append(CancelTask(execution.task_manager_id, execution.attempt_id))
-            self.graph.update_state(execution.attempt_id, ExecutionState.FAILED, cause)
-            self._over(vertex)
-        return stop
+            if not vertex.current.state.is_terminal:
+                self._stop_to_be_sure(vertex)
+                self.graph.update_state(vertex.current.attempt_id, ExecutionState.FAILED, cause)
+                self._over(vertex)
+
+    def _stop_to_be_sure(self, vertex: ExecutionVertex) -> None:
+        """An attempt is taken for failed though its TaskExecutor did not say so: it may still run there."""
+        execution = vertex.current
+        if execution.task_manager_id is not None and execution.state in _DEPLOYED:
+            self._to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
+            self._unconfirmed.add(execution.attempt_id)
 
     def _named_by(self, failure: TaskFailure) -> ExecutionVertex | None:
         vertex = self.graph.job_vertices.get(failure.vertex_id or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Iterable, Callable, Mapping
 from typing import Any
 
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
@@ -104,6 +104,7 @@ class TaskExecutor(RpcEndpoint):
         self._offers: dict[str, int] = {}  # job -> how often slots were offered to it
         self._progress: dict[str, TaskProgress] = {}
         self._reports: dict[str, list[TaskExecutionState]] = {}
+        self._latest: dict[str, TaskExecutionState] = {}  # By attempt, until it is answered.
         self._resource_manager = LeaderConnection(
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
@@ -171,12 +172,15 @@ class TaskExecutor(RpcEndpoint):
         self._check_slot(tdd)
         self._table.mark_slot_active(tdd.allocation_id)
         if not self._table.add_task(tdd.allocation_id, tdd.execution_attempt_id):
-            raise TaskSubmissionError(f"{self.address} runs execution attempt {tdd.execution_attempt_id} already")
+            raise TaskSubmissionError(
+                f"{self.address} runs execution attempt {tdd.execution_attempt_id} already, or was told to stop it"
+            )
         self.spawn(self._deploy(tdd), f"deploying {tdd.task_name_with_subtask}")
 
     async def cancel_task(self, execution_attempt_id: str) -> None:
         """Stop a task."""
         if self._table.slot_of_task(execution_attempt_id) is None:
+            self._table.remove_task(execution_attempt_id)  # It may still be on its way.
             raise TaskNotFoundError(self.address, execution_attempt_id)
         self.spawn(self._runner.cancel(execution_attempt_id), "cancelling a task")
 
@@ -347,6 +351,7 @@ class TaskExecutor(RpcEndpoint):
 
     def _report(self, job_id: str, state: TaskExecutionState) -> None:
         """Tell the JobMaster, together with what else happens in this round of the loop."""
+        self._latest[state.execution_attempt_id] = state
         reports = self._reports.setdefault(job_id, [])
         if not reports:
             self.run_async(lambda: self._flush_reports(job_id))
@@ -355,21 +360,35 @@ class TaskExecutor(RpcEndpoint):
     def _flush_reports(self, job_id: str) -> None:
         states, job_master = tuple(self._reports.pop(job_id, ())), self._job_master(job_id)
         if job_master is None or not states:
+            self._forget_reports(states)
             return
         call: Awaitable[Any]
         if len(states) == 1:
             call = job_master.update_task_execution_state(states[0])
         else:
             call = job_master.update_task_execution_states(states)
-        answered = functools.partial(self._reports_answered, states)
+        answered = functools.partial(self._reports_answered, job_id, states)
         # A callback and not a task: there are several reports for each task.
         self.spawn(call, "reporting states").add_done_callback(answered)
 
-    def _reports_answered(self, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[Any]) -> None:
-        """A task whose state is not what the JobMaster expects is given up."""
+    def _forget_reports(self, states: Iterable[TaskExecutionState]) -> None:
+        for state in states:
+            if self._latest.get(state.execution_attempt_id) is state:
+                del self._latest[state.execution_attempt_id]
+
+    def _reports_answered(
+        self, job_id: str, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[Any]
+    ) -> None:
+        """A task whose state is not what the JobMaster expects is given up; what may not have arrived is repeated."""
         if answer.cancelled() or not self.is_running:
             return
         error = answer.exception()
+        if isinstance(error, RpcTimeoutError):
+            for state in states:
+                if self._latest.get(state.execution_attempt_id) is state:
+                    self._report(job_id, state)
+            return
+        self._forget_reports(states)
         if error is None:
             result = answer.result()
             acknowledged = result if isinstance(result, tuple) else (result,)

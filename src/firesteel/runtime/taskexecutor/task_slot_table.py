@@ -58,6 +58,10 @@ class TaskSlot:
         return SlotOffer(self.allocation_id, self.index, self.address or "", self.resource_profile)
 
 
+MOST_ENDED_TASKS = 20_000
+"""Attempts that a TaskExecutor remembers after their end."""
+
+
 class TaskSlotTable:
     """The slots of a TaskExecutor. Pure. Flink: `runtime.taskexecutor.slot.TaskSlotTableImpl`.
 
@@ -74,6 +78,7 @@ class TaskSlotTable:
         self._by_allocation: dict[str, TaskSlot] = {}
         self._by_job: dict[str, dict[int, TaskSlot]] = {}
         self._by_task: dict[str, TaskSlot] = {}
+        self._ended: dict[str, None] = {}  # Attempts that must not run again, oldest first.
 
     def allocate(self, index: int, job_id: str, allocation_id: str, wanted: ResourceProfile = UNKNOWN) -> bool:
         """Give a slot to a job; False if it has it already under that allocation.
@@ -158,7 +163,7 @@ class TaskSlotTable:
         return [slot for slot in slots if not states or slot.state in states]
 
     def add_task(self, allocation_id: str, attempt_id: str) -> bool:
-        """Put a task into a slot; False if it is in one already.
+        """Put a task into a slot; False if it is in one already, or has ended.
 
         Raises:
             SlotNotFoundError: no slot has that allocation.
@@ -167,7 +172,7 @@ class TaskSlotTable:
         slot = self._existing(allocation_id)
         if slot.state is not TaskSlotState.ACTIVE:
             raise SlotNotActiveError(allocation_id, slot.state.name)
-        if attempt_id in self._by_task:
+        if attempt_id in self._by_task or attempt_id in self._ended:
             return False
         slot.tasks.add(attempt_id)
         self._by_task[attempt_id] = slot
@@ -178,7 +183,10 @@ class TaskSlotTable:
         return self._by_task.get(attempt_id)
 
     def remove_task(self, attempt_id: str) -> None:
-        """Take a task out; unknown ones are ignored."""
+        """Take a task out. It does not come back: a submission that was late, or doubled on its way, is refused."""
+        self._ended[attempt_id] = None
+        if len(self._ended) > MOST_ENDED_TASKS:
+            del self._ended[next(iter(self._ended))]
         slot = self._by_task.pop(attempt_id, None)
         if slot is not None:
             slot.tasks.discard(attempt_id)
