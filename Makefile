@@ -11,7 +11,7 @@ BENCHMARKS := stateless keyed_state
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo zookeeper test recovery lint types bench bench-pyflink wheel clean
+.PHONY: help demo zookeeper test recovery soak scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -46,6 +46,13 @@ test: $(STAMP) zookeeper  ## run all tests
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
 	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200
+
+# PYTHONHASHSEED makes a seed take the same way each time.
+soak: $(STAMP) zookeeper  ## simulate faults and kill JobManagers until stopped, or until something is wrong
+	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
+
+scenarios: $(STAMP)  ## write docs/scenarios.md anew: which tests cover which scenarios of the control plane
+	@$(BIN)/python docs/scenarios.py
 
 lint: $(STAMP)  ## check style and format
 	@$(BIN)/ruff check .

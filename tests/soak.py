@@ -1,0 +1,66 @@
+"""Faults without end: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
+
+In turn, until stopped or until something is wrong: seeds of the simulation, each one new, and JobManager processes
+that are killed while clients submit jobs. What failed is told with what repeats it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.runtime.highavailability.zookeeper_server import JAR
+from tests.runtime.recovery.killing import measure
+from tests.simulation.simulation import simulate
+
+SEEDS = 1000
+KILLS = 20
+
+
+def failing_seed(first: int, seeds: int = SEEDS) -> int | None:
+    """The first of the seeds that fails, told with what it violates; None if none does."""
+    for seed in range(first, first + seeds):
+        violations = simulate(seed).violations
+        if violations:
+            again = f"PYTHONHASHSEED=0 python -m tests.simulation --first {seed} --story"
+            print(f"seed {seed}: {violations[0]}\nto see it again: {again}", file=sys.stderr)
+            return seed
+    return None
+
+
+def jobs_were_lost(kind: str, kills: int = KILLS) -> bool:
+    """Whether kills lost a job or ran one again, told with the jobs."""
+    seed = random.randrange(2**32)
+    with tempfile.TemporaryDirectory() as directory:
+        figures = measure(kind, kills, seed, Path(directory) / kind)
+    if figures.lost or figures.run_again:
+        wrong = f"lost {sorted(figures.lost)}, run again {sorted(figures.run_again)}"
+        print(f"{kind}, {kills} kills with seed {seed}: {wrong}", file=sys.stderr)
+        return True
+    return False
+
+
+def main() -> int:
+    """Go on until something is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=random.randrange(10**9), help="the first seed [any]")
+    first = parser.parse_args().first
+    os.environ.setdefault("FIRESTEEL_RPC_SECRET", os.urandom(16).hex())
+    kinds = ["filesystem", "zookeeper"] if JAR.exists() else ["filesystem"]
+    turns = 0
+    while failing_seed(first) is None and not any(map(jobs_were_lost, kinds)):
+        first += SEEDS
+        turns += 1
+        print(f"{turns * SEEDS:,} seeds, up to {first - 1}; {turns * KILLS} kills with each of {kinds}", flush=True)
+    return 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)
