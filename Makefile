@@ -11,7 +11,7 @@ BENCHMARKS := stateless keyed_state
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo zookeeper test recovery soak scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo zookeeper chromium test recovery soak scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -34,14 +34,20 @@ demo: $(STAMP)  ## run two examples: word count, and event-time windows
 	@echo "== Temperatures in event-time windows; readings come up to six hours late (examples/temperature_windows.py) =="
 	@$(BIN)/firesteel run examples/temperature_windows.py
 
-# The tests of high availability need a ZooKeeper server; without one they are skipped and say so.
-zookeeper:  ## install Debian's ZooKeeper for the tests, where apt-get and root are at hand
-	@test -e /usr/share/java/zookeeper.jar || { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && \
-		{ apt-get install -y -qq --no-install-recommends zookeeper > /dev/null || \
-			{ apt-get update -qq && apt-get install -y -qq --no-install-recommends zookeeper > /dev/null; }; } || \
-		echo "ZooKeeper was not installed: its tests are skipped. Do it by hand: apt-get install zookeeper"; }
+# What tests need beside Python, out of Debian's packages; without it they are skipped and say so.
+# $(call debian,package,command that succeeds if it is there)
+debian = $(2) || { command -v apt-get > /dev/null && test "$$(id -u)" = 0 && export DEBIAN_FRONTEND=noninteractive && \
+		echo "Installing $(1) ..." && { timeout 300 apt-get install -y -qq --no-install-recommends $(1) > /dev/null || \
+			{ apt-get update -qq && timeout 300 apt-get install -y -qq --no-install-recommends $(1) > /dev/null; }; } || \
+		echo "$(1) WAS NOT INSTALLED: its tests are skipped. Do it by hand, as root: apt-get install $(1)"; }
 
-test: $(STAMP) zookeeper  ## run all tests
+zookeeper:  ## install Debian's ZooKeeper for the tests of high availability, where apt-get and root are at hand
+	@$(call debian,zookeeper,test -e /usr/share/java/zookeeper.jar)
+
+chromium:  ## install Debian's Chromium for the tests of the plan page, where apt-get and root are at hand
+	@$(call debian,chromium,command -v chromium > /dev/null)
+
+test: $(STAMP) zookeeper chromium  ## run all tests
 	@$(BIN)/python -m pytest -rs
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -169,7 +170,10 @@ def test_planning_imports_neither_spark_nor_arrow(program: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium (apt-get install chromium)")
+@pytest.mark.skipif(
+    shutil.which("chromium") is None and not os.environ.get("FIRESTEEL_REQUIRE_CHROMIUM"),
+    reason="NO CHROMIUM, SO THE PAGE IS TESTED IN NO BROWSER; install it: apt-get install chromium",
+)
 def test_a_click_on_an_operator_marks_it_in_every_graph(tmp_path: Path, program: Path) -> None:
     page = tmp_path / "page.html"
     assert firesteel("plan", "stream", "--format", "html", "-o", page, "--pyflink", program, 2).returncode == 0
