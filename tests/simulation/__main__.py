@@ -18,6 +18,7 @@ def main() -> int:
     parser.add_argument("--story", action="store_true", help="tell what happened")
     parser.add_argument("--stop", action="store_true", help="stop at the first failing seed")
     options = parser.parse_args()
+    sys.unraisablehook = lambda _: None  # `finally` blocks of processes that were killed
     failed, steps, start, seed = [], 0, time.perf_counter(), options.first
     while not options.seeds or seed < options.first + options.seeds:
         outcome = simulate(seed)

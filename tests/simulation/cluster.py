@@ -52,7 +52,11 @@ class ProcessHa:
         self._ha = shared.for_process()
 
     def stores(self, session_id: str | None) -> Any:
-        return self._ha.stores(session_id)
+        stores = self._ha.stores(session_id)
+        storage = stores.job_graphs._storage
+        watch = storage.watch
+        storage.watch = lambda folder, listener: watch(folder, lambda names: self._process.call(listener, names))
+        return stores
 
     def leader_election(self, component: str) -> Any:
         return _Election(self._ha.leader_election(component), self._process)

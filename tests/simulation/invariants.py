@@ -115,6 +115,12 @@ def check_nothing_left(cluster: Cluster) -> None:
 
 
 def waiting_work(cluster: Cluster) -> dict[str, tuple[int, int]]:
-    """Tasks and timers of each process: what a cluster without jobs has is all that may be left."""
-    processes = [one.process for one in (*cluster.job_managers, *cluster.task_executors)]
-    return {process.name: (len(process.tasks), process.timers) for process in processes}
+    """Tasks and timers of each process: what a cluster without jobs has is all that may be left.
+
+    Heartbeats under way, each with the timer of its call, do not count.
+    """
+    waiting = {}
+    for process in (one.process for one in (*cluster.job_managers, *cluster.task_executors)):
+        heartbeats = sum(task.get_coro().coroutine.__name__.startswith("_ask") for task in process.tasks)  # type: ignore[union-attr]
+        waiting[process.name] = len(process.tasks) - heartbeats, process.timers - heartbeats
+    return waiting

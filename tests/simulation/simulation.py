@@ -6,11 +6,11 @@ import asyncio
 import gc
 import logging
 import random
-import sys
 import uuid
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from unittest import mock
 
 from firesteel.graph.job_graph import JobGraph
@@ -45,14 +45,10 @@ def simulate(seed: int) -> Outcome:
     warnings.simplefilter("ignore", RuntimeWarning)  # What a killed process leaves was never awaited, of course.
     loop = VirtualTimeLoop()
     ids = random.Random(seed + 1)
-    jitter = random.Random(seed + 2)
+    random.seed(seed + 2)  # The jitter of restart delays.
     gc.disable()
     try:
-        with (
-            mock.patch.object(uuid, "uuid4", lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
-            mock.patch.object(random, "random", jitter.random),
-            mock.patch.object(random, "uniform", jitter.uniform),
-        ):
+        with mock.patch.object(uuid, "uuid4", lambda: uuid.UUID(int=ids.getrandbits(128), version=4)):
             asyncio.set_event_loop(loop)
             run = _Run(seed, chance)
             try:
@@ -64,10 +60,19 @@ def simulate(seed: int) -> Outcome:
     finally:
         asyncio.set_event_loop(None)
         loop.close()
-        with mock.patch.object(sys, "unraisablehook", lambda _: None):  # `finally` blocks of the dead
-            gc.enable()
-            gc.collect()
+        gc.enable()
+        gc.collect()
         logging.disable(logging.NOTSET)
+
+
+def _frames(awaited: Any) -> list[str]:
+    """What waits for what."""
+    names = []
+    while awaited is not None:
+        awaited = getattr(awaited, "coroutine", awaited)
+        names.append(getattr(awaited, "__qualname__", repr(awaited)[:80]))
+        awaited = getattr(awaited, "cr_await", None)
+    return names
 
 
 class _Run:
@@ -207,6 +212,11 @@ class _Run:
 
     # --- how it ends -------------------------------------------------------------------------------------------------
 
+    def _tell_tasks(self, name: str) -> None:
+        process = next(one.process for one in self.cluster.job_managers + self.cluster.task_executors if one.name == name)
+        for task in process.tasks:
+            self.cluster.log(f"{name} waits in {' > '.join(_frames(task.get_coro()))}")
+
     async def _calm_down(self) -> None:
         """No more faults: all jobs end, then nothing of them is left."""
         cluster, loop = self.cluster, asyncio.get_running_loop()
@@ -232,3 +242,4 @@ class _Run:
             quiet = [one for other, one in self.quiet.items() if other[:2] == name[:2]]
             if tasks > max(one[0] for one in quiet) + 10 or timers > max(one[1] for one in quiet) + 15:
                 cluster.violated(f"{name} has {tasks} tasks and {timers} timers left; before any job there were {quiet}")
+                self._tell_tasks(name)

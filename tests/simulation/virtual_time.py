@@ -78,6 +78,11 @@ class _Steps(Coroutine[Any, Any, Any]):
         self._coroutine = coroutine
         self._process = process
 
+    @property
+    def coroutine(self) -> Any:
+        """What it wraps."""
+        return self._coroutine
+
     def send(self, value: Any) -> Any:
         self._process.step(self._coroutine)
         return self._coroutine.send(value)

@@ -31,7 +31,7 @@ class RpcEndpoint:
         self.rpc_service = rpc_service
         self.address = rpc_service.address_of(name)
         self._main_loop = asyncio.get_running_loop()
-        self._work: set[asyncio.Future[Any]] = set()
+        self._work: dict[asyncio.Future[Any], None] = {}  # In the order begun, so that all runs are alike.
         self._waiting: dict[asyncio.Future[Any], str] = {}
         self._is_running = False
         self._is_stopped = False
@@ -129,8 +129,8 @@ class RpcEndpoint:
             logger.info("%s: %s failed: %s", self.address, what, done.exception())
 
     def _track(self, work: asyncio.Future[Any]) -> asyncio.Future[Any]:
-        self._work.add(work)
-        work.add_done_callback(self._work.discard)
+        self._work[work] = None
+        work.add_done_callback(lambda done: self._work.pop(done, None))
         return work
 
 

@@ -235,7 +235,9 @@ class TaskExecutor(RpcEndpoint):
             address = await self._runner.open_slot(slot.allocation_id, slot.index)
         except Exception as error:
             slot.open_error = f"slot {slot.index} of {self.address} can't be opened: {type(error).__name__}: {error}"
-        if self._table.get(slot.allocation_id) is slot and slot.state is TaskSlotState.ALLOCATED:
+        if self._table.get(slot.allocation_id) is not slot:
+            await self._runner.close_slot(slot.allocation_id)  # It was freed before it was open.
+        elif slot.state is TaskSlotState.ALLOCATED:
             slot.address = address
             self._arm_timeout(slot)
             self._offer_slots(slot.job_id)
