@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeVar
 
 import cloudpickle
 
-from firesteel.runtime.clock import Clock, SystemClock, Timer
+from firesteel.runtime.clock import Clock, SystemClock
+from firesteel.runtime.rpc.deadlines import Deadlines
 from firesteel.runtime.rpc.errors import EndpointStoppedError, RpcConnectionError, RpcTimeoutError
 
 __all__ = ["Gateway", "InMemoryRpcService", "RpcCall", "RpcServer", "RpcService", "fail", "no_rpc_timeout"]
@@ -86,6 +87,7 @@ class InMemoryRpcService:
         self._timeout_s = timeout_s
         self._serialize_calls = serialize_calls
         self._servers: dict[str, RpcServer] = {}
+        self._deadlines = Deadlines(self._clock, timeout_s, self._expired)
 
     @property
     def clock(self) -> Clock:
@@ -124,7 +126,7 @@ class InMemoryRpcService:
         """Send a call and return its answer to come."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if with_timeout:
-            self._limit(answer, call)
+            self._deadlines.watch(answer, call)
         self._transmit(call, answer)
         return answer
 
@@ -145,10 +147,9 @@ class InMemoryRpcService:
         elif not answer.done():
             answer.set_result(self._copy(result.result()))
 
-    def _limit(self, answer: asyncio.Future[Any], call: RpcCall) -> None:
+    def _expired(self, answer: asyncio.Future[Any], call: RpcCall) -> None:
         text = f"{call.address} did not answer {call.method}() within {self._timeout_s:g} s"
-        timer: Timer = self._clock.call_later(self._timeout_s, lambda: fail(answer, RpcTimeoutError(text)))
-        answer.add_done_callback(lambda _: timer.cancel())
+        fail(answer, RpcTimeoutError(text))
 
     def _copy(self, value: Any) -> Any:
         return pickle.loads(cloudpickle.dumps(value)) if self._serialize_calls else value
