@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -84,7 +85,7 @@ class RpcEndpoint:
             answer.set_exception(refusal)
             return answer
         self._waiting[answer] = call.method
-        answer.add_done_callback(lambda done: self._waiting.pop(done, None))
+        answer.add_done_callback(self._answer_is_there)
         self._track(asyncio.ensure_future(self._carry_out(call, answer)))
         return answer
 
@@ -99,7 +100,7 @@ class RpcEndpoint:
     def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Future[Any]:
         """Let `work` go on beside the calls; it ends with the endpoint and its errors are logged under `what`."""
         future = asyncio.ensure_future(work)
-        future.add_done_callback(lambda done: self._log_error(done, what))
+        future.add_done_callback(functools.partial(self._log_error, what))
         return self._track(future)
 
     def validate_runs_in_main_thread(self) -> None:
@@ -124,14 +125,20 @@ class RpcEndpoint:
             if not answer.done():
                 answer.set_result(result)
 
-    def _log_error(self, done: asyncio.Future[Any], what: str) -> None:
+    def _answer_is_there(self, answer: asyncio.Future[Any]) -> None:
+        self._waiting.pop(answer, None)
+
+    def _log_error(self, what: str, done: asyncio.Future[Any]) -> None:
         if not done.cancelled() and done.exception() is not None:
             logger.info("%s: %s failed: %s", self.address, what, done.exception())
 
     def _track(self, work: asyncio.Future[Any]) -> asyncio.Future[Any]:
         self._work[work] = None
-        work.add_done_callback(lambda done: self._work.pop(done, None))
+        work.add_done_callback(self._untrack)
         return work
+
+    def _untrack(self, work: asyncio.Future[Any]) -> None:
+        self._work.pop(work, None)
 
 
 class FencedRpcEndpoint(RpcEndpoint):
