@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import random
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +17,7 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, D
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
-from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices, EmbeddedProcessHaServices
+from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor
@@ -47,9 +49,12 @@ def later(delay_s: float, callback: Callable[[], object]) -> None:
 class ProcessHa:
     """High availability as one process sees it: what it is told, it is told in its own process."""
 
-    def __init__(self, shared: EmbeddedHaServices, process: SimulatedProcess) -> None:
+    def __init__(
+        self, shared: EmbeddedHaServices, process: SimulatedProcess, learns_late: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self._process = process
         self._ha = shared.for_process()
+        self._learns_late = learns_late
 
     def stores(self, session_id: str | None) -> Any:
         stores = self._ha.stores(session_id)
@@ -59,7 +64,7 @@ class ProcessHa:
         return stores
 
     def leader_election(self, component: str) -> Any:
-        return _Election(self._ha.leader_election(component), self._process)
+        return _Election(self._ha.leader_election(component), self._process, self._learns_late)
 
     def leader_retrieval(self, component: str) -> Any:
         return _Retrieval(self._ha.leader_retrieval(component), self._process)
@@ -73,12 +78,35 @@ class ProcessHa:
 
 
 class _Election:
-    def __init__(self, election: Any, process: SimulatedProcess) -> None:
+    """A contender learns of the loss of its leadership late, as from a service that it has to ask."""
+
+    def __init__(self, election: Any, process: SimulatedProcess, learns_late: Callable[[], float]) -> None:
         self._election = election
         self._process = process
+        self._learns_late = learns_late
+        self._told_until_s = 0.0
+        self._news: deque[tuple[Callable[..., object], tuple[object, ...]]] = deque()
 
     async def start(self, contender: Any) -> None:
-        await self._election.start(_Told(contender, self._process))
+        self._contender = contender
+        await self._election.start(self)
+
+    def grant_leadership(self, session_id: str) -> None:
+        self._tell(0.0, self._contender.grant_leadership, session_id)
+
+    def revoke_leadership(self) -> None:
+        self._tell(self._learns_late(), self._contender.revoke_leadership)
+
+    def _tell(self, delay_s: float, callback: Callable[..., object], *arguments: object) -> None:
+        """In order: a grant does not overtake a revocation."""
+        now_s = asyncio.get_running_loop().time()
+        self._told_until_s = max(self._told_until_s, now_s + delay_s)
+        self._news.append((callback, arguments))
+        later(self._told_until_s - now_s, self._tell_next)
+
+    def _tell_next(self) -> None:
+        callback, arguments = self._news.popleft()
+        self._process.call(callback, *arguments)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._election, name)
@@ -178,6 +206,10 @@ class SimulatedQuery:
         self.is_over = False
         self._left_s = plane.cluster.random.random() * plane.cluster.longest_job_s
 
+    def is_stored(self, job_id: str) -> bool:
+        """Whether a job is kept for the next leader, or is over."""
+        return job_id in self.ha._entries.folders["jobs"] or job_id in self.finished_jobs()
+
     def tick(self, passed_s: float) -> None:
         """Some time passed."""
         if self.is_over:
@@ -230,7 +262,7 @@ class JobManagerProcess:
     def start(self) -> None:
         cluster = self.cluster
         self.process = cluster.new_process(self.name)
-        self.ha = ProcessHa(cluster.ha, self.process)
+        self.ha = ProcessHa(cluster.ha, self.process, cluster.learns_late)
         rpc = SimulatedRpcService(cluster.network, self.process)
         self.data_plane = SimulatedDataPlane(cluster, self.process)
         configuration = dict(cluster.configuration)
@@ -311,15 +343,16 @@ class Client:
                 await gateway.submit_job(make_job())
                 self.acknowledged.add(job_id)
             except DuplicateJobSubmissionError:
-                self.acknowledged.add(job_id)  # An earlier try arrived, its answer did not.
+                # An earlier try arrived, its answer did not; it may still fail.
+                if self.cluster.is_stored(job_id):
+                    self.acknowledged.add(job_id)
+                await asyncio.sleep(1)
             except FiresteelError:
                 await asyncio.sleep(1)
         if cancel_after_s is not None:
             await asyncio.sleep(cancel_after_s)
-            try:
+            with contextlib.suppress(FiresteelError):
                 await (await self._dispatcher()).cancel_job(job_id)
-            except FiresteelError:
-                pass
 
     async def _dispatcher(self) -> DispatcherGateway:
         retrieval = self.ha.leader_retrieval(DISPATCHER)
@@ -344,6 +377,7 @@ class Cluster:
         self.spans_job = random_.random() < 0.7
         self.longest_job_s = random_.choice([1, 5, 30])
         self.task_failures = 0.0
+        self.latest_news_s = random_.choice([0, 0, 5])
         self.job_managers: list[JobManagerProcess] = []
         self.task_executors: list[TaskExecutorProcess] = []
         self.kill_at_step = -1
@@ -393,6 +427,10 @@ class Cluster:
         self.log(f"{one.name} is started again")
         one.start()
 
+    def learns_late(self) -> float:
+        """How much later a process learns that it leads no longer."""
+        return self.random.random() * self.latest_news_s
+
     def depose(self) -> None:
         """The leading JobManager process loses its leadership; another one is elected a little later."""
         self.log("leadership is lost")
@@ -417,6 +455,10 @@ class Cluster:
         folders = self.ha._entries.folders
         return {*folders["dirty-results"], *folders["clean-results"]}
 
+    def is_stored(self, job_id: str) -> bool:
+        """Whether a job is kept for the next leader, or is over."""
+        return job_id in self.ha._entries.folders["jobs"] or job_id in self.finished_jobs()
+
     def tick(self, passed_s: float) -> None:
         """Some time passed for the records of all jobs."""
         for manager in self.job_managers:
@@ -429,7 +471,9 @@ class Cluster:
         if query.job_id in self.finished_jobs():
             self.violated(f"job {query.job_id[:6]} is run again though it is over")
 
-    def finish_later(self, host: TaskExecutorProcess, runner: SimulatedTaskRunner, tdd: TaskDeploymentDescriptor) -> None:
+    def finish_later(
+        self, host: TaskExecutorProcess, runner: SimulatedTaskRunner, tdd: TaskDeploymentDescriptor
+    ) -> None:
         """Without a query tasks end by themselves."""
         if not self.spans_job:
             fails = self.random.random() < self.task_failures * 10

@@ -21,9 +21,13 @@ def _slots_have_one_job(cluster: Cluster) -> None:
         for task in host.runner.live.values():
             owner = owners.get(task.tdd.allocation_id, task.tdd.job_id)
             if owner != task.tdd.job_id:
-                cluster.violated(f"a slot of {host.name} is given to {owner} while a task of {task.tdd.job_id} runs in it")
+                cluster.violated(
+                    f"a slot of {host.name} is given to {owner} while a task of {task.tdd.job_id} runs in it"
+                )
         for index, slot in host.task_executor._table._slots.items():
-            jobs = {task.tdd.job_id for task in host.runner.live.values() if task.tdd.allocation_id == slot.allocation_id}
+            jobs = {
+                task.tdd.job_id for task in host.runner.live.values() if task.tdd.allocation_id == slot.allocation_id
+            }
             if len(jobs) > 1:
                 cluster.violated(f"slot {index} of {host.name} belongs to {sorted(jobs)}")
     _job_masters_agree(cluster)
@@ -42,7 +46,9 @@ def _job_masters_agree(cluster: Cluster) -> None:
                 if execution.state.name == "RUNNING" and execution.allocation_id is not None:
                     owner = users.setdefault(execution.allocation_id, job_master.job_id)
                     if owner != job_master.job_id:
-                        cluster.violated(f"slot {execution.allocation_id} runs tasks of {owner} and {job_master.job_id}")
+                        cluster.violated(
+                            f"slot {execution.allocation_id} runs tasks of {owner} and {job_master.job_id}"
+                        )
 
 
 def _subtasks_have_one_attempt(cluster: Cluster) -> None:
@@ -108,7 +114,9 @@ def check_nothing_left(cluster: Cluster) -> None:
         if resource_manager is not None:
             slots = resource_manager._slot_manager
             if slots.slots_wanted or slots.slots_free != slots.slots_total:
-                cluster.violated(f"{slots.slots_wanted} requests wait, {slots.slots_free} of {slots.slots_total} are free")
+                cluster.violated(
+                    f"{slots.slots_wanted} requests wait, {slots.slots_free} of {slots.slots_total} are free"
+                )
     for folder in ("jobs", "dirty-results"):
         if cluster.ha._entries.folders[folder]:
             cluster.violated(f"{folder} still has {sorted(cluster.ha._entries.folders[folder])}")

@@ -44,11 +44,10 @@ def simulate(seed: int) -> Outcome:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore", RuntimeWarning)  # What a killed process leaves was never awaited, of course.
     loop = VirtualTimeLoop()
-    ids = random.Random(seed + 1)
     random.seed(seed + 2)  # The jitter of restart delays.
     gc.disable()
     try:
-        with mock.patch.object(uuid, "uuid4", lambda: uuid.UUID(int=ids.getrandbits(128), version=4)):
+        with mock.patch.object(uuid, "uuid4", _Ids(seed + 1)):
             asyncio.set_event_loop(loop)
             run = _Run(seed, chance)
             try:
@@ -63,6 +62,16 @@ def simulate(seed: int) -> Outcome:
         gc.enable()
         gc.collect()
         logging.disable(logging.NOTSET)
+
+
+class _Ids:
+    """Gives the same ids in each run of a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def __call__(self) -> uuid.UUID:
+        return uuid.UUID(int=self._random.getrandbits(128), version=4)
 
 
 def _frames(awaited: Any) -> list[str]:
@@ -91,7 +100,9 @@ class _Run:
             self.weather.reorders,
             self.weather.serializes,
         )
-        self.faults = [fault for fault in (self._kill, self._kill_at_step, self._cut, self._depose) if chance.random() < 0.5]
+        self.faults = [
+            fault for fault in (self._kill, self._kill_at_step, self._cut, self._depose) if chance.random() < 0.5
+        ]
 
     async def run(self) -> None:
         chance = self.chance
@@ -99,7 +110,9 @@ class _Run:
         self.cluster = cluster = Cluster(chance, network, self._configuration())
         for number in range(chance.choice([1, 2, 3])):
             cluster.job_managers.append(JobManagerProcess(cluster, f"jm{number}"))
-        sizes = [chance.randint(1, 3) for _ in range(chance.choice([1, 2, 3, 4, 8] if chance.random() < 0.995 else [200]))]
+        sizes = [
+            chance.randint(1, 3) for _ in range(chance.choice([1, 2, 3, 4, 8] if chance.random() < 0.995 else [200]))
+        ]
         for number, slots in enumerate(sizes):
             cluster.task_executors.append(TaskExecutorProcess(cluster, f"tm{number}", slots))
         for one in [*cluster.job_managers, *cluster.task_executors]:
@@ -153,10 +166,8 @@ class _Run:
         for index in range(number):
             make_job = self._make_job(index, slots)
             cancelled = self.chance.random() * 20 if self.chance.random() < 0.15 else None
-            submit = self.cluster.client.submit
-            asyncio.get_running_loop().call_later(
-                self.chance.random() * FAULTS_S / 2, lambda m=make_job, c=cancelled: submit(m, c)
-            )
+            delay_s = self.chance.random() * FAULTS_S / 2
+            asyncio.get_running_loop().call_later(delay_s, self.cluster.client.submit, make_job, cancelled)
         return number
 
     def _make_job(self, index: int, slots: int) -> Callable[[], JobGraph]:
@@ -213,7 +224,9 @@ class _Run:
     # --- how it ends -------------------------------------------------------------------------------------------------
 
     def _tell_tasks(self, name: str) -> None:
-        process = next(one.process for one in self.cluster.job_managers + self.cluster.task_executors if one.name == name)
+        process = next(
+            one.process for one in self.cluster.job_managers + self.cluster.task_executors if one.name == name
+        )
         for task in process.tasks:
             self.cluster.log(f"{name} waits in {' > '.join(_frames(task.get_coro()))}")
 
@@ -241,5 +254,7 @@ class _Run:
             # Any JobManager may lead now; heartbeats are under way at times.
             quiet = [one for other, one in self.quiet.items() if other[:2] == name[:2]]
             if tasks > max(one[0] for one in quiet) + 10 or timers > max(one[1] for one in quiet) + 15:
-                cluster.violated(f"{name} has {tasks} tasks and {timers} timers left; before any job there were {quiet}")
+                cluster.violated(
+                    f"{name} has {tasks} tasks and {timers} timers left; before any job there were {quiet}"
+                )
                 self._tell_tasks(name)

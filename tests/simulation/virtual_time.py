@@ -51,6 +51,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._virtual = _VirtualSelector()
         super().__init__(self._virtual)
         self.set_task_factory(_task_factory)
+        self.set_exception_handler(lambda loop, context: None)  # Killed processes retrieve no exceptions.
 
     def time(self) -> float:
         return self._virtual.now_s

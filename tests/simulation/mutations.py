@@ -1,0 +1,181 @@
+"""Rules that are broken on purpose: each has a seed that catches it, so the simulation can fail.
+
+`python -m tests.simulation.mutations` looks for the first seed that catches each and writes docs/simulation.md anew.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from firesteel.runtime.dispatcher.dispatcher import Dispatcher
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatMonitors
+from firesteel.runtime.highavailability.memory_storage import MemoryStorage
+from firesteel.runtime.jobmaster.execution_deployments import Discrepancy, ExecutionDeployments
+from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.jobmaster.task_managers import TaskManagers
+from firesteel.runtime.resourcemanager.registered_slots import RegisteredSlots
+from firesteel.runtime.scheduler.actions import CancelTask
+from firesteel.runtime.scheduler.scheduler import Scheduler
+from firesteel.runtime.slotpool.slot_pool import SlotPool
+from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
+from tests.simulation.simulation import simulate
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "simulation.md"
+MOST_SEEDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A rule, and how it is broken."""
+
+    rule: str
+    owner: type
+    method: str
+    broken: Callable[..., Any]
+
+    def caught_by(self, seed: int) -> str | None:
+        """What the simulation of a seed finds wrong with it."""
+        with mock.patch.object(self.owner, self.method, self.broken):
+            violations = simulate(seed).violations
+        return violations[0] if violations else None
+
+
+def _any_job_master(self: TaskExecutor, tdd: Any, job_master_id: str) -> None:
+    return None
+
+
+def _no_memory(self: TaskSlotTable, attempt_id: str) -> None:
+    slot = self._by_task.pop(attempt_id, None)
+    if slot is not None:
+        slot.tasks.discard(attempt_id)
+
+
+def _without_confirmation(self: Scheduler, vertex: Any) -> None:
+    execution = vertex.current
+    if execution.task_manager_id is not None:
+        self._to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
+
+
+def _answer_ignored(self: TaskExecutor, job_id: str, states: Any, answer: Any) -> None:
+    self._forget_reports(states)
+
+
+_allocate = TaskSlotTable.allocate
+
+
+def _second_owner(self: TaskSlotTable, index: int, job_id: str, allocation_id: str, *wanted: Any) -> bool:
+    slot = self._slots.pop(index, None)
+    if slot is not None and (slot.job_id, slot.allocation_id) != (job_id, allocation_id):
+        self._left = self._left.merge(slot.resource_profile)
+    elif slot is not None:
+        self._slots[index] = slot
+    return _allocate(self, index, job_id, allocation_id, *wanted)
+
+
+_change = RegisteredSlots.change
+
+
+def _never_withheld(self: RegisteredSlots, slot: Any, now_s: float, **settings: Any) -> None:
+    _change(self, slot, now_s, **{**settings, "withhold": False})
+
+
+_attach = ExecutionGraph._attach
+
+
+def _id_of_the_job(self: ExecutionGraph, job_vertex: Any, created_ms: int) -> None:
+    self.id = self.job_id
+    _attach(self, job_vertex, created_ms)
+
+
+async def _no_duplicates(self: Dispatcher, job_id: str) -> None:
+    return None
+
+
+_open = TaskExecutor._open
+
+
+async def _left_open(self: TaskExecutor, slot: Any) -> None:
+    with mock.patch.object(self._runner, "close_slot", _nothing):
+        await _open(self, slot)
+
+
+async def _nothing(*_: Any) -> None:
+    return None
+
+
+async def _cancelled_without_asking(self: JobMaster, action: CancelTask) -> None:
+    self._perform(self._scheduler.task_stopped(action.attempt_id))
+
+
+_close = SlotPool.close
+
+
+def _kept_slots(self: SlotPool, cause: str) -> list[Any]:
+    return [replace(action) for action in _close(self, cause) if type(action).__name__ != "FreeSlot"]
+
+
+MUTATIONS = (
+    Mutation("a task is taken from the JobMaster that leads only", TaskExecutor, "_check_job_master", _any_job_master),
+    Mutation("a stale leader's write is refused", MemoryStorage, "_check", lambda self, what: None),
+    Mutation("a slot is given to one job at a time", TaskSlotTable, "allocate", _second_owner),
+    Mutation("an attempt that ended does not run again", TaskSlotTable, "remove_task", _no_memory),
+    Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
+    Mutation("a task is cancelled where it runs", JobMaster, "_try_to_cancel", _cancelled_without_asking),
+    Mutation("a report that was not answered is repeated", TaskExecutor, "_reports_answered", _answer_ignored),
+    Mutation(
+        "tasks that vanished are noticed by heartbeats",
+        ExecutionDeployments,
+        "reconcile",
+        lambda self, expected, reported: Discrepancy((), ()),
+    ),
+    Mutation("who is silent for too long is lost", HeartbeatMonitors, "expire", lambda self, now_s: []),
+    Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),
+    Mutation("a job that is known is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),
+    Mutation("a slot that was not given is withheld until it is reported", RegisteredSlots, "change", _never_withheld),
+    Mutation("a slot that is freed before it is open is closed", TaskExecutor, "_open", _left_open),
+    Mutation("a job that is over gives its slots back", SlotPool, "close", _kept_slots),
+    Mutation(
+        "a heartbeat tells a TaskExecutor the slots of the job",
+        TaskManagers,
+        "release",
+        lambda self, task_manager_id, cause: self._gateways.pop(task_manager_id, None) is not None,
+    ),
+)
+
+_ROW = re.compile(r"^\| (?P<rule>[^|]+) \| (?P<seed>\d+) \|", re.MULTILINE)
+
+
+def documented() -> dict[str, int]:
+    """Rule -> seed, as the document has them."""
+    return {match["rule"]: int(match["seed"]) for match in _ROW.finditer(DOCUMENT.read_text())}
+
+
+def main() -> int:
+    """Find a seed for each mutation; 1 if there is none for one of them."""
+    sys.unraisablehook = lambda _: None
+    rows, missed = [], 0
+    for mutation in MUTATIONS:
+        found = ((seed, mutation.caught_by(seed)) for seed in range(MOST_SEEDS))
+        seed, violation = next(((seed, text) for seed, text in found if text), (None, None))
+        print(f"{mutation.rule}: {seed} {violation}", flush=True)
+        missed += seed is None
+        broken = f"`{mutation.owner.__name__}.{mutation.method}`"
+        rows.append(f"| {mutation.rule} | {seed} | {broken} | {re.sub('[0-9a-f]{16,}', '…', violation or '')} |")
+    text = DOCUMENT.read_text()
+    head = text[: text.index("| rule |")]
+    DOCUMENT.write_text(
+        "\n".join([head + "| rule | seed | broken in | what is found |", "|---|--:|---|---|", *rows, ""])
+    )
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
