@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
 from firesteel.common import Configuration
-from firesteel.compat import alias_pyflink
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.plan.slots import plan_slots, slots_text
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
+from tests.plan import slot_programs
 from tests.runtime.helpers import job_graph
 
-GOLDEN = Path(__file__).parent / "golden" / "slots"
-RUNS = json.loads((GOLDEN / "summary.json").read_text())
+RUNS = json.loads((Path(__file__).parent / "golden" / "slots.json").read_text())
 # Cluster c3x2tasks balances tasks over TaskManagers (taskmanager.load-balance.mode), which moves them to other slots.
 PLACED = [run for run in RUNS if run["slots"] and run["cluster"] != "c3x2tasks"]
 REFUSED = [run for run in RUNS if not run["slots"]]
@@ -27,12 +25,8 @@ def name_of(run):
 
 
 def planned(program, task_managers=None, slots=1):
-    alias_pyflink()
-    spec = importlib.util.spec_from_file_location(program, GOLDEN / "programs" / f"{program}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict({"parallelism.default": "4"}))
-    module.build(env)
+    getattr(slot_programs, program)(env)
     graph = env.get_stream_graph().get_job_graph()
     resolve_parallelism(graph, 4)
     return plan_slots(graph, task_managers, slots)

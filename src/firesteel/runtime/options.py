@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from firesteel.errors import FiresteelError
 
-__all__ = ["InvalidOptionError", "duration_s", "flag", "number", "parse_duration_s"]
+__all__ = ["InvalidOptionError", "duration_s", "number", "parse_duration_s"]
 
 _UNITS_S = {
     "": 1e-3, "ms": 1e-3, "milli": 1e-3, "millis": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
@@ -76,18 +76,6 @@ def number(configuration: Mapping[str, str], option: str, default: float) -> flo
         return float(text)
     except ValueError:
         raise InvalidOptionError(f"option {option!r}: {text!r} is not a number") from None
-
-
-def flag(configuration: Mapping[str, str], option: str, default: bool) -> bool:
-    """Whether an option is on.
-
-    Raises:
-        InvalidOptionError: it is neither `true` nor `false`.
-    """
-    text = configuration.get(option, str(default)).strip().lower()
-    if text not in ("true", "false"):
-        raise InvalidOptionError(f"option {option!r}: {text!r} is neither 'true' nor 'false'")
-    return text == "true"
 
 
 def boolean(configuration: Mapping[str, str], option: str, default: bool) -> bool:

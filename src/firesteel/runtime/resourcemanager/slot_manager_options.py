@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from firesteel.runtime.options import duration_s, flag, number
+from firesteel.runtime.options import boolean, duration_s, number
 from firesteel.runtime.slotpool.resource_profile import ResourceProfile
 
 __all__ = ["SlotManagerOptions"]
@@ -50,6 +50,6 @@ class SlotManagerOptions:
             int(number(configuration, "slotmanager.redundant-taskmanager-num", 0)),
             duration_s(configuration, "slot.request.timeout", 300),
             duration_s(configuration, "resourcemanager.taskmanager-timeout", 30),
-            flag(configuration, "resourcemanager.taskmanager-release.wait.result.consumed", True),
-            flag(configuration, "cluster.evenly-spread-out-slots", False),
+            boolean(configuration, "resourcemanager.taskmanager-release.wait.result.consumed", True),
+            boolean(configuration, "cluster.evenly-spread-out-slots", False),
         )
