@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,21 +10,21 @@ from typing import Any
 import pytest
 
 from firesteel.common import Configuration
-from firesteel.compat import alias_pyflink
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
+from tests.plan import slot_programs
 from tests.runtime.helpers import job_graph, settle
 from tests.runtime.simulated import Cluster
 
-GOLDEN = Path(__file__).parent.parent / "plan" / "golden" / "slots"
+GOLDEN = Path(__file__).parent.parent / "plan" / "golden"
 RUNS = [
     # Cluster c3x2tasks spreads tasks over TaskManagers, which moves them to other slots.
     run
-    for run in json.loads((GOLDEN / "summary.json").read_text())
+    for run in json.loads((GOLDEN / "slots.json").read_text())
     if run["slots"] and run["cluster"] == "a2x2"
 ]
 ALWAYS = {
@@ -46,14 +45,8 @@ async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
 
 
 def golden_job(program: str) -> JobGraph:
-    alias_pyflink()
-    spec = importlib.util.spec_from_file_location(program, GOLDEN / "programs" / f"{program}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict({"parallelism.default": "4"}))
-    module.build(env)
+    getattr(slot_programs, program)(env)
     return env.get_stream_graph().get_job_graph()
 
 
