@@ -108,6 +108,7 @@ class _Run:
         chance = self.chance
         network = Network(chance, self.weather)
         self.cluster = cluster = Cluster(chance, network, self._configuration())
+        cluster.check = lambda: check_always(cluster)
         for number in range(chance.choice([1, 2, 3])):
             cluster.job_managers.append(JobManagerProcess(cluster, f"jm{number}"))
         sizes = [

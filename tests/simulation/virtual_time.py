@@ -99,6 +99,11 @@ class _Steps(Coroutine[Any, Any, Any]):
         return (yield from self._coroutine.__await__())
 
 
+def later(delay_s: float, callback: Callable[[], object]) -> None:
+    """Call something later that belongs to no process."""
+    asyncio.get_running_loop().call_later(delay_s, callback, context=contextvars.Context())
+
+
 class SimulatedProcess:
     """A process: its tasks and timers stop dead when it is killed, nothing is cleaned up.
 

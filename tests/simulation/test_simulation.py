@@ -1,0 +1,50 @@
+"""The whole control plane under faults: `docs/simulation.md` says what is simulated and what must hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.simulation.mutations import MUTATIONS
+from tests.simulation.simulation import simulate
+
+ROOT = Path(__file__).parents[2]
+SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", "200"))
+PROCESSES = 2
+
+
+def test_whatever_befalls_a_cluster_no_rule_is_broken_and_all_jobs_end() -> None:
+    share = -(-SEEDS // PROCESSES)
+    started = [_start("tests.simulation", "--first", n * share, "--seeds", share) for n in range(PROCESSES)]
+    for process in started:
+        output, errors = process.communicate()
+        assert process.returncode == 0, f"run a seed again as docs/simulation.md says:\n{errors}"
+        assert json.loads(output)["failed"] == []
+
+
+def test_a_seed_takes_the_same_way_again() -> None:
+    once, again = simulate(7), simulate(7)
+    assert once == again
+    assert once.messages > 100
+
+
+def test_rules_that_are_broken_on_purpose_are_found_by_their_seeds() -> None:
+    assert len(MUTATIONS) >= 10
+    process = _start("tests.simulation.mutations", "--check")
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+
+
+def _start(module: str, *arguments: object) -> subprocess.Popen[str]:
+    """In a process of its own: seeds take the same way only where strings have the same hashes."""
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
