@@ -24,6 +24,7 @@ from firesteel.runtime.scheduler.actions import CancelTask
 from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from firesteel.runtime.taskexecutor.task_reports import TaskReports
 from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
 from tests.simulation.simulation import simulate
 
@@ -63,8 +64,8 @@ def _without_confirmation(self: Scheduler, vertex: Any) -> None:
         self._to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
 
 
-def _answer_ignored(self: TaskExecutor, job_id: str, states: Any, answer: Any) -> None:
-    self._forget_reports(states)
+def _not_repeated(self: TaskReports, job_id: str, states: Any) -> None:
+    self._forget(states)
 
 
 _allocate = TaskSlotTable.allocate
@@ -127,7 +128,7 @@ MUTATIONS = (
     Mutation("an attempt that ended does not run again", TaskSlotTable, "remove_task", _no_memory),
     Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
     Mutation("a task is cancelled where it runs", JobMaster, "_try_to_cancel", _cancelled_without_asking),
-    Mutation("a report that was not answered is repeated", TaskExecutor, "_reports_answered", _answer_ignored),
+    Mutation("a report that was not answered is repeated", TaskReports, "_repeat", _not_repeated),
     Mutation("who is silent for too long is lost", HeartbeatMonitors, "expire", lambda self, now_s: []),
     Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),
     Mutation("a job that is known is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),

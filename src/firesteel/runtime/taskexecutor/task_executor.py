@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
@@ -39,6 +36,7 @@ from firesteel.runtime.taskexecutor.task_executor_gateway import (
     TaskSlotRequest,
     TaskSubmissionError,
 )
+from firesteel.runtime.taskexecutor.task_reports import TaskReports
 from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
 from firesteel.runtime.taskexecutor.task_slot_table import TaskSlot, TaskSlotState, TaskSlotTable
 
@@ -103,8 +101,7 @@ class TaskExecutor(RpcEndpoint):
         self._instance_id = ""
         self._offers: dict[str, int] = {}  # job -> how often slots were offered to it
         self._progress: dict[str, TaskProgress] = {}
-        self._reports: dict[str, list[TaskExecutionState]] = {}
-        self._latest: dict[str, TaskExecutionState] = {}  # By attempt, until it is answered.
+        self._reports = TaskReports(self, self._job_master, self._give_up)
         self._resource_manager = LeaderConnection(
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
@@ -219,7 +216,7 @@ class TaskExecutor(RpcEndpoint):
         if state.is_terminal:
             self._flush_progress(slot.job_id)
             self._table.remove_task(execution_attempt_id)
-        self._report(slot.job_id, TaskExecutionState(execution_attempt_id, state, failure))
+        self._reports.report(slot.job_id, TaskExecutionState(execution_attempt_id, state, failure))
 
     def task_progress(self, execution_attempt_id: str, records_in: int, records_out: int) -> None:
         """Gather what tasks have read and emitted, and tell it a little later."""
@@ -351,55 +348,9 @@ class TaskExecutor(RpcEndpoint):
             )
             self.task_state_changed(tdd.execution_attempt_id, ExecutionState.FAILED, failure)
 
-    def _report(self, job_id: str, state: TaskExecutionState) -> None:
-        """Tell the JobMaster, together with what else happens in this round of the loop."""
-        self._latest[state.execution_attempt_id] = state
-        reports = self._reports.setdefault(job_id, [])
-        if not reports:
-            self.run_async(lambda: self._flush_reports(job_id))
-        reports.append(state)
-
-    def _flush_reports(self, job_id: str) -> None:
-        states, job_master = tuple(self._reports.pop(job_id, ())), self._job_master(job_id)
-        if job_master is None or not states:
-            self._forget_reports(states)
-            return
-        call: Awaitable[Any]
-        if len(states) == 1:
-            call = job_master.update_task_execution_state(states[0])
-        else:
-            call = job_master.update_task_execution_states(states)
-        answered = functools.partial(self._reports_answered, job_id, states)
-        # A callback and not a task: there are several reports for each task.
-        self.spawn(call, "reporting states").add_done_callback(answered)
-
-    def _forget_reports(self, states: Iterable[TaskExecutionState]) -> None:
-        for state in states:
-            if self._latest.get(state.execution_attempt_id) is state:
-                del self._latest[state.execution_attempt_id]
-
-    def _reports_answered(
-        self, job_id: str, states: tuple[TaskExecutionState, ...], answer: asyncio.Future[Any]
-    ) -> None:
-        """A task whose state is not what the JobMaster expects is given up; what may not have arrived is repeated."""
-        if answer.cancelled() or not self.is_running:
-            return
-        error = answer.exception()
-        if isinstance(error, RpcTimeoutError):
-            for state in states:
-                if self._latest.get(state.execution_attempt_id) is state:
-                    self._report(job_id, state)
-            return
-        self._forget_reports(states)
-        if error is None:
-            result = answer.result()
-            acknowledged = result if isinstance(result, tuple) else (result,)
-        else:
-            acknowledged = (not isinstance(error, ExecutionNotFoundError),) * len(states)
-        for state, is_acknowledged in zip(states, acknowledged, strict=True):
-            attempt_id = state.execution_attempt_id
-            if not is_acknowledged and self._table.slot_of_task(attempt_id) is not None:
-                self.spawn(self._runner.cancel(attempt_id), "giving a task up")
+    def _give_up(self, attempt_id: str) -> None:
+        if self._table.slot_of_task(attempt_id) is not None:
+            self.spawn(self._runner.cancel(attempt_id), "giving a task up")
 
     def _fail_tasks(self, slot: TaskSlot, cause: str) -> None:
         for attempt_id in sorted(slot.tasks):
@@ -467,5 +418,5 @@ class TaskExecutor(RpcEndpoint):
 
     def _leave_job(self, job_id: str, cause: str) -> None:
         self._offers.pop(job_id, None)
-        self._flush_reports(job_id)
+        self._reports.flush(job_id)
         self._jobs.remove_job(job_id, cause)
