@@ -239,7 +239,13 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Limits the life of the values."""
+        """Limits the life of the values.
+
+        Example:
+            >>> from firesteel.common import Time, Types
+            >>> seen = MapStateDescriptor("seen", Types.STRING(), Types.BOOLEAN())
+            >>> seen.enable_time_to_live(StateTtlConfig.new_builder(Time.minutes(10)).build())
+        """
         self.ttl_config = ttl_config
 
     def __eq__(self, other: object) -> bool:

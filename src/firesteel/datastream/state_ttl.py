@@ -10,10 +10,23 @@ from firesteel.common.time import Duration, Time
 
 
 class StateTtlConfig:
-    """How long the values of a state live, by processing time.
+    """How long the values of a state live, by processing time (Flink: `api.common.state.StateTtlConfig`).
+
+    The elements of a list state and the entries of a map state live one by one. The times are kept with the state and
+    survive a restart; duration and options may then have changed, but the state must not have been without time to
+    live before. Broadcast state ignores it, as in Flink.
 
     Example:
+        >>> from firesteel.common import Types
+        >>> from firesteel.datastream.state import ValueStateDescriptor
         >>> ttl = StateTtlConfig.new_builder(Time.hours(1)).update_ttl_on_read_and_write().build()
+        >>> last_seen = ValueStateDescriptor("last seen", Types.LONG())
+        >>> last_seen.enable_time_to_live(ttl)
+        >>> last_seen.ttl_config.get_ttl()
+        3600000 ms
+
+    Raises:
+        ValueError: the time to live is not positive.
     """
 
     class UpdateType(Enum):
@@ -51,9 +64,15 @@ class StateTtlConfig:
             """A strategy without settings."""
 
         class IncrementalCleanupStrategy(CleanupStrategy):
-            """Some values are checked on each state access."""
+            """Some values are checked on each state access.
+
+            Raises:
+                ValueError: `cleanup_size` is negative.
+            """
 
             def __init__(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> None:
+                if cleanup_size < 0:
+                    raise ValueError(f"incremental clean-up: the size must be 0 or more, not {cleanup_size}")
                 self._cleanup_size = cleanup_size
                 self._run_cleanup_for_every_record = run_cleanup_for_every_record
 
@@ -118,6 +137,8 @@ class StateTtlConfig:
         ttl: Time,
         cleanup_strategies: CleanupStrategies,
     ) -> None:
+        if ttl.to_milliseconds() <= 0:
+            raise ValueError(f"the time to live of a state must be positive, not {ttl}")
         self._update_type = update_type
         self._state_visibility = state_visibility
         self._ttl_time_characteristic = ttl_time_characteristic
@@ -218,7 +239,7 @@ class StateTtlConfig:
         def cleanup_incrementally(
             self, cleanup_size: int, run_cleanup_for_every_record: bool
         ) -> StateTtlConfig.Builder:
-            """Checks so many values on each state access."""
+            """Checks so many values on each state access, and (if asked for) for every record."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.INCREMENTAL_CLEANUP] = strategies.IncrementalCleanupStrategy(
                 cleanup_size, run_cleanup_for_every_record
@@ -228,7 +249,7 @@ class StateTtlConfig:
         def cleanup_in_rocksdb_compact_filter(
             self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
         ) -> StateTtlConfig.Builder:
-            """Checks values when the store compacts its files."""
+            """Checks values when the store compacts its files; a store without files checks some on each access."""
             strategies = StateTtlConfig.CleanupStrategies
             chosen = strategies.RocksdbCompactFilterCleanupStrategy(
                 query_time_after_num_entries, periodic_compaction_time

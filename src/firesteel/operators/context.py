@@ -11,7 +11,7 @@ from firesteel.metrics import MetricGroup
 from firesteel.operators.clock import now_ms
 from firesteel.operators.metrics import TaskMetricGroup
 from firesteel.operators.operator import MIN_TIMESTAMP, TaskInfo
-from firesteel.operators.states import StateStore
+from firesteel.operators.state_store import StateStore
 from firesteel.operators.timers import InternalTimerService
 
 

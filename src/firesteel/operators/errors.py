@@ -1,7 +1,8 @@
 """Errors of running operators.
 
 FiresteelError
-  +- UserFunctionError   user code raised inside an operator
+  +- UserFunctionError     user code raised inside an operator
+  +- StateMigrationError   restored state does not fit the descriptor it is asked for with
 """
 
 from __future__ import annotations
@@ -47,6 +48,20 @@ class UserFunctionError(FiresteelError):
                 "user_traceback": user_traceback(error),
                 "details": "".join(traceback.format_exception(error)),
             }
+        )
+
+
+class StateMigrationError(FiresteelError):
+    """Restored state can't be read as the descriptor says (Flink: `util.StateMigrationException`).
+
+    So it is where a time to live was switched on or off: values without one have no time to count from.
+    """
+
+    def __init__(self, state_name: str, has_ttl: bool) -> None:
+        found, asked = ("without", "with") if has_ttl else ("with", "without")
+        super().__init__(
+            f"state {state_name!r} was restored {found} a time to live and is asked for {asked} one; keep the "
+            "StateTtlConfig as it was (its duration and options may change), or give the state another name"
         )
 
 

@@ -16,7 +16,7 @@ from firesteel.operators.functions import Collector, close_function, method_of, 
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.ownership import MUTABLE, own
 from firesteel.operators.state_backend import KeyedStateBackend
-from firesteel.operators.states import StateStore
+from firesteel.operators.state_store import StateStore
 from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
 
 _DOMAINS = {EVENT_TIME: TimeDomain.EVENT_TIME, PROCESSING_TIME: TimeDomain.PROCESSING_TIME}
@@ -63,6 +63,8 @@ class KeyedOperator(Operator):
             for (key, value), timestamp in pairs(values, timestamps):
                 self._kept.setdefault(key, []).append((index, value, timestamp))
         else:
+            for clean_up in self.backend.on_records:
+                clean_up(len(values))
             self.process_keyed(index, values, timestamps)
             self.collector.flush()
 

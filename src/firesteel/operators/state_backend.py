@@ -18,6 +18,9 @@ Delta = dict[int, dict[str, dict[Any, Any]]]
 NAMESPACED = "@"
 """What the names of tables begin with whose entries are `(key, namespace, ...)` and not the key alone."""
 
+WITH_TTL = "\0ttl"
+"""What the names of tables end with whose values have a time to live, and therefore a time in them."""
+
 
 class _Deleted:
     """The value of an entry that is gone; one object, also after pickling."""
@@ -30,14 +33,18 @@ DELETED = _Deleted()
 
 
 class StateTable:
-    """One named state: `data` maps entries to values, `dirty` names the entries touched since the last version."""
+    """One named state: `data` maps entries to values, `dirty` names the entries touched since the last version.
 
-    __slots__ = ("data", "dirty", "namespaced")
+    `unexpired` gives what of `data` a full snapshot takes, None: all of it.
+    """
+
+    __slots__ = ("data", "dirty", "namespaced", "unexpired")
 
     def __init__(self, name: str) -> None:
         self.data: dict[Any, Any] = {}
         self.dirty: set[Any] = set()
         self.namespaced = name.startswith(NAMESPACED)
+        self.unexpired: Callable[[], dict[Any, Any]] | None = None
 
     def put(self, entry: Any, value: Any) -> None:
         """Set the value of an entry."""
@@ -60,12 +67,14 @@ class KeyedStateBackend:
         current_key: The key that states without namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
         key_group: The key group of a key.
+        on_records: Called before elements are processed, with their number: clean-ups that each record drives.
     """
 
     def __init__(self, key_type: Any, max_parallelism: int) -> None:
         self.current_key: Any = None
         self.current_entry: Any = None
         self.tables: dict[str, StateTable] = {}
+        self.on_records: list[Callable[[int], None]] = []
         self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
 
     def table(self, name: str) -> StateTable:
@@ -79,19 +88,20 @@ class KeyedStateBackend:
         """What changed since the last call."""
         delta: Delta = {}
         for name, table in self.tables.items():
-            self._group(delta, name, table, table.dirty)
+            self._group(delta, name, table, table.dirty, table.data)
             table.dirty = set()
         return delta
 
     def full(self) -> Delta:
-        """Everything, in the form of a delta."""
+        """Everything but what is left out of snapshots, in the form of a delta."""
         delta: Delta = {}
         for name, table in self.tables.items():
-            self._group(delta, name, table, table.data)
+            data = table.data if table.unexpired is None else table.unexpired()
+            self._group(delta, name, table, data, data)
         return delta
 
-    def _group(self, delta: Delta, name: str, table: StateTable, entries: Iterable[Any]) -> None:
-        data, key_group, namespaced = table.data, self.key_group, table.namespaced
+    def _group(self, delta: Delta, name: str, table: StateTable, entries: Iterable[Any], data: dict[Any, Any]) -> None:
+        key_group, namespaced = self.key_group, table.namespaced
         for entry in entries:
             group = key_group(entry[0] if namespaced else entry)
             delta.setdefault(group, {}).setdefault(name, {})[entry] = data.get(entry, DELETED)

@@ -16,7 +16,7 @@ from firesteel.datastream.state import (
 )
 from firesteel.operators.functions import method_of
 from firesteel.operators.ownership import IMMUTABLE, own
-from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
+from firesteel.operators.state_backend import NAMESPACED, WITH_TTL, KeyedStateBackend
 
 Coerce = Callable[[Any], Any]
 
@@ -31,6 +31,16 @@ def _coerce_accumulator(type_info: Any) -> Coerce:
     return coercer(type_info) or (lambda value: value)
 
 
+def table_name(state_name: str, namespaced: bool, limited: bool) -> str:
+    """The name of the table that keeps a state, `limited` if its values have a time to live."""
+    return (NAMESPACED if namespaced else "") + state_name + (WITH_TTL if limited else "")
+
+
+def has_ttl(descriptor: StateDescriptor) -> bool:
+    """True if the values of that state live for a limited time."""
+    return descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
+
+
 class _TableState:
     """What all states share: the table, and the entry that the current key (and window) stands for."""
 
@@ -39,7 +49,7 @@ class _TableState:
     def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
         self._backend = backend
         self._namespaced = namespaced
-        self._table = backend.table((NAMESPACED if namespaced else "") + descriptor.name)
+        self._table = backend.table(table_name(descriptor.name, namespaced, has_ttl(descriptor)))
 
     def _entry(self) -> Any:
         return self._backend.current_entry if self._namespaced else self._backend.current_key
@@ -246,46 +256,3 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
 
     def _combine(self, first: Any, second: Any) -> Any:
         return self._coerce(self._function.merge(first, second))
-
-
-class StateStore:
-    """Makes each state of an operator once: the `get_state` family of RuntimeContext and of the window contexts."""
-
-    def __init__(self, backend: KeyedStateBackend, namespaced: bool = False) -> None:
-        self._backend = backend
-        self._namespaced = namespaced
-        self._states: dict[str, Any] = {}
-
-    def get_state(self, state_descriptor: Any) -> KeyedValueState:
-        """The value state of that descriptor."""
-        return self._state(KeyedValueState, state_descriptor)  # type: ignore[no-any-return]
-
-    def get_list_state(self, state_descriptor: Any) -> KeyedListState:
-        """The list state of that descriptor."""
-        return self._state(KeyedListState, state_descriptor)  # type: ignore[no-any-return]
-
-    def get_map_state(self, state_descriptor: Any) -> KeyedMapState:
-        """The map state of that descriptor."""
-        return self._state(KeyedMapState, state_descriptor)  # type: ignore[no-any-return]
-
-    def get_reducing_state(self, state_descriptor: Any) -> KeyedReducingState:
-        """The reducing state of that descriptor."""
-        return self._state(KeyedReducingState, state_descriptor)  # type: ignore[no-any-return]
-
-    def get_aggregating_state(self, state_descriptor: Any) -> KeyedAggregatingState:
-        """The aggregating state of that descriptor."""
-        return self._state(KeyedAggregatingState, state_descriptor)  # type: ignore[no-any-return]
-
-    def _state(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
-        state = self._states.get(descriptor.name)
-        if state is None:
-            if descriptor.ttl_config is not None:
-                raise NotImplementedError(
-                    f"state {descriptor.name!r}: time to live is not implemented yet; clear the state with a timer"
-                )
-            state = self._states[descriptor.name] = kind(self._backend, descriptor, self._namespaced)
-        if type(state) is not kind:
-            raise TypeError(
-                f"state {descriptor.name!r} was asked for as {kind.__name__}, before as {type(state).__name__}"
-            )
-        return state

@@ -13,7 +13,7 @@ from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
 
 EVENT_TIME = 0
 PROCESSING_TIME = 1
-_TABLE = f"{NAMESPACED}timers"
+TIMERS_TABLE = f"{NAMESPACED}timers"
 
 
 class _TimerQueue:
@@ -48,7 +48,7 @@ class InternalTimerService(TimerService):
 
     def __init__(self, backend: KeyedStateBackend) -> None:
         self._backend = backend
-        self._table = backend.table(_TABLE)
+        self._table = backend.table(TIMERS_TABLE)
         self._queues = (_TimerQueue(), _TimerQueue())
         self.watermark = MIN_TIMESTAMP
         self.refuses_timers = False

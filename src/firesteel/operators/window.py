@@ -16,7 +16,7 @@ from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.metrics import TaskMetricGroup
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.state_backend import NAMESPACED
-from firesteel.operators.states import StateStore
+from firesteel.operators.state_store import StateStore
 from firesteel.operators.timers import EVENT_TIME
 from firesteel.operators.window_contents import contents_of, evaluation_of, merge_stored
 from firesteel.operators.window_contexts import (

@@ -10,13 +10,13 @@ from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAs
 from firesteel.metrics import MetricGroup
 from firesteel.operators.clock import now_ms
 from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state_store import StateStore
 from firesteel.operators.states import (
     KeyedAggregatingState,
     KeyedListState,
     KeyedMapState,
     KeyedReducingState,
     KeyedValueState,
-    StateStore,
 )
 from firesteel.operators.timers import InternalTimerService
 

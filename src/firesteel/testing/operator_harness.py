@@ -20,6 +20,7 @@ from firesteel.operators.operator import (
     Timestamps,
     with_operator_named,
 )
+from firesteel.operators.timers import TIMERS_TABLE
 
 Element = tuple[Any, int | None]
 """(value, timestamp in ms or None)."""
@@ -130,6 +131,14 @@ class OperatorHarness:
     def side_output(self, tag: Any) -> list[Any]:
         """The values of a side output so far."""
         return [value for value, _ in self._side_elements.get(tag.tag_id, ())]
+
+    def num_keyed_state_entries(self) -> int:
+        """How many entries all keyed states have, expired ones included; one per key (and window) with a value.
+
+        Flink: `AbstractStreamOperatorTestHarness.numKeyedStateEntries`. Timers are not counted.
+        """
+        tables = self.operator.backend.tables if isinstance(self.operator, KeyedOperator) else {}
+        return sum(len(table.data) for name, table in tables.items() if name != TIMERS_TABLE)
 
     def snapshot(self) -> bytes:
         """State, timers and what else the operator needs to go on, for another harness."""

@@ -1,0 +1,66 @@
+"""Where functions get their states from: each is made once, of the class that its descriptor asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.datastream.state import StateDescriptor
+from firesteel.operators.errors import StateMigrationError
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.states import (
+    KeyedAggregatingState,
+    KeyedListState,
+    KeyedMapState,
+    KeyedReducingState,
+    KeyedValueState,
+    has_ttl,
+    table_name,
+)
+from firesteel.operators.ttl_states import WITH_TIME_TO_LIVE
+
+
+class StateStore:
+    """Makes each state of an operator once: the `get_state` family of RuntimeContext and of the window contexts."""
+
+    def __init__(self, backend: KeyedStateBackend, namespaced: bool = False) -> None:
+        self._backend = backend
+        self._namespaced = namespaced
+        self._states: dict[str, Any] = {}
+
+    def get_state(self, state_descriptor: Any) -> KeyedValueState:
+        """The value state of that descriptor."""
+        return self._state(KeyedValueState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_list_state(self, state_descriptor: Any) -> KeyedListState:
+        """The list state of that descriptor."""
+        return self._state(KeyedListState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_map_state(self, state_descriptor: Any) -> KeyedMapState:
+        """The map state of that descriptor."""
+        return self._state(KeyedMapState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_reducing_state(self, state_descriptor: Any) -> KeyedReducingState:
+        """The reducing state of that descriptor."""
+        return self._state(KeyedReducingState, state_descriptor)  # type: ignore[no-any-return]
+
+    def get_aggregating_state(self, state_descriptor: Any) -> KeyedAggregatingState:
+        """The aggregating state of that descriptor."""
+        return self._state(KeyedAggregatingState, state_descriptor)  # type: ignore[no-any-return]
+
+    def _state(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
+        state = self._states.get(descriptor.name)
+        if state is None:
+            state = self._states[descriptor.name] = self._make(kind, descriptor)
+        if not isinstance(state, kind):
+            raise TypeError(
+                f"state {descriptor.name!r} was asked for as {kind.__name__}, before as {type(state).__name__}"
+            )
+        return state
+
+    def _make(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
+        """The state of a descriptor; one with a time to live is of a class of its own: others pay nothing for it."""
+        limited = has_ttl(descriptor)
+        other = self._backend.tables.get(table_name(descriptor.name, self._namespaced, not limited))
+        if other is not None and other.data:
+            raise StateMigrationError(descriptor.name, limited)
+        return (WITH_TIME_TO_LIVE[kind] if limited else kind)(self._backend, descriptor, self._namespaced)

@@ -1,0 +1,152 @@
+"""When the values of a state with a time to live expire, and how expired ones are removed.
+
+A value is stored as `(value, when its life began in ms)`; lists and maps hold such pairs, one per element or entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.datastream.state_ttl import StateTtlConfig
+from firesteel.operators.clock import now_ms
+from firesteel.operators.state_backend import KeyedStateBackend, StateTable
+
+Stamped = tuple[Any, int]
+"""A value and when its life began (ms); Flink: `runtime.state.ttl.TtlValue`."""
+
+Unexpired = Callable[[Any, int], Any]
+"""(stored, deadline) -> what of it began after the deadline: `stored` itself if all of it did, None if nothing."""
+
+_DEFAULT_SIZE = 5
+
+
+def unexpired_value(stored: Stamped, deadline: int) -> Stamped | None:
+    """The value, if its life began after `deadline` (ms).
+
+    Example:
+        >>> unexpired_value(("a", 10), 9), unexpired_value(("a", 10), 10)
+        (('a', 10), None)
+    """
+    return stored if stored[1] > deadline else None
+
+
+def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None:
+    """The elements whose life began after `deadline` (ms), None if there are none.
+
+    Example:
+        >>> unexpired_list([("a", 10), ("b", 20)], 15)
+        [('b', 20)]
+    """
+    kept = [stamped for stamped in stored if stamped[1] > deadline]
+    return stored if len(kept) == len(stored) else kept or None
+
+
+def unexpired_map(stored: dict[Any, Stamped], deadline: int) -> dict[Any, Stamped] | None:
+    """The entries whose life began after `deadline` (ms), None if there are none.
+
+    Example:
+        >>> unexpired_map({"x": ("a", 10), "y": ("b", 20)}, 15)
+        {'y': ('b', 20)}
+    """
+    kept = {key: stamped for key, stamped in stored.items() if stamped[1] > deadline}
+    return stored if len(kept) == len(stored) else kept or None
+
+
+class IncrementalCleanup:
+    """Visits the entries of a table round by round and removes what has expired.
+
+    Flink: `runtime.state.ttl.TtlIncrementalCleanup`.
+    """
+
+    __slots__ = ("_table", "_ttl_ms", "_unexpired", "_waiting")
+
+    def __init__(self, table: StateTable, unexpired: Unexpired, ttl_ms: int) -> None:
+        self._table = table
+        self._unexpired = unexpired
+        self._ttl_ms = ttl_ms
+        self._waiting: list[Any] = []
+
+    def visit(self, count: int) -> None:
+        """Visit so many entries, at most as many as there are; a new round begins when one is over."""
+        table, deadline = self._table, now_ms() - self._ttl_ms
+        for _ in range(min(count, len(table.data))):
+            if not self._waiting:
+                self._waiting = list(table.data)
+            entry = self._waiting.pop()
+            stored = table.data.get(entry)
+            if stored is not None:
+                kept = self._unexpired(stored, deadline)
+                if kept is None:
+                    table.remove(entry)
+                elif kept is not stored:
+                    table.put(entry, kept)
+
+
+class Life:
+    """The life of the values in one table: what is over, what a read gives and renews, what cleans up.
+
+    Flink: `runtime.state.ttl.AbstractTtlDecorator`, and the strategies that `TtlStateFactory` sets up.
+    """
+
+    __slots__ = ("_clean_up", "_size", "_table", "renews_on_read", "returns_expired", "ttl_ms")
+
+    def __init__(
+        self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable, unexpired: Unexpired
+    ) -> None:
+        self.ttl_ms = config.get_ttl().to_milliseconds()
+        self.renews_on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
+        visibility = config.get_state_visibility()
+        self.returns_expired = visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
+        self._table = table
+        self._clean_up = IncrementalCleanup(table, unexpired, self.ttl_ms).visit
+        self._size, every_record = _increments(config.get_cleanup_strategies())
+        if self._size and every_record:
+            backend.on_records.append(lambda records: self._clean_up(self._size * records))
+        if config.get_cleanup_strategies().in_full_snapshot():
+            table.unexpired = lambda: self._snapshot(unexpired)
+
+    def access(self) -> int:
+        """Clean up the share of one access; gives the present time (ms)."""
+        if self._size:
+            self._clean_up(self._size)
+        return now_ms()
+
+    def is_over(self, stamped: Stamped, now: int) -> bool:
+        """True if the value has expired."""
+        return stamped[1] + self.ttl_ms <= now
+
+    def usable(self, stamped: Stamped | None, now: int) -> Stamped | None:
+        """The same if there is a value that may be shown or added to, else None."""
+        if stamped is None or (not self.returns_expired and self.is_over(stamped, now)):
+            return None
+        return stamped
+
+    def read(self, entry: Any) -> Any:
+        """The value of an entry that holds one; an expired one is removed, and returned if it may be."""
+        now = self.access()
+        stamped = self._table.data.get(entry)
+        if stamped is None:
+            return None
+        if self.is_over(stamped, now):
+            self._table.remove(entry)
+            return stamped[0] if self.returns_expired else None
+        if self.renews_on_read:
+            self._table.put(entry, (stamped[0], now))
+        return stamped[0]
+
+    def _snapshot(self, unexpired: Unexpired) -> dict[Any, Any]:
+        deadline = now_ms() - self.ttl_ms
+        kept = ((entry, unexpired(stored, deadline)) for entry, stored in self._table.data.items())
+        return {entry: stored for entry, stored in kept if stored is not None}
+
+
+def _increments(strategies: StateTtlConfig.CleanupStrategies) -> tuple[int, bool]:
+    """How many entries an access visits (0: none), and whether each record does so too.
+
+    There are no files to compact: who asks for Flink's compaction filter gets its effect on each access.
+    """
+    chosen = strategies.get_incremental_cleanup_strategy()
+    if chosen is not None:
+        return chosen.get_cleanup_size(), chosen.run_cleanup_for_every_record()
+    return (0 if strategies.get_rocksdb_compact_filter_cleanup_strategy() is None else _DEFAULT_SIZE), False

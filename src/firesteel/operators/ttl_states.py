@@ -1,0 +1,239 @@
+"""The states with a time to live: as those of `states`, and each value knows when its life began.
+
+Classes of their own, chosen when the state is made, so that states without time to live pay nothing. They follow
+Flink's `runtime.state.ttl.Ttl*State`: a read removes what it finds expired, and returns it this one time if the
+configuration says `ReturnExpiredIfNotCleanedUp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from firesteel.datastream.state import StateDescriptor
+from firesteel.operators.clock import now_ms
+from firesteel.operators.ownership import own
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.states import (
+    KeyedAggregatingState,
+    KeyedListState,
+    KeyedMapState,
+    KeyedReducingState,
+    KeyedValueState,
+)
+from firesteel.operators.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_map, unexpired_value
+
+
+def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired) -> Life:
+    assert descriptor.ttl_config is not None
+    return Life(descriptor.ttl_config, backend, state._table, unexpired)
+
+
+class TtlValueState(KeyedValueState):
+    """A value per key that lives for a limited time."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def value(self) -> Any:
+        """The value of the current key, None if there is none."""
+        return self._life.read(self._entry())
+
+    def update(self, value: Any) -> None:
+        """Set the value of the current key, its life begins now; None clears it."""
+        now = self._life.access()
+        if value is None:
+            self.clear()
+        else:
+            self._table.put(self._entry(), (own(value) if self._coerce is None else self._coerce(value), now))
+
+
+class TtlListState(KeyedListState):
+    """A list per key, each element of which lives for a limited time.
+
+    Expired elements stay in the state, unseen, until all are expired or a clean-up or a renewing read removes them.
+    """
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_list)
+
+    def get(self) -> list[Any]:
+        """The elements; an empty list if there are none."""
+        now = self._life.access()
+        entry = self._entry()
+        stored = self._table.data.get(entry)
+        if stored is None:
+            return []
+        kept = unexpired_list(stored, now - self._life.ttl_ms)
+        if kept is None:
+            self._table.remove(entry)
+        elif self._life.renews_on_read:
+            self._table.put(entry, [(value, now) for value, _ in kept])
+        return [value for value, _ in (stored if self._life.returns_expired else kept or ())]
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append elements; their life begins now."""
+        entry, new = self._entry(), self._begin(values)
+        if new:
+            stored = self._table.data.get(entry, [])
+            stored.extend(new)
+            self._table.put(entry, stored)
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace all elements."""
+        new = self._begin(values)
+        if new:
+            self._table.put(self._entry(), new)
+        else:
+            self.clear()
+
+    def _begin(self, values: Iterable[Any]) -> list[Stamped]:
+        now = self._life.access()
+        return [(self._coerce(value), now) for value in values]
+
+
+class TtlMapState(KeyedMapState):
+    """A map per key, each entry of which lives for a limited time."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_map)
+
+    def _read(self, keys: Iterable[Any], now: int) -> Iterator[tuple[Any, Any]]:
+        """Those of the map keys that are there with their values; removes what has expired."""
+        life, stored = self._life, self._map()
+        for key in keys:
+            stamped = stored.get(key)
+            if stamped is None:
+                continue
+            if life.is_over(stamped, now):
+                super().remove(key)
+            elif life.renews_on_read:
+                stored[key] = (stamped[0], now)
+                self._table.dirty.add(self._entry())
+            if life.usable(stamped, now) is not None:
+                yield key, stamped[0]
+
+    def get(self, key: Any) -> Any:
+        """The value of a map key, None if it is not there."""
+        return next((value for _, value in self._read((key,), self._life.access())), None)
+
+    def contains(self, key: Any) -> bool:
+        """True if the map key is there; this is a read."""
+        return any(True for _ in self._read((key,), self._life.access()))
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        """Set the values of several map keys; their life begins now."""
+        now = self._life.access()
+        if dict_value:
+            stored = self._map()
+            for key, value in dict_value.items():
+                stored[self._coerce_key(key)] = (self._coerce_value(value), now)
+            self._table.put(self._entry(), stored)
+
+    def remove(self, key: Any) -> None:
+        """Remove a map key if it is there."""
+        self._life.access()
+        super().remove(key)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs of map key and value; the map may be changed meanwhile."""
+        now = self._life.access()
+        return iter(list(self._read(list(self._map()), now)))
+
+    def keys(self) -> Iterator[Any]:
+        """The map keys; this is a read of all entries."""
+        return (key for key, _ in self.items())
+
+    def values(self) -> Iterator[Any]:
+        """The values."""
+        return (value for _, value in self.items())
+
+    def is_empty(self) -> bool:
+        """True if no entry is stored: expired ones count until they are removed, as in Flink."""
+        self._life.access()
+        return super().is_empty()
+
+
+class _AddedUp:
+    """What the states share whose values are added to: how two of them are merged."""
+
+    __slots__ = ()
+    _life: Life
+
+    def _merge(self, first: Stamped, second: Stamped, add_up: Callable[[Any, Any], Any]) -> Stamped | None:
+        """Both in one, or the one that still lives; its life begins now."""
+        now = now_ms()
+        usable = [stamped for stamped in (first, second) if self._life.usable(stamped, now) is not None]
+        if len(usable) == 2:
+            return add_up(first[0], second[0]), now
+        return (usable[0][0], now) if usable else None
+
+
+class TtlReducingState(_AddedUp, KeyedReducingState):
+    """One value per key that all added values were reduced to, until none was added for some time."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def get(self) -> Any:
+        """The reduced value, None if nothing was added."""
+        return self._life.read(self._entry())
+
+    def add(self, value: Any) -> None:
+        """Reduce one more value into the state; its life begins anew."""
+        now = self._life.access()
+        entry = self._entry()
+        stored = self._life.usable(self._table.data.get(entry), now)
+        reduced = value if stored is None else self._reduce(stored[0], value)
+        self._table.put(entry, (self._coerce(reduced), now))
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return self._merge(first, second, super()._combine)
+
+
+class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
+    """An accumulator per key, until nothing was added for some time."""
+
+    __slots__ = ("_life",)
+
+    def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
+        super().__init__(backend, descriptor, namespaced)
+        self._life = _life(self, backend, descriptor, unexpired_value)
+
+    def get(self) -> Any:
+        """The result of the accumulator, None if nothing was added."""
+        accumulator = self._life.read(self._entry())
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        """Accumulate one more value; the life of the accumulator begins anew."""
+        now = self._life.access()
+        entry = self._entry()
+        stored = self._life.usable(self._table.data.get(entry), now)
+        accumulator = self._function.create_accumulator() if stored is None else stored[0]
+        self._table.put(entry, (self._coerce(self._function.add(value, accumulator)), now))
+
+    def _combine(self, first: Any, second: Any) -> Any:
+        return self._merge(first, second, super()._combine)
+
+
+WITH_TIME_TO_LIVE: dict[type[Any], type[Any]] = {
+    KeyedValueState: TtlValueState,
+    KeyedListState: TtlListState,
+    KeyedMapState: TtlMapState,
+    KeyedReducingState: TtlReducingState,
+    KeyedAggregatingState: TtlAggregatingState,
+}
+"""The class of a state with a time to live, for each kind."""
