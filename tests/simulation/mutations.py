@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,11 +18,9 @@ from firesteel.runtime.dispatcher.dispatcher import Dispatcher
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatMonitors
 from firesteel.runtime.jobmaster.job_master import JobMaster
-from firesteel.runtime.jobmaster.task_managers import TaskManagers
 from firesteel.runtime.resourcemanager.registered_slots import RegisteredSlots
 from firesteel.runtime.scheduler.actions import CancelTask
 from firesteel.runtime.scheduler.scheduler import Scheduler
-from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_reports import TaskReports
 from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
@@ -115,13 +113,6 @@ async def _cancelled_without_asking(self: JobMaster, action: CancelTask) -> None
     self._perform(self._scheduler.task_stopped(action.attempt_id))
 
 
-_close = SlotPool.close
-
-
-def _kept_slots(self: SlotPool, cause: str) -> list[Any]:
-    return [replace(action) for action in _close(self, cause) if type(action).__name__ != "FreeSlot"]
-
-
 MUTATIONS = (
     Mutation("a task is taken from the JobMaster that leads only", TaskExecutor, "_check_job_master", _any_job_master),
     Mutation("a slot is given to one job at a time", TaskSlotTable, "allocate", _second_owner),
@@ -129,18 +120,11 @@ MUTATIONS = (
     Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
     Mutation("a task is cancelled where it runs", JobMaster, "_try_to_cancel", _cancelled_without_asking),
     Mutation("a report that was not answered is repeated", TaskReports, "_repeat", _not_repeated),
-    Mutation("who is silent for too long is lost", HeartbeatMonitors, "expire", lambda self, now_s: []),
+    Mutation("who is silent for too long is lost", HeartbeatMonitors, "next_deadline_s", lambda self: None),
     Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),
     Mutation("a job that is known is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),
     Mutation("a slot that was not given is withheld until it is reported", RegisteredSlots, "change", _never_withheld),
     Mutation("a slot that is freed before it is open is closed", TaskExecutor, "_open", _left_open),
-    Mutation("a job that is over gives its slots back", SlotPool, "close", _kept_slots),
-    Mutation(
-        "a heartbeat tells a TaskExecutor the slots of the job",
-        TaskManagers,
-        "release",
-        lambda self, task_manager_id, cause: self._gateways.pop(task_manager_id, None) is not None,
-    ),
 )
 
 _ROW = re.compile(r"^\| (?P<rule>[^|]+) \| (?P<seed>\d+) \|", re.MULTILINE)
