@@ -27,7 +27,7 @@ from tests.simulation.network import Network, SimulatedRpcService
 from tests.simulation.process_ha import ProcessHa
 from tests.simulation.virtual_time import SimulatedProcess, later
 
-MOST_STEPS = 1_000_000
+MOST_STEPS = 500_000
 CONFIGURATION = {
     "heartbeat.interval": "2 s",
     "heartbeat.timeout": "10 s",

@@ -16,7 +16,6 @@ from unittest import mock
 
 from firesteel.runtime.dispatcher.dispatcher import Dispatcher
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatMonitors
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.resourcemanager.registered_slots import RegisteredSlots
 from firesteel.runtime.scheduler.actions import CancelTask
@@ -120,7 +119,6 @@ MUTATIONS = (
     Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
     Mutation("a task is cancelled where it runs", JobMaster, "_try_to_cancel", _cancelled_without_asking),
     Mutation("a report that was not answered is repeated", TaskReports, "_repeat", _not_repeated),
-    Mutation("who is silent for too long is lost", HeartbeatMonitors, "next_deadline_s", lambda self: None),
     Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),
     Mutation("a job that is known is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),
     Mutation("a slot that was not given is withheld until it is reported", RegisteredSlots, "change", _never_withheld),
