@@ -22,7 +22,7 @@ from tests.simulation.virtual_time import NothingToDoError, VirtualTimeLoop
 
 FAULTS_S = 60.0
 PATIENCE_S = 900.0
-SETTLED_S = 120.0
+SETTLED_S = 40.0
 
 
 @dataclass(frozen=True, slots=True)
