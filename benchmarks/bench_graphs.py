@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 import harness
 
+from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
 from firesteel.graph.job_graph import (
     DistributionPattern,
     IntermediateDataSet,
@@ -76,6 +77,7 @@ def two_vertices(pattern: str, result_type: str, up: int, down: int) -> JobGraph
 
 def execution_graph_figures(pattern: str, result_type: str, up: int, down: int) -> tuple[float, float, float]:
     """Milliseconds for the graph, milliseconds for its regions, megabytes of both: medians, the first run included."""
+    collect_garbage_rarely()  # As in a JobManager.
     job = two_vertices(pattern, result_type, up, down)
     built_ms, regions_ms = [], []
     gc.collect()
@@ -127,6 +129,7 @@ def meshed_layers(vertices: int, width: int) -> StreamGraph:
 
 def job_graph_figures(build: Callable[..., StreamGraph], *sizes: int) -> tuple[float, float, int, int]:
     """Milliseconds to translate, milliseconds to sort alone, vertices, edges."""
+    collect_garbage_rarely()
     graph = build(*sizes)
     start = time.perf_counter()
     job = graph.get_job_graph()
