@@ -69,14 +69,15 @@ class IncrementalCleanup:
 
     def visit(self, count: int) -> None:
         """Visit so many entries, at most as many as there are; a new round begins when one is over."""
-        table, deadline = self._table, now_ms() - self._ttl_ms
-        for _ in range(min(count, len(table.data))):
-            if not self._waiting:
-                self._waiting = list(table.data)
-            entry = self._waiting.pop()
-            stored = table.data.get(entry)
+        table, unexpired, deadline = self._table, self._unexpired, now_ms() - self._ttl_ms
+        data, waiting = table.data, self._waiting
+        for _ in range(min(count, len(data))):
+            if not waiting:
+                waiting.extend(data)
+            entry = waiting.pop()
+            stored = data.get(entry)
             if stored is not None:
-                kept = self._unexpired(stored, deadline)
+                kept = unexpired(stored, deadline)
                 if kept is None:
                     table.remove(entry)
                 elif kept is not stored:

@@ -1,0 +1,251 @@
+"""How expired values are removed, and what versions and snapshots keep of them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from firesteel.common import Time
+from firesteel.datastream.functions import KeyedProcessFunction
+from firesteel.datastream.operator_descriptors import KeyedProcessOperator
+from firesteel.datastream.state import StateDescriptor, StateTtlConfig
+from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.keyed import KeyedOperator
+from firesteel.testing import ManualClock, OperatorHarness
+from tests.operators.ttl_states import KINDS, TTL, Do, States, builder, each_kind, list_of, map_of, value
+
+
+@pytest.fixture
+def clock() -> Iterator[ManualClock]:
+    with ManualClock(1_000) as manual:
+        yield manual
+
+
+# --- clean-up --------------------------------------------------------------------------------------------------------
+
+
+def fill(states: States, write: Do, keys: int) -> None:
+    for key in range(keys):
+        states.do(write, f"key {key}")
+
+
+@each_kind
+def test_incremental_cleanup_visits_so_many_entries_per_access(kind: str, clock: ManualClock) -> None:
+    descriptor, write, read, _, _ = KINDS[kind]
+    states = States(descriptor(), builder().cleanup_incrementally(3, False))
+    fill(states, write, 10)
+    clock.advance(TTL)
+    sizes = []
+    for _ in range(4):
+        states.do(read, "unknown")
+        sizes.append(states.size())
+    assert sizes[-1] == 0
+    assert all(before - after <= 3 for before, after in zip([10, *sizes], sizes, strict=False))
+
+
+def test_incremental_cleanup_leaves_what_lives(clock: ManualClock) -> None:
+    states = States(value(), builder().cleanup_incrementally(100, False))
+    fill(states, lambda s: s.update(1), 5)
+    clock.advance(TTL - 1)
+    states.do(lambda s: s.update(1), "young")
+    clock.advance(1)
+    for _ in range(2):
+        states.do(lambda s: s.value(), "unknown")
+    assert (states.size(), states.do(lambda s: s.value(), "young")) == (1, 1)
+
+
+@pytest.mark.parametrize(("descriptor", "kept"), [(list_of, [2]), (map_of, {"y": 2})])
+def test_incremental_cleanup_takes_expired_parts_out_of_lists_and_maps(
+    descriptor: Callable[[], StateDescriptor], kept: Any, clock: ManualClock
+) -> None:
+    def put(name: str, number: int) -> Do:
+        return (lambda s: s.add(number)) if descriptor is list_of else (lambda s: s.put(name, number))
+
+    states = States(descriptor(), builder().return_expired_if_not_cleaned_up().cleanup_incrementally(100, False))
+    states.do(put("x", 1))
+    clock.advance(TTL)
+    states.do(lambda s: s.clear(), "unknown")
+    states.do(put("x", 1))
+    clock.advance(TTL)
+    states.do(put("y", 2))
+    for _ in range(2):
+        states.do(lambda s: s.clear(), "unknown")
+    assert states.do(lambda s: s.get() if descriptor is list_of else dict(s.items())) == kept
+
+
+class Untouched(KeyedProcessFunction):
+    """An element says whether the state is written; else it is not accessed at all."""
+
+    def open(self, runtime_context: Any) -> None:
+        descriptor = value()
+        descriptor.enable_time_to_live(builder().cleanup_incrementally(2, True).build())
+        self.state = runtime_context.get_state(descriptor)
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if value[1]:
+            self.state.update(1)
+
+
+def test_each_record_cleans_up_where_asked_for(clock: ManualClock) -> None:
+    with OperatorHarness(KeyedProcessOperator(Untouched()), key_selectors=[lambda element: element[0]]) as h:
+        h.process_batch([(key, True) for key in range(10)])
+        clock.advance(TTL)
+        h.process_batch([])
+        assert h.num_keyed_state_entries() == 10
+        h.process(("a", False))
+        assert h.num_keyed_state_entries() == 8
+        h.process_batch([("a", False)] * 3)
+        assert h.num_keyed_state_entries() == 2
+
+
+def test_records_clean_up_nothing_unless_asked_for(clock: ManualClock) -> None:
+    states = States(value(), builder().cleanup_incrementally(2, False))
+    states.do(lambda s: s.update(1))
+    clock.advance(TTL)
+    states.do(lambda s: None)
+    assert states.size() == 1
+
+
+def test_background_cleanup_is_on_by_default(clock: ManualClock) -> None:
+    states = States(value(), StateTtlConfig.new_builder(Time.milliseconds(TTL)))
+    fill(states, lambda s: s.update(1), 5)
+    clock.advance(TTL)
+    for _ in range(2):
+        states.do(lambda s: s.value(), "unknown")
+    assert states.size() == 0
+
+
+def test_compaction_filter_cleans_up_incrementally(clock: ManualClock) -> None:
+    states = States(value(), builder().cleanup_in_rocksdb_compact_filter(1_000))
+    fill(states, lambda s: s.update(1), 5)
+    clock.advance(TTL)
+    for _ in range(2):
+        states.do(lambda s: s.value(), "unknown")
+    assert states.size() == 0
+
+
+def test_disabled_cleanup_leaves_expired_values_until_they_are_read(clock: ManualClock) -> None:
+    states = States(value(), builder())
+    fill(states, lambda s: s.update(1), 5)
+    clock.advance(TTL)
+    for _ in range(10):
+        states.do(lambda s: s.value(), "unknown")
+    assert states.size() == 5
+
+
+def version(states: States) -> Any:
+    """What changed since the last version."""
+    assert isinstance(states.harness.operator, KeyedOperator)
+    return pickle.loads(pickle.dumps(states.harness.operator.backend.delta()))
+
+
+def restored_from(versions: list[Any], descriptor: StateDescriptor, ttl: StateTtlConfig.Builder) -> States:
+    """The state behind all these versions."""
+    states = States(descriptor, ttl)
+    assert isinstance(states.harness.operator, KeyedOperator)
+    for delta in versions:
+        states.harness.operator.backend.load(delta)
+    return states
+
+
+def test_what_a_cleanup_removed_is_gone_from_the_next_version_too(clock: ManualClock) -> None:
+    states = States(value(), builder().cleanup_incrementally(100, False))
+    states.do(lambda s: s.update(1), "old")
+    versions = [version(states)]
+    clock.advance(TTL)
+    states.do(lambda s: s.value(), "unknown")
+    versions.append(version(states))
+    assert [restored_from(versions[:upto], value(), builder()).size() for upto in (1, 2)] == [1, 0]
+
+
+@each_kind
+def test_renewed_life_is_part_of_the_next_version(kind: str, clock: ManualClock) -> None:
+    descriptor, write, read, found, _ = KINDS[kind]
+    states = States(descriptor(), builder().update_ttl_on_read_and_write())
+    states.do(write)
+    versions = [version(states)]
+    clock.advance(60)
+    states.do(read)
+    versions.append(version(states))
+    clock.advance(60)
+    assert restored_from(versions, descriptor(), builder()).do(read) == found
+
+
+# --- snapshots -------------------------------------------------------------------------------------------------------
+
+
+@each_kind
+def test_restored_value_expires_when_it_would_have(kind: str, clock: ManualClock) -> None:
+    descriptor, write, read, found, nothing = KINDS[kind]
+    states = States(descriptor(), builder())
+    states.do(write)
+    clock.advance(60)
+    restored = States(descriptor(), builder(), states.harness.snapshot())
+    clock.advance(39)
+    assert restored.do(read) == found
+    clock.advance(1)
+    assert restored.do(read) == nothing
+
+
+@each_kind
+def test_full_snapshot_leaves_expired_values_out_where_asked_for(kind: str, clock: ManualClock) -> None:
+    descriptor, write, _, _, _ = KINDS[kind]
+    states = States(descriptor(), builder().cleanup_full_snapshot())
+    states.do(write, "old")
+    clock.advance(TTL)
+    states.do(write, "new")
+    restored = States(descriptor(), builder(), states.harness.snapshot())
+    assert (states.size(), restored.size()) == (2, 1)
+
+
+def test_snapshot_keeps_expired_values_unless_asked_for(clock: ManualClock) -> None:
+    states = States(value(), builder())
+    states.do(lambda s: s.update(1))
+    clock.advance(TTL)
+    assert States(value(), builder(), states.harness.snapshot()).size() == 1
+
+
+@pytest.mark.parametrize(("descriptor", "kept"), [(list_of, [2]), (map_of, {"y": 2})])
+def test_full_snapshot_leaves_expired_parts_of_lists_and_maps_out(
+    descriptor: Callable[[], StateDescriptor], kept: Any, clock: ManualClock
+) -> None:
+    is_list = descriptor is list_of
+    shown = builder().return_expired_if_not_cleaned_up().cleanup_full_snapshot()
+    states = States(descriptor(), shown)
+    states.do(lambda s: s.add(1) if is_list else s.put("x", 1))
+    clock.advance(TTL)
+    states.do(lambda s: s.add(2) if is_list else s.put("y", 2))
+    restored = States(descriptor(), shown, states.harness.snapshot())
+    assert restored.do(lambda s: s.get() if is_list else dict(s.items())) == kept
+
+
+def test_restored_state_may_have_another_time_to_live(clock: ManualClock) -> None:
+    states = States(value(), builder())
+    states.do(lambda s: s.update(1))
+    restored = States(value(), builder().set_ttl(Time.milliseconds(3 * TTL)), states.harness.snapshot())
+    clock.advance(2 * TTL)
+    assert restored.do(lambda s: s.value()) == 1
+    clock.advance(TTL)
+    assert restored.do(lambda s: s.value()) is None
+
+
+@each_kind
+def test_state_without_time_to_live_is_not_restored_with_one(kind: str, clock: ManualClock) -> None:
+    descriptor, write, _, _, _ = KINDS[kind]
+    states = States(descriptor(), None)
+    states.do(write)
+    message = "StateMigrationError: state 's' was restored without a time to live and is asked for with one"
+    with pytest.raises(UserFunctionError, match=message):
+        States(descriptor(), builder(), states.harness.snapshot())
+
+
+@each_kind
+def test_state_with_time_to_live_is_not_restored_without_one(kind: str, clock: ManualClock) -> None:
+    descriptor, write, _, _, _ = KINDS[kind]
+    states = States(descriptor(), builder())
+    states.do(write)
+    with pytest.raises(UserFunctionError, match="restored with a time to live and is asked for without one"):
+        States(descriptor(), None, states.harness.snapshot())
