@@ -10,6 +10,7 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.plan.slots import plan_slots, slots_text
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from tests.plan import slot_programs
 from tests.runtime.helpers import job_graph
@@ -29,7 +30,7 @@ def planned(program, task_managers=None, slots=1):
     getattr(slot_programs, program)(env)
     graph = env.get_stream_graph().get_job_graph()
     resolve_parallelism(graph, 4)
-    return plan_slots(graph, task_managers, slots)
+    return plan_slots(ExecutionGraph(graph, lambda: 0), task_managers, slots)
 
 
 @pytest.mark.parametrize("run", PLACED, ids=name_of)
@@ -53,7 +54,7 @@ def test_the_verdict_says_what_to_lower_or_to_add():
         ("a", 4, []), ("b", 3, [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED")]), groups={"a": "one", "b": "two"}
     )
     resolve_parallelism(graph, 1)
-    first = slots_text(plan_slots(graph, 3, 2)).splitlines()[0]
+    first = slots_text(plan_slots(ExecutionGraph(graph, lambda: 0), 3, 2)).splitlines()[0]
     assert first == (
         "Slots of 'job': needs 7 slots, 6 available: lower the parallelism of 'a' to 3; "
         "or lower the parallelism of 'b' to 2; or add 1 slot (1 TaskManager of 2 slots)"
@@ -63,7 +64,7 @@ def test_the_verdict_says_what_to_lower_or_to_add():
 def test_slots_beyond_those_available_are_listed_apart():
     graph = job_graph(("a", 3, []))
     resolve_parallelism(graph, 1)
-    text = slots_text(plan_slots(graph, 1, 2))
+    text = slots_text(plan_slots(ExecutionGraph(graph, lambda: 0), 1, 2))
     assert text.endswith("TaskManager 1\n  slot 0: a (1/3)\n  slot 1: a (2/3)\n\nNo slot left for\n  slot 2: a (3/3)")
 
 
@@ -72,6 +73,6 @@ def test_stages_of_a_batch_job_may_follow_one_another():
         ("a", 2, []), ("b", 3, [("a", "ALL_TO_ALL", "BLOCKING")]), groups={"a": "1", "b": "2"}, job_type="BATCH"
     )
     resolve_parallelism(graph, 1)
-    plan = plan_slots(graph)
+    plan = plan_slots(ExecutionGraph(graph, lambda: 0))
     assert (plan.needed, plan.needed_by_stages) == (5, 3)
     assert "(3 are enough where Flink runs its stages one after the other)" in slots_text(plan)

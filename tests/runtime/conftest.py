@@ -1,17 +1,27 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
 from firesteel.runtime.clock import ManualClock
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
+from tests.runtime.simulated import Cluster
 
 
 @pytest.fixture
 def clock() -> ManualClock:
     """A clock that stands still until a test moves it."""
     return ManualClock()
+
+
+@pytest.fixture
+async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
+    """A cluster with one TaskExecutor, `tm`, of two slots."""
+    cluster = Cluster(clock)
+    await cluster.start(tm=2)
+    yield cluster
+    await cluster.stop()
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from firesteel.runtime.resourcemanager.resource_manager_runner import resource_m
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from tests.runtime.helpers import settle
 
@@ -169,3 +170,14 @@ class Cluster:
             await task_executor.stop()
         await self.dispatcher.close()
         await self.resource_manager.close()
+
+
+async def gateway_of(cluster: Cluster) -> TaskExecutorGateway:
+    """The gateway of TaskExecutor `tm`."""
+    gateway: TaskExecutorGateway = await cluster.rpc.connect("taskmanager-tm", TaskExecutorGateway)
+    return gateway
+
+
+async def slots_available(cluster: Cluster) -> int:
+    """Slots that nobody has."""
+    return (await cluster.gateway.request_overview()).slots_available

@@ -9,9 +9,7 @@ from pathlib import Path
 import click
 
 from firesteel.cli.arguments import configuration, program_options, reported_errors
-
-VIEWS = ["stream", "job", "execution", "slots"]
-FORMATS = ["text", "json", "dot", "svg", "html"]
+from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -54,11 +52,6 @@ def plan(
     As html all views come on one page.
     """
     with reported_errors(input, verbose):
-        from firesteel.plan import (
-            load_plan_source,
-            render,
-        )  # here and not above: `firesteel --help` need not wait for it
-
         settings = configuration(options, parallelism, runtime_mode)
         with redirect_stdout(sys.stderr):  # what the program prints is not part of the plan
             source = load_plan_source(input, arguments, settings, pyflink)

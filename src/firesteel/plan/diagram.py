@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["Cluster", "Diagram", "Edge", "Node", "count"]
+__all__ = [
+    "Cluster",
+    "Diagram",
+    "Edge",
+    "Node",
+    "count",
+    "operator_node_id",
+    "shown",
+    "subtask_node_id",
+    "vertex_node_id",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,21 @@ class Diagram:
     edges: list[Edge] = field(default_factory=list)
     clusters: list[Cluster] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+def operator_node_id(operator: int) -> str:
+    """Id of an operator in all views."""
+    return f"op-{operator}"
+
+
+def vertex_node_id(vertex_id: str) -> str:
+    """Id of a vertex in all views."""
+    return f"vertex-{vertex_id}"
+
+
+def subtask_node_id(vertex_id: str, subtask: int) -> str:
+    """Id of a subtask in all views."""
+    return f"subtask-{vertex_id}-{subtask}"
 
 
 def count(number: int, noun: str) -> str:

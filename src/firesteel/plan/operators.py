@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from firesteel.graph.job_graph import ChainedOperator, JobEdge, JobGraph, JobVertex
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.graph.stream_node import StreamNode
-from firesteel.plan.diagram import Diagram, Edge, Node, count
+from firesteel.plan.diagram import Diagram, Edge, Node, count, operator_node_id, vertex_node_id
 
-__all__ = ["operator_node_id", "operators_diagram", "parallelism_text"]
+__all__ = ["operators_diagram", "parallelism_text"]
 
 
 def operators_diagram(job_graph: JobGraph, stream_graph: StreamGraph | None) -> Diagram:
@@ -29,11 +29,6 @@ def parallelism_text(parallelism: int) -> str:
     return f"x{parallelism}" if parallelism > 0 else "x auto"
 
 
-def operator_node_id(operator: int) -> str:
-    """Id of an operator in all views."""
-    return f"op-{operator}"
-
-
 def _operators(job_graph: JobGraph) -> Iterator[tuple[JobVertex, ChainedOperator]]:
     return ((vertex, operator) for vertex in job_graph.vertices for operator in vertex.chain)
 
@@ -51,7 +46,7 @@ def _node(vertex: JobVertex, operator: ChainedOperator, node: StreamNode | None)
         (f"{operator.node_id}", parallelism_text(vertex.parallelism)),
         "source" if is_source else "sink" if is_sink else "operator",
         tuple(_details(vertex, operator, node)),
-        (f"vertex-{vertex.id}",),
+        (vertex_node_id(vertex.id),),
     )
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from firesteel.graph.job_graph import JobGraph
 from firesteel.plan.diagram import Diagram
 from firesteel.plan.dot import dot, svg
 from firesteel.plan.operators import operators_diagram
@@ -33,20 +32,16 @@ class _Views:
         self._slots_per_task_manager = slots_per_task_manager
 
     @cached_property
-    def resolved(self) -> JobGraph:
-        """The job graph with every parallelism decided, as it is when a job starts."""
+    def execution_graph(self) -> ExecutionGraph:
+        """The job with every parallelism decided, as it is when it starts."""
         job_graph = self.source.job_graph.copy()
         configured = (self.source.configuration or {}).get("parallelism.default")
         resolve_parallelism(job_graph, int(configured or os.cpu_count() or 1))
-        return job_graph
-
-    @cached_property
-    def execution_graph(self) -> ExecutionGraph:
-        return ExecutionGraph(self.resolved, lambda: 0)
+        return ExecutionGraph(job_graph, lambda: 0)
 
     @cached_property
     def slot_plan(self) -> SlotPlan:
-        return plan_slots(self.resolved, self._task_managers, self._slots_per_task_manager)
+        return plan_slots(self.execution_graph, self._task_managers, self._slots_per_task_manager)
 
     def stream_data(self) -> dict[str, Any]:
         if self.source.stream_graph is None:

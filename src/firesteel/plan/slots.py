@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.plan.diagram import Cluster, Diagram, Node, count
-from firesteel.plan.subtasks import subtask_node_id
+from firesteel.plan.diagram import Cluster, Diagram, Node, count, subtask_node_id
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
 from firesteel.runtime.scheduler.local_input_preferred import ExecutionSlotSharingGroup, local_input_preferred
@@ -77,16 +76,16 @@ class SlotPlan:
         return slot // self.slots_per_task_manager + 1 if slot < self.available else None
 
 
-def plan_slots(job_graph: JobGraph, task_managers: int | None = None, slots_per_task_manager: int = 1) -> SlotPlan:
-    """The slots of a job whose parallelism is decided, on so many TaskManagers, or on as many as it needs."""
-    graph = ExecutionGraph(job_graph, lambda: 0)
+def plan_slots(graph: ExecutionGraph, task_managers: int | None = None, slots_per_task_manager: int = 1) -> SlotPlan:
+    """The slots of a job on so many TaskManagers, or on as many as it needs."""
+    job_graph, needs = graph.job_graph, tuple(_needs(graph.job_graph))
     shared = tuple(local_input_preferred(graph))
     enough = -(-len(shared) // slots_per_task_manager)
     return SlotPlan(
         job_graph,
-        tuple(_needs(job_graph)),
+        needs,
         shared,
-        max((need.slots for need in _needs(job_graph)), default=0) if _runs_by_stages(job_graph) else len(shared),
+        max((need.slots for need in needs), default=0) if _runs_by_stages(job_graph) else len(shared),
         enough if task_managers is None else task_managers,
         slots_per_task_manager,
     )

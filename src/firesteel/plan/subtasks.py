@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from firesteel.graph.job_graph import DistributionPattern, JobEdge
-from firesteel.plan.diagram import Cluster, Diagram, Edge, Node, count, shown
-from firesteel.plan.vertices import short_name, vertex_node_id
+from firesteel.plan.diagram import Cluster, Diagram, Edge, Node, count, shown, subtask_node_id, vertex_node_id
+from firesteel.plan.vertices import short_name
 from firesteel.runtime.executiongraph.edges import EdgeGroup
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex
 from firesteel.runtime.executiongraph.pipelined_region import PipelinedRegion, pipelined_regions
 
-__all__ = ["subtask_node_id", "subtasks_diagram", "subtasks_text"]
+__all__ = ["subtasks_diagram", "subtasks_text"]
 
 MOST_SUBTASKS = 12
 """Subtasks of a vertex that are drawn one by one."""
 MOST_LINES = 8
 """Groups of an edge that are written one by one."""
-
-
-def subtask_node_id(vertex_id: str, subtask: int) -> str:
-    """Id of a subtask in all views."""
-    return f"subtask-{vertex_id}-{subtask}"
 
 
 def _summary(graph: ExecutionGraph, regions: Sequence[PipelinedRegion]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from firesteel.graph.job_graph import JobEdge, JobGraph, JobVertex
-from firesteel.plan.diagram import Diagram, Edge, Node, count
-from firesteel.plan.operators import operator_node_id, parallelism_text
+from firesteel.plan.diagram import Diagram, Edge, Node, count, operator_node_id, vertex_node_id
+from firesteel.plan.operators import parallelism_text
 
-__all__ = ["vertex_node_id", "vertices_diagram"]
+__all__ = ["short_name", "vertices_diagram"]
 
 _LONGEST_NAME = 100
 
@@ -23,11 +23,6 @@ def vertices_diagram(job_graph: JobGraph) -> Diagram:
         [_node(vertex) for vertex in job_graph.vertices],
         [_edge(edge, number) for vertex in job_graph.vertices for number, edge in enumerate(vertex.inputs)],
     )
-
-
-def vertex_node_id(vertex_id: str) -> str:
-    """Id of a vertex in all views."""
-    return f"vertex-{vertex_id}"
 
 
 def short_name(vertex: JobVertex) -> str:

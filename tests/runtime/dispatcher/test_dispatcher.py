@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -29,14 +28,6 @@ from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.rpc import EndpointStoppedError
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
-
-
-@pytest.fixture
-async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
-    cluster = Cluster(clock)
-    await cluster.start(tm=2)
-    yield cluster
-    await cluster.stop()
 
 
 async def disk_error(*_: object, **__: object) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
@@ -45,14 +44,6 @@ class Runner(JobManagerRunner):
     @property
     def status(self) -> JobStatus:
         return self.unstarted_job().details.status
-
-
-@pytest.fixture
-async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
-    cluster = Cluster(clock)
-    await cluster.start(tm=2)
-    yield cluster
-    await cluster.stop()
 
 
 @pytest.fixture

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.job_master import JobMaster
@@ -21,14 +18,6 @@ from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError
 from firesteel.runtime.slotpool.slot import SlotOffer
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
-
-
-@pytest.fixture
-async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
-    cluster = Cluster(clock)
-    await cluster.start(tm=2)
-    yield cluster
-    await cluster.stop()
 
 
 def job_master_of(cluster: Cluster, job: JobGraph) -> JobMaster:

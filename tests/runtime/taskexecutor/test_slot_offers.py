@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
-from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.job_master_gateway import TaskManagerRegistrationSuccess
 from firesteel.runtime.registration.leader_connection import LeaderConnection
@@ -16,28 +14,10 @@ from firesteel.runtime.rpc import FencedRpcEndpoint, InMemoryRpcService, RpcTime
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
-    TaskExecutorGateway,
     TaskSlotRequest,
 )
 from tests.runtime.helpers import job_graph, settle
-from tests.runtime.simulated import Cluster
-
-
-@pytest.fixture
-async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
-    cluster = Cluster(clock)
-    await cluster.start(tm=2)
-    yield cluster
-    await cluster.stop()
-
-
-async def gateway_of(cluster: Cluster) -> TaskExecutorGateway:
-    gateway: TaskExecutorGateway = await cluster.rpc.connect("taskmanager-tm", TaskExecutorGateway)
-    return gateway
-
-
-async def slots_available(cluster: Cluster) -> int:
-    return (await cluster.gateway.request_overview()).slots_available
+from tests.runtime.simulated import Cluster, gateway_of, slots_available
 
 
 class PlayedJobMaster:

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 
-from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
-    TaskExecutorGateway,
     TaskNotFoundError,
     TaskSlotRequest,
     TaskSubmissionError,
 )
 from tests.runtime.helpers import job_graph, settle
-from tests.runtime.simulated import Cluster
-
-
-@pytest.fixture
-async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
-    cluster = Cluster(clock)
-    await cluster.start(tm=2)
-    yield cluster
-    await cluster.stop()
-
-
-async def gateway_of(cluster: Cluster) -> TaskExecutorGateway:
-    gateway: TaskExecutorGateway = await cluster.rpc.connect("taskmanager-tm", TaskExecutorGateway)
-    return gateway
-
-
-async def slots_available(cluster: Cluster) -> int:
-    return (await cluster.gateway.request_overview()).slots_available
+from tests.runtime.simulated import Cluster, gateway_of, slots_available
 
 
 async def test_only_the_present_resource_manager_gives_slots_away(cluster: Cluster) -> None:  # L01

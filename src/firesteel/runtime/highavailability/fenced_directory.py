@@ -18,18 +18,15 @@ instructions. So no lock has to be held during a write, and a stopped process ne
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import pickle
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
-
-from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
+from firesteel.runtime.highavailability.entry_codec import decode_entry, encode_entry
+from firesteel.runtime.highavailability.errors import HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.storage import FOLDERS, Names
 
 __all__ = ["LEADERS", "FencedDirectory"]
@@ -37,7 +34,6 @@ __all__ = ["LEADERS", "FencedDirectory"]
 LEADERS = "leaders"
 _TEMPORARY = "temporary"
 _STATE = "state-"
-_DIGEST_BYTES = hashlib.sha256().digest_size
 _FIND_TRIES = 200
 _FIND_PAUSE_S = 0.005
 
@@ -104,11 +100,11 @@ class FencedDirectory:
                 raise
 
         data = self._read(session_id, f"reading {folder}/{name}", find)
-        return None if data is None else _decode(folder, name, data)
+        return None if data is None else decode_entry(folder, name, data)
 
     def write(self, folder: str, name: str, value: Any, session_id: str | None) -> None:
         """Set the value: to a temporary file, to disk, under its name, and the name to disk."""
-        data = _encode(value)
+        data = encode_entry(value)
         with self._changing(session_id, f"writing {folder}/{name}") as state:
             temporary = state / _TEMPORARY / uuid.uuid4().hex
             with open(temporary, "xb") as file:
@@ -191,21 +187,6 @@ def _age(entry: os.DirEntry[str]) -> tuple[int, str]:
         return entry.stat().st_mtime_ns, entry.name
     except FileNotFoundError:  # Deleted since it was listed.
         return 0, entry.name
-
-
-def _encode(value: Any) -> bytes:
-    payload: bytes = cloudpickle.dumps(value)
-    return hashlib.sha256(payload).digest() + payload
-
-
-def _decode(folder: str, name: str, data: bytes) -> Any:
-    digest, payload = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-    if hashlib.sha256(payload).digest() != digest:
-        raise CorruptEntryError(folder, name, f"its {len(data)} bytes don't match their checksum")
-    try:
-        return pickle.loads(payload)
-    except Exception as error:
-        raise CorruptEntryError(folder, name, f"{type(error).__name__}: {error}") from error
 
 
 def _sync_directory(path: Path) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import pickle
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 from kazoo.exceptions import NodeExistsError, NoNodeError, RolledBackError, RuntimeInconsistency
 
+from firesteel.runtime.highavailability.entry_codec import decode_entry, encode_entry
 from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
 from firesteel.runtime.highavailability.storage import Names
 from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKeeperConnection
@@ -123,7 +121,7 @@ class ZooKeeperStorage:
                 if self._get(folder, name) == node:
                     raise CorruptEntryError(folder, name, error) from error
             else:
-                return _decode(folder, name, data)
+                return decode_entry(folder, name, data)
 
     def _write(self, folder: str, name: str, value: Any) -> None:
         path, node = self._connection.path(folder, name), self._encode(value)
@@ -196,8 +194,7 @@ class ZooKeeperStorage:
         return data
 
     def _encode(self, value: Any) -> bytes:
-        payload: bytes = cloudpickle.dumps(value)
-        data = hashlib.sha256(payload).digest() + payload
+        data = encode_entry(value)
         if len(data) <= MAX_INLINE_BYTES:
             return _INLINE + data
         node = _FILE + uuid.uuid4().hex.encode()
@@ -234,13 +231,3 @@ def commit_fenced(client: Any, latch: str | None, change: Callable[[Any], None])
         if isinstance(result, Exception) and not isinstance(result, RolledBackError | RuntimeInconsistency):
             raise result
     return True
-
-
-def _decode(folder: str, name: str, data: bytes) -> Any:
-    digest, payload = data[:32], data[32:]
-    if hashlib.sha256(payload).digest() != digest:
-        raise CorruptEntryError(folder, name, f"its {len(data)} bytes don't match their checksum")
-    try:
-        return pickle.loads(payload)
-    except Exception as error:
-        raise CorruptEntryError(folder, name, f"{type(error).__name__}: {error}") from error

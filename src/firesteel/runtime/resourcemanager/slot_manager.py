@@ -122,12 +122,7 @@ class SlotManager:
         """
         self.fails_unfulfillable = fails
         hopeless = [request for request in self._waiting.values() if self._is_unfulfillable(request)]
-        for request in hopeless:
-            self._forget(request.allocation_id)
-        return [
-            NotifyAllocationFailure(request.job_id, request.allocation_id, self._unfulfillable_text(request))
-            for request in hopeless
-        ]
+        return [self._give_up(request, self._unfulfillable_text(request)) for request in hopeless]
 
     def check_request_timeouts(self, now_s: float) -> Actions:
         """Requests that waited too long fail."""
@@ -136,10 +131,8 @@ class SlotManager:
         for allocation_id, since_s in list(self._since_s.items()):  # oldest first
             if now_s - since_s < timeout_s:
                 break
-            request = self._request(allocation_id)
-            self._forget(allocation_id)
             cause = f"no slot was found for the request within {timeout_s:g} s (slot.request.timeout)"
-            actions.append(NotifyAllocationFailure(request.job_id, allocation_id, cause))
+            actions.append(self._give_up(self._request(allocation_id), cause))
         return actions
 
     # --- TaskExecutors -----------------------------------------------------------------------------------------------
@@ -294,13 +287,13 @@ class SlotManager:
 
     def _serve_or_fail(self, request: SlotRequest, now_s: float) -> Actions:
         actions = self._serve(request, now_s)
-        if not self._is_unfulfillable(request):
-            return actions
+        if self._is_unfulfillable(request):
+            actions.append(self._give_up(request, self._unfulfillable_text(request)))
+        return actions
+
+    def _give_up(self, request: SlotRequest, cause: str) -> NotifyAllocationFailure:
         self._forget(request.allocation_id)
-        return [
-            *actions,
-            NotifyAllocationFailure(request.job_id, request.allocation_id, self._unfulfillable_text(request)),
-        ]
+        return NotifyAllocationFailure(request.job_id, request.allocation_id, cause)
 
     def _obtain(self, workers: int) -> Actions:
         """Ask for workers, as far as the maximum of slots allows."""
