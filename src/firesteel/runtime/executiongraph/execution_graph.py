@@ -235,6 +235,15 @@ class ExecutionGraph:
 
     def to_dict(self) -> dict[str, Any]:
         """The graph as plain data: the job, vertices with their attempts, results, edges between subtasks."""
+        edges = [
+            edge_to_dict(edge, self.results[edge.source.id], vertex)
+            for vertex in self.job_vertices.values()
+            for edge in vertex.job_vertex.inputs
+        ]
+        return {**self.state_to_dict(), "edges": edges}
+
+    def state_to_dict(self) -> dict[str, Any]:
+        """The same without the edges, which follow from the job graph and the parallelism."""
         return {
             "job_id": self.job_id,
             "name": self.name,
@@ -244,11 +253,6 @@ class ExecutionGraph:
             "failure": None if self.failure is None else str(self.failure),
             "vertices": [vertex_to_dict(vertex) for vertex in self.job_vertices.values()],
             "results": [result_to_dict(result) for result in self.results.values()],
-            "edges": [
-                edge_to_dict(edge, self.results[edge.source.id], vertex)
-                for vertex in self.job_vertices.values()
-                for edge in vertex.job_vertex.inputs
-            ],
         }
 
     def _moved(self, vertex: ExecutionVertex, start: ExecutionState, target: ExecutionState) -> None:

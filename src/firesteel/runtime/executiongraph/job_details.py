@@ -109,7 +109,7 @@ class ArchivedExecutionGraph:
     Attributes:
         details: How it ended, vertex by vertex.
         history: Everything that happened.
-        graph: All subtasks and attempts as plain data (`ExecutionGraph.to_dict`).
+        graph: All subtasks and attempts as plain data (`ExecutionGraph.state_to_dict`).
     """
 
     details: JobDetails
@@ -144,7 +144,7 @@ def job_details(graph: ExecutionGraph, now_ms: int) -> JobDetails:
 
 def archive(graph: ExecutionGraph, now_ms: int) -> ArchivedExecutionGraph:
     """The job as it is at its end."""
-    return ArchivedExecutionGraph(job_details(graph, now_ms), graph.history.copy(), graph.to_dict())
+    return ArchivedExecutionGraph(job_details(graph, now_ms), graph.history.copy(), graph.state_to_dict())
 
 
 def archive_unstarted(
