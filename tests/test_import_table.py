@@ -23,6 +23,7 @@ CONTRACT_MODULES = {
     "formats",
     "function_base",
     "functions",
+    "join_functions",
     "operator_descriptors",
     "output_tag",
     "runtime_context",

@@ -25,6 +25,8 @@ from firesteel.datastream.functions import (
     ProcessFunction,
     ReduceFunction,
 )
+from firesteel.datastream.interval_join import IntervalJoin
+from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.datastream.state import MapStateDescriptor
 from firesteel.datastream.stream_base import DataStreamSink, check_function, require
@@ -52,9 +54,12 @@ __all__ = [
     "BroadcastStream",
     "CachedDataStream",
     "CloseableIterator",
+    "CoGroupedStreams",
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
+    "IntervalJoin",
+    "JoinedStreams",
     "KeyedStream",
     "WindowedStream",
 ]
@@ -199,6 +204,31 @@ class DataStream(StreamSinks):
         )
         return self._new_stream(union)
 
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Pairs of elements of both streams with the same key and window.
+
+        Flink: `DataStream.join` (Java only).
+
+        Example:
+            >>> paid = orders.join(payments).where(lambda o: o.id).equal_to(lambda p: p.order_id)
+            >>> paid.window(TumblingEventTimeWindows.of(Time.minutes(5))).apply(lambda o, p: (o.id, p.amount)).print()
+        """
+        require(other_stream, DataStream, "join()")
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """All elements of both streams with the same key and window, as two lists.
+
+        Flink: `DataStream.coGroup` (Java only).
+
+        Example:
+            >>> sides = orders.co_group(payments).where(lambda o: o.id).equal_to(lambda p: p.order_id)
+            >>> windows = sides.window(TumblingEventTimeWindows.of(Time.minutes(5)))
+            >>> windows.apply(lambda orders, payments: orders if not payments else ()).print()
+        """
+        require(other_stream, DataStream, "co_group()")
+        return CoGroupedStreams(self, other_stream)
+
     def connect(self, ds: Any) -> Any:
         """This stream with another or a broadcast one, to meet in one operator."""
         if isinstance(ds, BroadcastStream):
@@ -234,6 +264,13 @@ class DataStream(StreamSinks):
         )
         hidden = self._new_stream(transformation)
         return KeyedStream(self._environment, hidden._partition(HASH), self.get_type(), self, key_type)
+
+    def _values(self) -> DataStream:
+        return self
+
+    def _keyed_by_elements(self, key_type: TypeInformation) -> KeyedStream:
+        """The keyed stream of one whose elements are `(key, value)` already."""
+        return KeyedStream(self._environment, self._partition(HASH), self.get_type(), self, key_type)
 
     def _key_by_nothing(self) -> KeyedStream:
         return self.key_by(NullByteKeySelector(), Types.BYTE())
@@ -414,6 +451,21 @@ class KeyedStream(DataStream):
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Pairs of elements of both streams with the same key, whose event times are near each other.
+
+        Flink: `KeyedStream.intervalJoin` (Java only). Both streams need keys of the same type.
+
+        Example:
+            >>> near = orders.interval_join(payments).between(Time.seconds(-5), Time.minutes(10))
+            >>> near.process(OrderWithPayment()).print()
+
+        Raises:
+            TypeError: the other stream is not keyed, or by another type.
+        """
+        require(other_stream, KeyedStream, "interval_join()")
+        return IntervalJoin(self, other_stream)
 
     def key_by(self, key_selector: _Key, key_type: TypeInformation | None = None) -> KeyedStream:
         """The stream by another key."""

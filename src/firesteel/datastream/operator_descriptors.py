@@ -150,6 +150,18 @@ class KeyByOperator(OperatorDescriptor):
 
 
 @dataclass(frozen=True, slots=True)
+class TagAndKeyByOperator(OperatorDescriptor):
+    """The "Map" before a window join: `value` becomes `(key, (side, value))`.
+
+    Flink: `CoGroupedStreams.Input1Tagger` and `Input2Tagger`, with the key that its union is keyed by.
+    """
+
+    side: int
+    key_selector: Any
+    key_type: Any
+
+
+@dataclass(frozen=True, slots=True)
 class ValuesOperator(OperatorDescriptor):
     """`_keyed_stream_values_operator`: `(key, value)` becomes `value`."""
 
@@ -234,6 +246,21 @@ class BroadcastProcessOperator(OperatorDescriptor):
     function: Any
     state_descriptors: Sequence[Any]
     keyed: bool = False
+    key_type: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoinOperator(OperatorDescriptor):
+    """`KeyedStream.interval_join`: right elements from `lower_bound_ms` to `upper_bound_ms` around each left one.
+
+    The bounds are inclusive. Late elements go to the side output of their tag, None: they are dropped.
+    """
+
+    function: Any
+    lower_bound_ms: int
+    upper_bound_ms: int
+    left_late_tag: Any = None
+    right_late_tag: Any = None
     key_type: Any = None
 
 

@@ -12,6 +12,7 @@ from firesteel.errors import TranslationError
 from firesteel.operators.async_wait import AsyncWaitRunner
 from firesteel.operators.file_sink import FileSinkRunner
 from firesteel.operators.functions import method_of
+from firesteel.operators.interval_join import IntervalJoinRunner
 from firesteel.operators.keyed import KeyedProcessRunner, ReduceRunner
 from firesteel.operators.one_input import (
     ElementwiseRunner,
@@ -20,6 +21,7 @@ from firesteel.operators.one_input import (
     KeyByRunner,
     MapRunner,
     ProcessRunner,
+    TagAndKeyByRunner,
 )
 from firesteel.operators.operator import Operator, Output, TaskInfo
 from firesteel.operators.sinks import CollectRunner, CommitterRunner, DiscardingRunner, PrintRunner, SinkFunctionRunner
@@ -132,6 +134,9 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.KeyByOperator: lambda d, name, task, out: KeyByRunner(
         name, task, out, d.key_selector, coercer(d.key_type)
     ),
+    descriptors.TagAndKeyByOperator: lambda d, name, task, out: TagAndKeyByRunner(
+        name, task, out, d.key_selector, coercer(d.key_type), d.side
+    ),
     descriptors.ValuesOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _value_of_pair),
     descriptors.PartitionCustomOperator: lambda d, name, task, out: KeyByRunner(name, task, out, d.key_selector),
     descriptors.KeyedProcessOperator: _keyed_process,
@@ -143,6 +148,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.CoFlatMapOperator: _two_inputs(("flat_map1", "flat_map2"), _any),
     descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
     descriptors.BroadcastProcessOperator: _broadcast,
+    descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
     descriptors.PrintSinkOperator: lambda d, name, task, out: PrintRunner(name, task, out, d.identifier, d.input_type),
     descriptors.SinkFunctionOperator: _sink_function,
     descriptors.SinkWriterOperator: _sink_writer,

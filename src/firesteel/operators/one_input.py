@@ -140,3 +140,27 @@ class KeyByRunner(FunctionOperator):
             self.output.emit([(get_key(value), value) for value in values], timestamps)
         else:
             self.output.emit([(coerce_key(get_key(value)), value) for value in values], timestamps)
+
+
+class TagAndKeyByRunner(KeyByRunner):
+    """The "Map" before a window join: `value` becomes `(key, (side, value))`."""
+
+    def __init__(
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        function: Any,
+        coerce_key: Callable[[Any], Any] | None,
+        side: int,
+    ) -> None:
+        super().__init__(name, task, output, function, coerce_key)
+        self._side = side
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Put key and side before each value."""
+        get_key, coerce_key, side = self._get_key, self._coerce_key, self._side
+        if coerce_key is None:
+            self.output.emit([(get_key(value), (side, value)) for value in values], timestamps)
+        else:
+            self.output.emit([(coerce_key(get_key(value)), (side, value)) for value in values], timestamps)

@@ -1,0 +1,123 @@
+"""Two keyed streams joined by time: what `KeyedStream.interval_join` gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from firesteel.common.time import Duration, Time
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.functions import ProcessJoinFunction
+from firesteel.datastream.operator_descriptors import IntervalJoinOperator
+from firesteel.datastream.output_tag import OutputTag
+from firesteel.datastream.stream_base import require
+from firesteel.errors import InvalidProgramError
+from firesteel.graph.transformations import PythonOperatorKind
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream, KeyedStream
+
+
+class IntervalJoin:
+    """Two keyed streams, to be told how far apart in time a pair may be (Flink: `KeyedStream.IntervalJoin`)."""
+
+    def __init__(self, left: KeyedStream, right: KeyedStream) -> None:
+        if left._key_type != right._key_type:
+            raise TypeError(
+                "interval_join() needs keys of the same type, as equal keys meet; "
+                f"found {left._key_type!r} and {right._key_type!r}"
+            )
+        self._left = left
+        self._right = right
+
+    def in_event_time(self) -> Self:
+        """By event time, as it is anyway."""
+        return self
+
+    def in_processing_time(self) -> NoReturn:
+        """Refused: elements have no processing time of their own.
+
+        Raises:
+            InvalidProgramError: always.
+        """
+        raise InvalidProgramError(
+            "interval_join() works in event time only, processing time was asked for; "
+            "assign timestamps and watermarks before key_by(), or connect() the streams and process() them with timers"
+        )
+
+    def between(self, lower_bound: Time | Duration, upper_bound: Time | Duration) -> IntervalJoined:
+        """Right elements from `lower_bound` to `upper_bound` around the time of a left one, both inclusive.
+
+        Raises:
+            ValueError: the lower bound is above the upper one.
+        """
+        return IntervalJoined(self._left, self._right, _millis(lower_bound), _millis(upper_bound))
+
+
+class IntervalJoined:
+    """Two keyed streams with the bounds of a join (Flink: `KeyedStream.IntervalJoined`)."""
+
+    def __init__(self, left: KeyedStream, right: KeyedStream, lower_bound_ms: int, upper_bound_ms: int) -> None:
+        if lower_bound_ms > upper_bound_ms:
+            raise ValueError(
+                f"between() needs a lower bound that is not above the upper one, found {lower_bound_ms} ms and "
+                f"{upper_bound_ms} ms"
+            )
+        self._left = left
+        self._right = right
+        self._lower_bound_ms = lower_bound_ms
+        self._upper_bound_ms = upper_bound_ms
+        self._lower_exclusive = False
+        self._upper_exclusive = False
+        self._left_late_tag: OutputTag | None = None
+        self._right_late_tag: OutputTag | None = None
+
+    def lower_bound_exclusive(self) -> Self:
+        """Leaves the lower bound itself out."""
+        self._lower_exclusive = True
+        return self
+
+    def upper_bound_exclusive(self) -> Self:
+        """Leaves the upper bound itself out."""
+        self._upper_exclusive = True
+        return self
+
+    def side_output_left_late_data(self, output_tag: OutputTag) -> Self:
+        """Sends left elements behind the watermark to a side output instead of dropping them."""
+        require(output_tag, OutputTag, "side_output_left_late_data()")
+        self._left_late_tag = output_tag
+        return self
+
+    def side_output_right_late_data(self, output_tag: OutputTag) -> Self:
+        """Sends right elements behind the watermark to a side output instead of dropping them."""
+        require(output_tag, OutputTag, "side_output_right_late_data()")
+        self._right_late_tag = output_tag
+        return self
+
+    def process(
+        self,
+        process_join_function: ProcessJoinFunction[object, object, object],
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function makes of each pair; a result has the later timestamp of its pair.
+
+        Raises:
+            TypeError: it is no ProcessJoinFunction.
+        """
+        require(process_join_function, ProcessJoinFunction, "process() of an interval join")
+        operator = IntervalJoinOperator(
+            process_join_function,
+            self._lower_bound_ms + self._lower_exclusive,
+            self._upper_bound_ms - self._upper_exclusive,
+            self._left_late_tag,
+            self._right_late_tag,
+            self._left._key_type,
+        )
+        transformation = self._left._operator(
+            "Interval Join", operator, output_type, kind=PythonOperatorKind.KEYED_CO_PROCESS, other=self._right
+        )
+        return self._left._new_stream(transformation)
+
+
+def _millis(bound: Time | Duration) -> int:
+    require(bound, (Time, Duration), "between()")
+    return bound.to_milliseconds() if isinstance(bound, Time) else bound.to_millis()

@@ -1,0 +1,146 @@
+"""Interval join: each element meets those of the other side within its bounds."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from typing import Any
+
+from firesteel.datastream.functions import ProcessJoinFunction
+from firesteel.datastream.operator_descriptors import IntervalJoinOperator
+from firesteel.operators.context import TaskRuntimeContext
+from firesteel.operators.functions import close_function, open_function, pairs
+from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.operator import Output, TaskInfo, Timestamps
+from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
+from firesteel.operators.state_store import StateStore
+
+
+class _PairContext(ProcessJoinFunction.Context):
+    """What is known of a pair; one object, changed from pair to pair."""
+
+    left = right = 0
+
+    def get_left_timestamp(self) -> int:
+        """Event time of the left element (milliseconds)."""
+        return self.left
+
+    def get_right_timestamp(self) -> int:
+        """Event time of the right element (milliseconds)."""
+        return self.right
+
+    def get_timestamp(self) -> int:
+        """The later of both."""
+        return max(self.left, self.right)
+
+
+class _Buffer:
+    """The elements of one side that may still find partners, by key and time.
+
+    Flink keeps a map from time to elements per key and reads all of it for each element. Here each time is an entry of
+    its own, and the times of a key are kept in order: a version holds what changed, a look-up reads what it needs.
+    """
+
+    def __init__(self, backend: KeyedStateBackend, name: str) -> None:
+        self._times = backend.table(f"{name}-times")
+        self._elements = backend.table(NAMESPACED + name)
+
+    def add(self, key: Any, timestamp: int, value: Any) -> None:
+        """Keep an element."""
+        entry = (key, timestamp)
+        elements = self._elements.data.get(entry)
+        if elements is None:
+            elements = []
+            times = self._times.data.get(key)
+            if times is None:
+                times = []
+            insort(times, timestamp)
+            self._times.put(key, times)
+        elements.append(value)
+        self._elements.put(entry, elements)
+
+    def between(self, key: Any, first: int, last: int) -> list[tuple[int, list[Any]]]:
+        """`(timestamp, elements)` from `first` to `last`, in order of time."""
+        times = self._times.data.get(key)
+        if times is None:
+            return []
+        get = self._elements.data.get
+        return [(time, get((key, time)) or []) for time in times[bisect_left(times, first) : bisect_right(times, last)]]
+
+    def remove(self, key: Any, timestamp: int) -> None:
+        """Forget the elements of that time."""
+        times = self._times.data.get(key)
+        if times is None or timestamp not in times:
+            return
+        times.remove(timestamp)
+        if times:
+            self._times.put(key, times)
+        else:
+            self._times.remove(key)
+        self._elements.remove((key, timestamp))
+
+
+class IntervalJoinRunner(KeyedOperator):
+    """`KeyedStream.interval_join` (Flink: `runtime.operators.co.IntervalJoinOperator`).
+
+    An element waits in its side's buffer until the watermark says that no partner may come any more: for as long as the
+    bound is that reaches from it into the future.
+    """
+
+    inputs = 2
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: IntervalJoinOperator) -> None:
+        super().__init__(name, task, output, descriptor.key_type)
+        self.function = descriptor.function
+        lower, upper = descriptor.lower_bound_ms, descriptor.upper_bound_ms
+        # By side: which times of the other side fit, relative to an element; how long it waits for them.
+        self._bounds = ((lower, upper), (-upper, -lower))
+        self._waits = tuple(max(last, 0) for _, last in self._bounds)
+        self._late_tags = (descriptor.left_late_tag, descriptor.right_late_tag)
+        self._buffers = (_Buffer(self.backend, "LEFT_BUFFER"), _Buffer(self.backend, "RIGHT_BUFFER"))
+
+    def open(self) -> None:
+        """Open the function."""
+        super().open()
+        self._context = _PairContext()
+        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
+
+    def close(self) -> None:
+        """Close the function."""
+        super().close()
+        close_function(self.function)
+
+    def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Keep each element and join it with those of the other side that came before it."""
+        for (key, value), timestamp in pairs(values, timestamps):
+            if timestamp is None:
+                raise ValueError(
+                    "interval_join() needs elements with an event time, found one without; call "
+                    "assign_timestamps_and_watermarks() with a TimestampAssigner before key_by()"
+                )
+            if timestamp < self.timers.watermark:
+                if self._late_tags[index] is not None:
+                    self.collector.collect_side(self._late_tags[index], value, timestamp)
+            else:
+                self._join(index, key, value, timestamp)
+
+    def _join(self, index: int, key: Any, value: Any, timestamp: int) -> None:
+        self.backend.current_key = key
+        self._buffers[index].add(key, timestamp, value)
+        first, last = self._bounds[index]
+        for other_time, others in self._buffers[1 - index].between(key, timestamp + first, timestamp + last):
+            for other in others:
+                if index == 0:
+                    self._process_pair(value, other, timestamp, other_time)
+                else:
+                    self._process_pair(other, value, other_time, timestamp)
+        self.timers.namespace = index
+        self.timers.register_event_time_timer(timestamp + self._waits[index])
+
+    def _process_pair(self, left: Any, right: Any, left_time: int, right_time: int) -> None:
+        context = self._context
+        context.left, context.right = left_time, right_time
+        self.collector.collect(self.function.process_element(left, right, context), max(left_time, right_time))
+
+    def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
+        """Forget what waited for its partners until now; the timer's namespace is the side."""
+        self._buffers[namespace].remove(key, timestamp - self._waits[namespace])
