@@ -1,7 +1,7 @@
 """Operators on keyed streams with one input: process with state and timers, map/flat_map/filter with state, reduce.
 
 Their elements are `(key, value)`. In BATCH mode a key is processed at a time, so state holds one key: `KeyedOperator`
-keeps the input until it ended and then replays it key by key, each followed by the final watermark.
+keeps the input until it ended (`SortedInput`) and then replays it key by key, each followed by the final watermark.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from firesteel.operators.context import KeyedContext, TaskRuntimeContext
 from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.ownership import MUTABLE, own
+from firesteel.operators.sorted_input import Batch, SortedInput
+from firesteel.operators.spill import CHUNK_ELEMENTS
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.state_store import StateStore
 from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
@@ -36,12 +38,17 @@ class KeyedOperator(Operator):
         self.backend = KeyedStateBackend(task.key_type if key_type is None else key_type, task.max_parallelism)
         self.collector = Collector(output)
         self._open_inputs = self.inputs
-        self._kept: dict[Any, list[tuple[int, Any, int | None]]] = {}
+        self._kept = SortedInput(task) if task.is_batch else None
 
     def open(self) -> None:
         """Make the timers from what was restored."""
         self.timers = InternalTimerService(self.backend)
         self.timers.watermark = self.watermark
+
+    def close(self) -> None:
+        """Drop what is still kept."""
+        if self._kept is not None:
+            self._kept.close()
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Process `(key, value)` elements of input `index`; results go to `collector`."""
@@ -59,9 +66,8 @@ class KeyedOperator(Operator):
         self._take(1, values, timestamps)
 
     def _take(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        if self.task.is_batch:
-            for (key, value), timestamp in pairs(values, timestamps):
-                self._kept.setdefault(key, []).append((index, value, timestamp))
+        if self._kept is not None:
+            self._kept.add(index, values, timestamps)
         else:
             for clean_up in self.backend.on_records:
                 clean_up(len(values))
@@ -93,18 +99,21 @@ class KeyedOperator(Operator):
     def end_input(self, index: int) -> None:
         """In BATCH mode, process what was kept when the last input ended."""
         self._open_inputs -= 1
-        if self.task.is_batch and not self._open_inputs:
-            kept, self._kept = self._kept, {}
-            for key, elements in kept.items():
-                self._process_one_key(key, elements)
+        if self._kept is not None and not self._open_inputs:
+            for key, batches in self._kept.take():
+                self._process_one_key(key, batches)
             super().process_watermark(MAX_WATERMARK)
 
-    def _process_one_key(self, key: Any, elements: list[tuple[int, Any, int | None]]) -> None:
+    def _process_one_key(self, key: Any, batches: Iterable[Batch]) -> None:
         """Flink: `BatchExecutionInternalTimeService.setCurrentKey`, which fires the timers of both kinds."""
-        elements.sort(key=_event_time)
         self.timers.watermark = -MAX_WATERMARK - 1
-        for index, value, timestamp in elements:
-            self.process_keyed(index, [(key, value)], [timestamp])
+        processed = 0
+        for index, values, timestamps in batches:
+            self.process_keyed(index, values, timestamps)
+            processed += len(values)
+            if processed >= CHUNK_ELEMENTS:
+                processed = 0
+                self.collector.flush()
         self.end_key(key)
         self.timers.watermark = MAX_WATERMARK
         self.timers.refuses_timers = True
@@ -123,10 +132,6 @@ class KeyedOperator(Operator):
     def restore(self, snapshot: Any) -> None:
         """Go on from that watermark."""
         self.watermark = self.timers.watermark = snapshot
-
-
-def _event_time(element: tuple[int, Any, int | None]) -> int:
-    return -MAX_WATERMARK if element[2] is None else element[2]
 
 
 def _append_copy(results: list[Any]) -> Callable[[Any], None]:
@@ -159,6 +164,7 @@ class KeyedProcessRunner(KeyedOperator):
 
     def close(self) -> None:
         """Close the function."""
+        super().close()
         close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
@@ -201,6 +207,7 @@ class ReduceRunner(KeyedOperator):
 
     def close(self) -> None:
         """Close the function."""
+        super().close()
         close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:

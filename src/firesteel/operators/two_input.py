@@ -16,6 +16,7 @@ from firesteel.operators.functions import Collector, pairs
 from firesteel.operators.keyed import KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
+from firesteel.operators.spill import SpilledList, directory_of, memory_of
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 
@@ -208,12 +209,12 @@ class BroadcastRunner(CoProcessRunner):
         calls = (self._broadcast.process_element, self._broadcast.process_broadcast_element)
         super().__init__(name, task, output, function, calls)
         self._waits = task.is_batch
-        self._kept: list[tuple[list[Any], Timestamps]] = []
+        self._kept = SpilledList(memory_of(task), directory_of(task))
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the stream that is not broadcast."""
         if self._waits:
-            self._kept.append((values, timestamps))
+            self._kept.add(values, timestamps)
         else:
             super().process(values, timestamps)
 
@@ -221,9 +222,13 @@ class BroadcastRunner(CoProcessRunner):
         """BATCH: go on with the first input when the broadcast one ended."""
         if index == 1:
             self._waits = False
-            kept, self._kept = self._kept, []
-            for values, timestamps in kept:
+            for values, timestamps in self._kept.take():
                 self.process(values, timestamps)
+
+    def close(self) -> None:
+        """Close the function; drop what is still kept."""
+        self._kept.close()
+        super().close()
 
     def process_watermark(self, timestamp: int) -> None:
         """Let the function see the watermark."""

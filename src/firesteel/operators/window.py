@@ -58,6 +58,7 @@ class WindowRunner(KeyedOperator):
 
     def close(self) -> None:
         """Close the functions."""
+        super().close()
         for function in self._functions:
             close_function(function)
 

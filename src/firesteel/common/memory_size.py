@@ -1,0 +1,30 @@
+"""Amounts of memory as Flink's configuration writes them."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {
+    **dict.fromkeys(("", "b", "bytes"), 1),
+    **dict.fromkeys(("k", "kb", "kibibytes"), 1 << 10),
+    **dict.fromkeys(("m", "mb", "mebibytes"), 1 << 20),
+    **dict.fromkeys(("g", "gb", "gibibytes"), 1 << 30),
+    **dict.fromkeys(("t", "tb", "tebibytes"), 1 << 40),
+}
+
+
+def parse_bytes(text: str) -> int:
+    """The number of bytes (Flink: `configuration.MemorySize.parseBytes`): a whole number, then a unit or none.
+
+    Raises:
+        ValueError: the text is something else.
+
+    Example:
+        >>> parse_bytes("128 mb")
+        134217728
+    """
+    found = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in _UNITS:
+        units = ", ".join(unit for unit in _UNITS if unit)
+        raise ValueError(f"an amount of memory is a whole number and one of the units {units}; found {text!r}")
+    return int(found[1]) * _UNITS[found[2]]

@@ -1,0 +1,193 @@
+"""The input of a keyed operator in BATCH mode: kept until it ended, then handed out key by key, in bounded memory.
+
+What exceeds the memory is sorted by the hash of the key, then by timestamp, and written as a run; in the end the runs
+are merged. Flink: `runtime.sort.SortingDataInput` and `MultiInputSortingDataInput`. Differs in the order of the keys:
+Flink's is that of their serialized bytes; here keys come in the order of their first elements as long as all fits in
+memory, else in that of their hashes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from typing import Any
+
+from firesteel.operators.functions import pairs
+from firesteel.operators.operator import MAX_WATERMARK, TaskInfo, Timestamps
+from firesteel.operators.spill import (
+    CHUNK_ELEMENTS,
+    SizeEstimate,
+    SpilledList,
+    SpillFile,
+    directory_of,
+    memory_of,
+)
+
+Batch = tuple[int, list[Any], list[int | None]]
+"""(input, `(key, value)` elements of one key, timestamps)."""
+
+_Element = tuple[int, Any, int | None]
+"""(input, (key, value), timestamp)."""
+
+_Entry = tuple[int, int, _Element]
+"""(hash of the key, timestamp, element): the first two are what runs are sorted by."""
+
+_FAN_IN = 64
+_KEY_BYTES = 200
+_by_hash_and_time = itemgetter(0, 1)
+
+
+class _Runs:
+    """Up to `_FAN_IN` sorted runs in one file."""
+
+    def __init__(self, directory: str | None) -> None:
+        self._file = SpillFile(directory)
+        self._runs: list[list[tuple[int, int]]] = []
+
+    def write(self, entries: Iterator[_Entry], chunk_elements: int) -> None:
+        """Add a run."""
+        places = []
+        while chunk := list(islice(entries, chunk_elements)):
+            places.append(self._file.write(chunk))
+        self._runs.append(places)
+
+    @property
+    def are_full(self) -> bool:
+        """True if they are to be merged into one."""
+        return len(self._runs) >= _FAN_IN
+
+    def readers(self) -> list[Iterator[_Entry]]:
+        """An iterator over each run, the oldest first."""
+        return [chain.from_iterable(map(self._file.read, run)) for run in self._runs]
+
+    def close(self) -> None:
+        """Free the file."""
+        self._file.close()
+
+
+class SortedInput:
+    """Takes elements of one or two inputs, gives them back by key; those of a key by timestamp, then as they came.
+
+    The one place that does so for all keyed operators. `execution.sorted-inputs.memory` says how many bytes it keeps.
+
+    Example:
+        >>> kept = SortedInput(task)
+        >>> kept.add(0, [("a", 1), ("b", 2), ("a", 3)], None)
+        >>> [(key, list(batches)) for key, batches in kept.take()]
+        [('a', [(0, [('a', 1), ('a', 3)], [None, None])]), ('b', [(0, [('b', 2)], [None])])]
+    """
+
+    def __init__(self, task: TaskInfo) -> None:
+        self._memory = memory_of(task)
+        self._directory = directory_of(task)
+        self._groups: defaultdict[Any, list[_Element]] = defaultdict(list)
+        self._estimate = SizeEstimate()
+        self._levels: list[_Runs | None] = []
+        self._chunk_elements = CHUNK_ELEMENTS
+        self._aside: SpilledList | None = None
+
+    def add(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
+        """Take `(key, value)` elements of an input."""
+        groups = self._groups
+        for element, timestamp in pairs(values, timestamps):
+            groups[element[0]].append((index, element, timestamp))
+        self._estimate.add(values)
+        if self._estimate.bytes + len(groups) * _KEY_BYTES > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        """Write what is in memory as a run."""
+        readable = self._memory // (2 * _FAN_IN)
+        self._chunk_elements = max(1, min(CHUNK_ELEMENTS, readable // self._estimate.mean()))
+        self._write_run(0, self._sorted_entries())
+        self._estimate = SizeEstimate()
+
+    def _write_run(self, level: int, entries: Iterator[_Entry]) -> None:
+        """Write a run; merge the runs of its level into one of the next when there are many."""
+        if level == len(self._levels):
+            self._levels.append(None)
+        runs = self._levels[level]
+        if runs is None:
+            runs = self._levels[level] = _Runs(self._directory)
+        runs.write(entries, self._chunk_elements)
+        if runs.are_full:
+            self._write_run(level + 1, heapq.merge(*runs.readers(), key=_by_hash_and_time))
+            runs.close()
+            self._levels[level] = None
+
+    def _sorted_entries(self) -> Iterator[_Entry]:
+        """What is in memory, sorted as runs are; no longer kept here."""
+        groups, self._groups = self._groups, defaultdict(list)
+        entries: list[_Entry] = []
+        while groups:
+            key, elements = groups.popitem()
+            code = hash(key)
+            entries += [(code, _event_time(element), element) for element in elements]
+        entries.sort(key=_by_hash_and_time)
+        return iter(entries)
+
+    def take(self) -> Iterator[tuple[Any, Iterable[Batch]]]:
+        """Each key with its elements, once; those of one key must be read before the next key is asked for."""
+        # A level holds what came before all that the levels below it hold.
+        readers = [reader for runs in reversed(self._levels) if runs is not None for reader in runs.readers()]
+        if readers:
+            entries = heapq.merge(*readers, self._sorted_entries(), key=_by_hash_and_time)
+            for _, of_one_hash in groupby(entries, key=itemgetter(0)):
+                yield from self._apart(of_one_hash)
+        else:
+            groups = self._groups
+            for key in list(groups):
+                elements = groups.pop(key)
+                elements.sort(key=_event_time)
+                yield key, _batches(elements)
+        self.close()
+
+    def _apart(self, entries: Iterator[_Entry]) -> Iterator[tuple[Any, Iterable[Batch]]]:
+        """The keys of one hash one after the other; almost always there is one."""
+        while chunk := list(islice(entries, CHUNK_ELEMENTS)):
+            key = chunk[0][2][1][0]
+            yield key, self._batches_of_key(key, chunk, entries)
+            if self._aside is None:
+                return
+            aside, self._aside = self._aside, None
+            entries = chain.from_iterable(values for values, _ in aside.take())
+
+    def _batches_of_key(self, key: Any, chunk: list[_Entry], entries: Iterator[_Entry]) -> Iterator[Batch]:
+        """The elements of one key; those of other keys are put aside."""
+        while chunk:
+            others = [entry for entry in chunk if entry[2][1][0] != key]
+            if others:
+                if self._aside is None:
+                    self._aside = SpilledList(self._memory, self._directory)
+                self._aside.add(others, None)
+            yield from _batches([entry[2] for entry in chunk if not others or entry[2][1][0] == key])
+            chunk = list(islice(entries, CHUNK_ELEMENTS))
+
+    def close(self) -> None:
+        """Drop what is left, and the files."""
+        self._groups.clear()
+        for runs in self._levels:
+            if runs is not None:
+                runs.close()
+        self._levels = []
+
+
+def _batches(elements: list[_Element]) -> Iterable[Batch]:
+    """The elements as batches, each of one input and not too large."""
+    if len(elements) == 1:
+        index, element, timestamp = elements[0]
+        return ((index, [element], [timestamp]),)
+    return _long_batches(elements)
+
+
+def _long_batches(elements: list[_Element]) -> Iterator[Batch]:
+    for index, of_input in groupby(elements, key=itemgetter(0)):
+        while chunk := list(islice(of_input, CHUNK_ELEMENTS)):
+            yield index, [element for _, element, _ in chunk], [timestamp for _, _, timestamp in chunk]
+
+
+def _event_time(element: _Element) -> int:
+    return -MAX_WATERMARK if element[2] is None else element[2]

@@ -1,0 +1,189 @@
+"""What does not fit in memory: temporary files of pickled chunks, the size of what is kept, and a list that spills.
+
+The files have no name, so nothing is left of them however the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from sys import getsizeof
+from typing import Any
+
+from firesteel.common.memory_size import parse_bytes
+from firesteel.common.types import Row
+from firesteel.operators.buffers import pickled
+from firesteel.operators.operator import TaskInfo, Timestamps
+
+MEMORY = "execution.sorted-inputs.memory"
+DIRECTORIES = "io.tmp.dirs"
+
+CHUNK_ELEMENTS = 1024
+"""At most so many elements are written and read at once."""
+
+_MAX_GAP = 256
+_SAMPLED_BYTES = 256 * 1024
+_ELEMENT_OVERHEAD = 120
+_MAX_DEPTH = 8
+
+
+def memory_of(task: TaskInfo) -> int:
+    """How many bytes one operator's BATCH input may take before it is spilled.
+
+    Raises:
+        ValueError: the option is no amount of memory.
+    """
+    try:
+        return parse_bytes(task.configuration.get(MEMORY, "128 mb"))
+    except ValueError as error:
+        raise ValueError(f"option {MEMORY!r}: {error}") from None
+
+
+def directory_of(task: TaskInfo) -> str | None:
+    """Where to spill: the first of `io.tmp.dirs`, None is the system's own directory for temporary files."""
+    configured = task.configuration.get(DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0]
+    return configured or None
+
+
+class SpillFile:
+    """A temporary file of chunks; each is read by the place that writing it gave."""
+
+    def __init__(self, directory: str | None) -> None:
+        descriptor, path = tempfile.mkstemp(prefix="firesteel-", dir=directory)
+        os.unlink(path)
+        self._descriptor = descriptor
+        self._end = 0
+        self.close: Callable[[], Any] = weakref.finalize(self, os.close, descriptor)
+        """Frees the space; also when nobody refers to the file any more."""
+
+    def write(self, chunk: Any) -> tuple[int, int]:
+        """Append a chunk; gives where it is."""
+        data = memoryview(pickled(chunk))
+        place = (self._end, len(data))
+        while data:
+            written = os.pwrite(self._descriptor, data, self._end)
+            self._end += written
+            data = data[written:]
+        return place
+
+    def read(self, place: tuple[int, int]) -> Any:
+        """The chunk at a place."""
+        return pickle.loads(os.pread(self._descriptor, place[1], place[0]))
+
+
+class SizeEstimate:
+    """About how many bytes elements take in memory, from a sample of them: the larger, the more of them are measured.
+
+    Example:
+        >>> estimate = SizeEstimate()
+        >>> estimate.add(["a" * 951])
+        >>> estimate.bytes
+        1120
+    """
+
+    __slots__ = ("_gap", "_next", "bytes", "elements")
+
+    def __init__(self) -> None:
+        self.bytes = self.elements = 0
+        self._gap = 1
+        self._next = 0
+
+    def add(self, values: list[Any]) -> None:
+        """Take elements into account; a measured one stands for those since the one before it."""
+        position, count = self._next, len(values)
+        while position < count:
+            size = size_of(values[position]) + _ELEMENT_OVERHEAD
+            self.bytes += size * self._gap
+            self._gap = max(1, min(_MAX_GAP, _SAMPLED_BYTES // size))
+            position += self._gap
+        self._next = position - count
+        self.elements += count
+
+    def mean(self) -> int:
+        """Bytes per element."""
+        return max(1, self.bytes // max(1, self.elements))
+
+
+def size_of(value: Any, depth: int = 0) -> int:
+    """Bytes of a value and of what it refers to, what is shared counted each time."""
+    size = getsizeof(value)
+    kind = type(value)
+    if kind in _FLAT or depth == _MAX_DEPTH:
+        return size
+    if kind is dict:
+        return size + sum(size_of(k, depth + 1) + size_of(v, depth + 1) for k, v in value.items())
+    return size + sum([size_of(part, depth + 1) for part in _parts(value, kind)])
+
+
+_FLAT = {str, int, float, bool, bytes, bytearray, type(None)}
+
+
+def _parts(value: Any, kind: type) -> Iterable[Any]:
+    if isinstance(value, (tuple, list, set, frozenset)):
+        return value
+    if kind is Row:
+        return value._values  # type: ignore[no-any-return]
+    parts = [getattr(value, name, None) for name in getattr(kind, "__slots__", ())]
+    return [*parts, *getattr(value, "__dict__", {}).values()]
+
+
+class SpilledList:
+    """Batches of elements in order, in memory as long as they fit, then in a file.
+
+    Args:
+        memory: How many bytes are kept in memory.
+        directory: Where the file is made, None: in the system's directory for temporary files.
+    """
+
+    def __init__(self, memory: int, directory: str | None) -> None:
+        self._memory = memory
+        self._directory = directory
+        self._kept: list[tuple[list[Any], Timestamps]] = []
+        self._estimate = SizeEstimate()
+        self._file: SpillFile | None = None
+        self._places: list[tuple[int, int]] = []
+
+    def add(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Append elements."""
+        self._kept.append((values, timestamps))
+        self._estimate.add(values)
+        if self._estimate.bytes > self._memory:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._file is None:
+            self._file = SpillFile(self._directory)
+        chunk: list[tuple[list[Any], Timestamps]] = []
+        elements = 0
+        for batch in self._kept:
+            chunk.append(batch)
+            elements += len(batch[0])
+            if elements >= CHUNK_ELEMENTS:
+                self._places.append(self._file.write(chunk))
+                chunk, elements = [], 0
+        if chunk:
+            self._places.append(self._file.write(chunk))
+        self._kept = []
+        self._estimate = SizeEstimate()
+
+    def take(self) -> Iterator[tuple[list[Any], Timestamps]]:
+        """All elements in order, once; the list is empty behind it."""
+        places, self._places = self._places, []
+        kept, self._kept = self._kept, []
+        for place in places:
+            assert self._file is not None
+            yield from self._file.read(place)
+        kept.reverse()
+        while kept:
+            yield kept.pop()
+        self.close()
+
+    def close(self) -> None:
+        """Drop all elements."""
+        self._kept, self._places = [], []
+        if self._file is not None:
+            self._file.close()
+            self._file = None
