@@ -79,6 +79,16 @@ def test_element_at_the_watermark_is_in_time_and_one_before_it_is_late() -> None
         assert h.side_output(RIGHT_LATE) == [("k", "1")]
 
 
+def test_what_waited_until_the_watermark_is_gone_for_an_element_at_the_watermark() -> None:
+    with join(-8, 0) as h:
+        right(h, "1", 9)
+        h.watermark(16)
+        left(h, "a", 16)
+        h.watermark(17)
+        left(h, "b", 17)
+        assert names(h) == ["a1"]
+
+
 def test_late_elements_are_dropped_without_a_tag() -> None:
     with OperatorHarness(IntervalJoinOperator(Pairs(), 0, 5), key_selectors=[lambda e: e[0]] * 2) as h:
         h.watermark(12)
@@ -145,7 +155,10 @@ BOUNDS = st.tuples(st.integers(-8, 8), st.integers(-8, 8)).map(sorted)
 
 
 def model(events: list[Event], lower: int, upper: int, is_batch: bool) -> tuple[Counter[Any], list[Any], list[Any]]:
-    """Every pair of elements in time whose distance is within the bounds; what was behind the watermark is late."""
+    """Every pair of elements in time whose distance is within the bounds; what was behind the watermark is late.
+
+    As in Flink, an element at the watermark is in time, but what waited for it until then is gone.
+    """
     watermark = -1
     in_time: tuple[list[Any], list[Any]] = ([], [])
     late: tuple[list[Any], list[Any]] = ([], [])
@@ -154,14 +167,21 @@ def model(events: list[Event], lower: int, upper: int, is_batch: bool) -> tuple[
             watermark = max(watermark, time)
         elif kind != "restore":
             side = ("left", "right").index(kind)
-            (in_time if is_batch or time >= watermark else late)[side].append((key, number, time))
+            until = time + max(0, (upper, -lower)[side])
+            arrived = -1 if is_batch else watermark
+            (in_time if time >= arrived else late)[side].append((key, number, time, arrived, until))
     found = Counter(
         ((a[0], a[1]), (b[0], b[1]), a[2], b[2])
         for a in in_time[0]
         for b in in_time[1]
-        if a[0] == b[0] and lower <= b[2] - a[2] <= upper
+        if a[0] == b[0] and lower <= b[2] - a[2] <= upper and meet(*sorted((a, b), key=lambda e: e[1]))
     )
     return found, [e[:2] for e in late[0]], [e[:2] for e in late[1]]
+
+
+def meet(earlier: Any, later: Any) -> bool:
+    """Whether the one that came first was still there when the other one came."""
+    return bool(later[3] == earlier[3] or later[3] < earlier[4])
 
 
 @settings(max_examples=200, deadline=None)

@@ -144,7 +144,9 @@ def test_error_names_operator_subtask_and_the_line_of_the_user() -> None:
     with pytest.raises(UserFunctionError) as caught:
         run_local(env)
     failure = caught.value.failure
-    assert str(caught.value) == ("operator 'parse it': ValueError: invalid literal for int() with base 10: 'no number'")
+    assert str(caught.value) == (
+        "operator 'parse it': ValueError: invalid literal for int() with base 10: 'no number'; on record 3"
+    )
     assert (failure["subtask_index"], failure["parallelism"]) == (1, 2)
     assert re.search(r'test_slot_tasks\.py:\d+ in parse: return int\("no number"\)', str(failure["user_location"]))
     assert "site-packages" not in str(failure["user_traceback"])

@@ -306,7 +306,7 @@ def coerce(v):
                 pass
     return slow(v)
 """
-    exec(source, scope)
+    exec(compile(source, f"{__file__}:compiled", "exec"), scope)
     return scope["coerce"]  # type: ignore[no-any-return]
 
 

@@ -7,9 +7,13 @@ FiresteelError
 
 from __future__ import annotations
 
+import reprlib
+import sysconfig
 import traceback
+from operator import length_hint
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import CodeType
+from typing import TYPE_CHECKING, Any
 
 from firesteel.errors import FiresteelError
 
@@ -17,6 +21,12 @@ if TYPE_CHECKING:
     from firesteel.operators.operator import Operator
 
 _OUR_CODE = str(Path(__file__).resolve().parents[1])
+_LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), sysconfig.get_path("stdlib"))
+_SHOWN_CHARACTERS = 200
+
+_short = reprlib.Repr()
+_short.maxlevel = 4
+_short.maxstring = _short.maxother = _short.maxlong = _SHOWN_CHARACTERS
 
 
 class UserFunctionError(FiresteelError):
@@ -30,7 +40,9 @@ class UserFunctionError(FiresteelError):
         self.failure = failure
 
     def __str__(self) -> str:
-        return f"operator {self.failure['operator_name']!r}: {self.failure['message']}"
+        failure = self.failure
+        text = f"operator {failure['operator_name']!r}: {failure['message']}"
+        return f"{text}; on {failure['in_hand']}" if failure["in_hand"] else text
 
     @classmethod
     def of(cls, error: BaseException, operator: Operator) -> UserFunctionError:
@@ -44,6 +56,7 @@ class UserFunctionError(FiresteelError):
                 "operator_name": operator.name,
                 "subtask_index": task.subtask_index,
                 "parallelism": task.parallelism,
+                "in_hand": in_hand(error),
                 "user_location": user_location(error) or operator.user_location,
                 "user_traceback": user_traceback(error),
                 "details": "".join(traceback.format_exception(error)),
@@ -77,12 +90,44 @@ def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 def user_location(error: BaseException) -> str | None:
     """The innermost line of the user's own code: `job.py:12 in parse: return int(x)`, None if there is none."""
-    frames = [f for f in _user_frames(error) if "site-packages" not in f.filename] or _user_frames(error)
+    frames = [f for f in _user_frames(error) if not f.filename.startswith(_LIBRARIES)] or _user_frames(error)
     if not frames:
         return None
     frame = frames[-1]
     source = f": {frame.line}" if frame.line else ""
     return f"{frame.filename}:{frame.lineno} in {frame.name}{source}"
+
+
+def in_hand(error: BaseException) -> str | None:
+    """What the operator was at when user code failed, in one line: `record ('a', 1)`; None if it was at nothing.
+
+    Read from the frames of the error, so that operators need not say what they are at: a loop over elements calls them
+    `value`, or the iterator of a comprehension over `values` `remaining`.
+    """
+    found = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename.startswith(_OUR_CODE):
+            found = _described(frame.f_code, frame.f_locals) or found
+        elif found is not None:
+            break
+    return found
+
+
+def _described(code: CodeType, names: dict[str, Any]) -> str | None:
+    if code.co_name == "on_timer" and "key" in names:
+        return f"timer {names['timestamp']} of key {_line(names['key'])}"
+    if code.co_name == "_act_on":
+        return f"window {_line(names['window'])} of key {_line(names['key'])}"
+    if "remaining" in names:
+        position = len(names["values"]) - length_hint(names["remaining"]) - 1
+        return f"record {_line(names['values'][position])}" if position >= 0 else None
+    return f"record {_line(names['value'])}" if "value" in names else None
+
+
+def _line(value: Any) -> str:
+    """The value in one short line."""
+    text = " ".join(_short.repr(value).split())
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
 def user_traceback(error: BaseException) -> str:

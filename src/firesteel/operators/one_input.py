@@ -35,9 +35,10 @@ class MapRunner(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Map each value; timestamps stay."""
-        # A comprehension and not map(): a StopIteration of user code must not end the batch silently.
-        function = self._map
-        self.output.emit([function(value) for value in values], timestamps)
+        # A comprehension and not map(): a StopIteration of user code must not end the batch silently. Of `remaining`,
+        # here and elsewhere, `errors.in_hand` sees which element was not done when one fails.
+        function, remaining = self._map, iter(values)
+        self.output.emit([function(value) for value in remaining], timestamps)
 
 
 class FlatMapRunner(FunctionOperator):
@@ -76,11 +77,11 @@ class FilterRunner(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Emit what passes, with its timestamp."""
-        keep_value = self._filter
+        keep_value, remaining = self._filter, iter(values)
         if timestamps is None:
-            self.output.emit([value for value in values if keep_value(value)], None)
+            self.output.emit([value for value in remaining if keep_value(value)], None)
             return
-        keep = [keep_value(value) for value in values]
+        keep = [keep_value(value) for value in remaining]
         self.output.emit(
             [value for value, kept in zip(values, keep, strict=True) if kept],
             [timestamp for timestamp, kept in zip(timestamps, keep, strict=True) if kept],
@@ -119,8 +120,8 @@ class ElementwiseRunner(Operator):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Apply the function to each value."""
-        function = self._function
-        self.output.emit([function(value) for value in values], timestamps)
+        function, remaining = self._function, iter(values)
+        self.output.emit([function(value) for value in remaining], timestamps)
 
 
 class KeyByRunner(FunctionOperator):
@@ -135,11 +136,11 @@ class KeyByRunner(FunctionOperator):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put the key before each value."""
-        get_key, coerce_key = self._get_key, self._coerce_key
+        get_key, coerce_key, remaining = self._get_key, self._coerce_key, iter(values)
         if coerce_key is None:
-            self.output.emit([(get_key(value), value) for value in values], timestamps)
+            self.output.emit([(get_key(value), value) for value in remaining], timestamps)
         else:
-            self.output.emit([(coerce_key(get_key(value)), value) for value in values], timestamps)
+            self.output.emit([(coerce_key(get_key(value)), value) for value in remaining], timestamps)
 
 
 class TagAndKeyByRunner(KeyByRunner):
@@ -159,8 +160,8 @@ class TagAndKeyByRunner(KeyByRunner):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put key and side before each value."""
-        get_key, coerce_key, side = self._get_key, self._coerce_key, self._side
+        get_key, coerce_key, side, remaining = self._get_key, self._coerce_key, self._side, iter(values)
         if coerce_key is None:
-            self.output.emit([(get_key(value), (side, value)) for value in values], timestamps)
+            self.output.emit([(get_key(value), (side, value)) for value in remaining], timestamps)
         else:
-            self.output.emit([(coerce_key(get_key(value)), (side, value)) for value in values], timestamps)
+            self.output.emit([(coerce_key(get_key(value)), (side, value)) for value in remaining], timestamps)

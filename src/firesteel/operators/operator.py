@@ -59,7 +59,8 @@ class Output:
         """Emit elements to the main output."""
         if values:
             if self._coerce is not None:
-                values = list(map(self._coerce, values))
+                remaining = iter(values)
+                values = list(map(self._coerce, remaining))
             _hand_to(self._main, values, timestamps)
 
     def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
@@ -68,7 +69,8 @@ class Output:
         if receivers:
             coerce = coercer(tag.type_info)
             if coerce is not None:
-                values = list(map(coerce, values))
+                remaining = iter(values)
+                values = list(map(coerce, remaining))
             _hand_to(receivers, values, timestamps)
 
     def watermark(self, timestamp: int) -> None:

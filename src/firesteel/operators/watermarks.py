@@ -72,9 +72,9 @@ class WatermarkEmitter(WatermarkOutput):
         assert self._generator is not None
         on_event = self._generator.on_event
         self._unsent, self._sent = (values, timestamps), 0
-        for seen, (event, timestamp) in enumerate(pairs(events, timestamps), 1):
+        for seen, (value, timestamp) in enumerate(pairs(events, timestamps), 1):
             self._seen = seen
-            on_event(event, MIN_TIMESTAMP if timestamp is None else timestamp, self)
+            on_event(value, MIN_TIMESTAMP if timestamp is None else timestamp, self)
         self._send_seen()
 
     def _send_seen(self) -> None:
@@ -144,13 +144,13 @@ class ExtractTimestampRunner(Operator):
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the assigner for each value."""
-        extract = self._extract
+        extract, remaining = self._extract, iter(values)
         if timestamps is None:
-            extracted = [(int(extract(value, MIN_TIMESTAMP)), value) for value in values]
+            extracted = [(int(extract(value, MIN_TIMESTAMP)), value) for value in remaining]
         else:
             extracted = [
                 (int(extract(value, MIN_TIMESTAMP if timestamp is None else timestamp)), value)
-                for value, timestamp in zip(values, timestamps, strict=True)
+                for value, timestamp in zip(remaining, timestamps, strict=True)
             ]
         self.output.emit(extracted, timestamps)
 

@@ -20,6 +20,7 @@ class TaskFailure:
         operator_name: The operator of the chain that raised.
         subtask_index: Counted from 0; shown counted from 1.
         parallelism: The vertex's parallelism.
+        in_hand: What the operator was at, as it is shown behind "on": `record ('a', 1)`.
         user_location: Where in the user's code, as it is shown behind "at": `job.py:12 in parse: return int(x)`.
         user_traceback: The traceback through the user's code.
         details: Everything else that helps: the full traceback, logs of the process.
@@ -38,6 +39,7 @@ class TaskFailure:
     operator_name: str | None = None
     subtask_index: int | None = None
     parallelism: int | None = None
+    in_hand: str | None = None
     user_location: str | None = None
     user_traceback: str | None = None
     details: str = ""
@@ -53,6 +55,7 @@ class TaskFailure:
     def __str__(self) -> str:
         subject = self._subject()
         text = f"{subject} failed: {self.message}" if subject else self.message
+        text += f"\n  on {self.in_hand}" if self.in_hand else ""
         return f"{text}\n  at {self.user_location}" if self.user_location else text
 
     def _subject(self) -> str:
