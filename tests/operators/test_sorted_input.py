@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ SPILLS = {MEMORY: "2 kb"}
 
 
 def task(**configuration: str) -> TaskInfo:
-    return TaskInfo("job", "vertex", "vertex", 0, 1, 128, 0, True, {key: value for key, value in configuration.items()})
+    return TaskInfo("job", "vertex", "vertex", 0, 1, 128, 0, True, dict(configuration))
 
 
 class Clashing:
@@ -187,7 +188,7 @@ def test_both_inputs_of_a_keyed_operator_come_together_key_by_key() -> None:
         for element in harness.values:
             by_key.setdefault(element[0], []).append(element[1:])
         order = [element[0] for element in harness.values]
-    assert sum(a != b for a, b in zip(order, order[1:], strict=False)) == 49
+    assert sum(a != b for a, b in pairwise(order)) == 49
     for key, elements in by_key.items():
         numbers = sorted(2 * n + i for n in range(key, 300, 50) for i in (0, 1))
         assert elements == [*[(n, seen + 1) for seen, n in enumerate(numbers)], ("end", 12)]
