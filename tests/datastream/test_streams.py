@@ -17,6 +17,7 @@ from firesteel.datastream.formats.json import JsonRowDeserializationSchema, Json
 from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction
 from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
 from firesteel.errors import InvalidProgramError
+from firesteel.testing import run_local
 
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
 ROW = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
@@ -247,3 +248,12 @@ def test_map_function_objects_work_as_well_as_lambdas(env, pairs):
 
     pairs.map(First(), output_type=Types.STRING()).name("first").print()
     assert isinstance(operators(env)["first"].function, First)
+
+
+@pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH])
+def test_keys_without_type_that_are_equal_but_of_other_classes_stay_apart(env, mode):
+    env.set_runtime_mode(mode)
+    keys = [(1, "int"), (1.0, "float"), (True, "bool"), ((1, 2.0), "tuple"), ((1, 2), "ints")]
+    counted = env.from_collection(keys * 2).key_by(first).reduce(lambda a, b: (a[0], f"{a[1]} {b[1]}"))
+    counted.filter(lambda value: " " in value[1]).map(lambda value: value[1], Types.STRING()).collect_async()
+    assert sorted(run_local(env).elements) == ["bool bool", "float float", "int int", "ints ints", "tuple tuple"]

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+from decimal import Decimal
+from enum import IntEnum
 from typing import Any
 
 import pytest
 
 from firesteel.common import Row, Types
 from firesteel.datastream import OutputTag
-from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction
+from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, WindowFunction
 from firesteel.datastream.operator_descriptors import (
     CoProcessOperator,
     FlatMapOperator,
     KeyedProcessOperator,
     MapOperator,
     ReduceOperator,
+    WindowOperator,
 )
 from firesteel.datastream.state import (
     AggregatingStateDescriptor,
@@ -22,6 +25,7 @@ from firesteel.datastream.state import (
     ValueStateDescriptor,
 )
 from firesteel.datastream.time_domain import TimeDomain
+from firesteel.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import ManualClock, OperatorHarness
 
@@ -53,12 +57,13 @@ def test_reduce_wraps_at_the_declared_width() -> None:
         assert h.values == [("a", 32767), ("a", -32768)]
 
 
-def test_reduce_in_batch_mode_emits_the_final_value_of_each_key() -> None:
+@pytest.mark.parametrize("timestamps", [None, [3, 1, 2]])
+def test_reduce_in_batch_mode_emits_the_final_value_of_each_key_at_the_end_of_time(timestamps: Any) -> None:
     with keyed(ReduceOperator(add), is_batch=True) as h:
-        h.process_batch([("a", 1), ("b", 5), ("a", 2)])
+        h.process_batch([("a", 1), ("b", 5), ("a", 2)], timestamps)
         assert h.values == []
         h.end()
-        assert sorted(h.values) == [("a", 3), ("b", 5)]
+        assert sorted(h.elements) == [(("a", 3), 2**63 - 1), (("b", 5), 2**63 - 1)]
 
 
 @pytest.mark.parametrize("kind", [list, Row])
@@ -298,3 +303,58 @@ def test_batch_mode_gives_the_elements_of_both_inputs_in_order_of_event_time() -
         h.process_batch([("a", "x")], [5], input_index=1)
         h.end(inputs=2)
         assert h.values == ["None early", "x late"]
+
+
+# --- keys ----------------------------------------------------------------------------------------------------------
+
+
+class Color(IntEnum):
+    RED = 1
+
+
+LIKE_ONE = [1, 1.0, True, Decimal(1), Color.RED, (1,), (1.0,), (True,), ((True,), "a"), ((1,), "a"), Row(1), Row(True)]
+
+
+class CountOfKey(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.count.update((self.count.value() or 0) + 1)
+        ctx.timer_service().register_event_time_timer(5)
+        yield ctx.get_current_key(), self.count.value()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), self.count.value()
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_keys_without_type_are_told_apart_by_class_as_their_pickled_bytes_are(is_batch: bool) -> None:
+    descriptor, select = KeyedProcessOperator(CountOfKey()), [lambda value: value]
+    with OperatorHarness(descriptor, key_selectors=select, is_batch=is_batch) as h:
+        h.process_batch(LIKE_ONE)
+        h.process_batch(LIKE_ONE)
+        if not is_batch:
+            h = OperatorHarness(descriptor, key_selectors=select, snapshot=h.snapshot())
+        h.end()
+        fired = h.values[2::3] if is_batch else h.values
+        assert [(type(key), key, count) for key, count in fired] == [(type(key), key, 2) for key in LIKE_ONE]
+
+
+def test_keys_of_one_declared_type_are_one_key() -> None:
+    descriptor = KeyedProcessOperator(CountOfKey(), Types.INT())
+    with OperatorHarness(descriptor, key_selectors=[lambda value: value]) as h:
+        h.process_batch([1, True])
+        assert h.values == [(1, 1), (1, 2)]
+
+
+def test_window_function_gets_the_key_that_the_selector_gave() -> None:
+    class Keys(WindowFunction):
+        def apply(self, key: Any, window: Any, inputs: Any) -> Any:
+            yield key, len(list(inputs))
+
+    windows = WindowOperator(TumblingEventTimeWindows(10, 0), EventTimeTrigger(), 0, None, None, Keys())
+    with OperatorHarness(windows, key_selectors=[lambda value: value]) as h:
+        h.process_batch([1, 1.0, True, 1.0], [1, 1, 1, 1])
+        h.end()
+        assert [(type(key), count) for key, count in h.values] == [(int, 1), (float, 2), (bool, 1)]

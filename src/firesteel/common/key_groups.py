@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from firesteel.common.keys import key_of
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -211,6 +212,7 @@ def _time_hash(type_info: Any) -> Hasher:
 
 
 def _pickled_hash(value: Any) -> int:
+    value = key_of(value)
     if value.__class__ is bool or (value.__class__ is float and value.is_integer()):
         value = int(value)
     if value.__class__ in (int, str, bytes, float):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.common.keys import key_of
 from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, RuntimeContext
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
@@ -153,7 +154,7 @@ class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.O
 
     def get_current_key(self) -> Any:
         """Key of the element or timer."""
-        return self.current_key
+        return key_of(self.current_key)
 
     def time_domain(self) -> TimeDomain:
         """Kind of the timer that fires."""

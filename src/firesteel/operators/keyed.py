@@ -229,5 +229,5 @@ class ReduceRunner(KeyedOperator):
             self.output.emit(results, timestamps)
 
     def end_key(self, key: Any) -> None:
-        """Emit the final value of the key."""
-        self.collector.collect((self._table.data[key],), None)
+        """Emit the final value of the key, at the end of time (Flink: `BatchGroupedReduceOperator`)."""
+        self.collector.collect((self._table.data[key],), MAX_WATERMARK)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.common.keys import key_of
 from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
 from firesteel.operators.context import TaskRuntimeContext
@@ -111,7 +112,7 @@ class WindowRunner(KeyedOperator):
         if result.is_fire() and entry in self._table.data:
             elements = self._contents.read(self._table.data[entry])
             timestamp = window.max_timestamp()
-            self.collector.collect(self._evaluate(key, window, elements, self._function_context), timestamp)
+            self.collector.collect(self._evaluate(key_of(key), window, elements, self._function_context), timestamp)
         if result.is_purge():
             self._table.remove(entry)
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import cloudpickle
 
 from firesteel.common.coercion import coercer
+from firesteel.common.keys import told_apart
 from firesteel.operators.factory import make_operator
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.operator import (
@@ -62,6 +63,7 @@ class OperatorHarness:
         self.has_ended = False
         self._side_elements: dict[str, list[Element]] = {}
         self._key_selectors = list(key_selectors)
+        self._kept_key = coercer(getattr(descriptor, "key_type", None)) or told_apart
         task = TaskInfo(
             "job", "vertex", "vertex", subtask_index, parallelism, max_parallelism, 0, is_batch, configuration or {}
         )
@@ -84,7 +86,7 @@ class OperatorHarness:
     def process_batch(self, values: Iterable[Any], timestamps: Timestamps = None, input_index: int = 0) -> None:
         """Process elements of input 0 or 1."""
         select = self._key_selectors[input_index] if input_index < len(self._key_selectors) else None
-        elements = list(values) if select is None else [(select(value), value) for value in values]
+        elements = list(values) if select is None else [(self._kept_key(select(value)), value) for value in values]
         self._inputs[input_index].process(elements, timestamps)
 
     def watermark(self, timestamp: int) -> None:
