@@ -24,8 +24,8 @@ from firesteel.datastream.operator_descriptors import (
 )
 from firesteel.datastream.state import MapStateDescriptor
 from firesteel.errors import TranslationError
+from firesteel.operators.committables import CollectedElements, PrintedLines
 from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.sinks import CollectedElements, PrintedLines
 from firesteel.testing import OperatorHarness
 
 SIDE = OutputTag("side", Types.INT())

@@ -8,10 +8,9 @@ from typing import Any
 from firesteel.common.coercion import coercer
 from firesteel.common.keys import told_apart
 from firesteel.datastream import operator_descriptors as descriptors
-from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
+from firesteel.datastream.connectors.base import Sink
 from firesteel.errors import TranslationError
 from firesteel.operators.async_wait import AsyncWaitRunner
-from firesteel.operators.file_sink import FileSinkRunner
 from firesteel.operators.functions import method_of
 from firesteel.operators.interval_join import IntervalJoinRunner
 from firesteel.operators.keyed import KeyedProcessRunner, ReduceRunner
@@ -25,7 +24,14 @@ from firesteel.operators.one_input import (
     TagAndKeyByRunner,
 )
 from firesteel.operators.operator import Operator, Output, TaskInfo
-from firesteel.operators.sinks import CollectRunner, CommitterRunner, DiscardingRunner, PrintRunner, SinkFunctionRunner
+from firesteel.operators.sinks import (
+    CollectRunner,
+    CommitterRunner,
+    DiscardingRunner,
+    PrintRunner,
+    SinkFunctionRunner,
+    SinkWriterRunner,
+)
 from firesteel.operators.source_runner import SourceRunner
 from firesteel.operators.two_input import BroadcastRunner, CoProcessRunner, KeyedBroadcastRunner
 from firesteel.operators.watermarks import ExtractTimestampRunner, TimestampsAndWatermarksRunner
@@ -92,18 +98,10 @@ def _value_of_pair(pair: Any) -> Any:
 
 
 def _sink_function(d: descriptors.SinkFunctionOperator, name: str, task: TaskInfo, output: Output) -> Operator:
-    """A Python SinkFunction, or the legacy StreamingFileSink, which commits by itself."""
-    if isinstance(d.function, StreamingFileSink):
-        return FileSinkRunner(name, task, output, d.function.settings, d.input_type, commits_itself=True)
+    """A Python SinkFunction, or one that is a sink with a writer: no committer follows, it commits by itself."""
+    if isinstance(d.function, Sink):
+        return SinkWriterRunner(name, task, output, d.function, d.input_type, commits_itself=True)
     return SinkFunctionRunner(name, task, output, d.function)
-
-
-def _sink_writer(d: descriptors.SinkWriterOperator, name: str, task: TaskInfo, output: Output) -> Operator:
-    if not isinstance(d.sink, FileSink):
-        raise NotImplementedError(
-            f"sink {name!r}: no writer for {type(d.sink).__name__} yet; there is one for FileSink"
-        )
-    return FileSinkRunner(name, task, output, d.sink.settings, d.input_type)
 
 
 def _broadcast(d: descriptors.BroadcastProcessOperator, name: str, task: TaskInfo, output: Output) -> Operator:
@@ -157,8 +155,8 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
     descriptors.PrintSinkOperator: lambda d, name, task, out: PrintRunner(name, task, out, d.identifier, d.input_type),
     descriptors.SinkFunctionOperator: _sink_function,
-    descriptors.SinkWriterOperator: _sink_writer,
-    descriptors.CommitterOperator: lambda d, name, task, out: CommitterRunner(name, task, out),
+    descriptors.SinkWriterOperator: lambda d, name, task, out: SinkWriterRunner(name, task, out, d.sink, d.input_type),
+    descriptors.CommitterOperator: lambda d, name, task, out: CommitterRunner(name, task, out, d.sink),
     descriptors.CollectSinkOperator: lambda d, name, task, out: CollectRunner(name, task, out, d.collect_id),
 }
 

@@ -1,4 +1,4 @@
-"""The settings of a file sink, made ready to run: encoding, buckets and when a part is complete."""
+"""The settings of a file sink, made ready to run: formats, buckets and when a part is complete."""
 
 from __future__ import annotations
 
@@ -6,31 +6,95 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import IO, Any, Protocol
 from zoneinfo import ZoneInfo
 
 from firesteel.common.java_text import java_formatter
+from firesteel.common.serialization import BulkWriterFactory
 from firesteel.datastream.connectors.file_sink import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileSinkSettings,
     RollingPolicy,
 )
+from firesteel.datastream.formats.csv_rows import CsvDialect, CsvRowSerializationSchema
+from firesteel.datastream.formats.csv_schema import CsvSchema
+from firesteel.operators.parquet_format import ParquetStream
 
 _PATTERN_FIELDS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 _PATTERN = re.compile("|".join(_PATTERN_FIELDS))
 
 
-def encoder_of(settings: FileSinkSettings, input_type: Any) -> Callable[[Any], bytes]:
-    """The bytes of an element: Java's text and a line end.
+class PartStream(Protocol):
+    """Writes elements into one open part file."""
+
+    def write(self, values: list[Any]) -> None:
+        """Append elements."""
+
+    def finish(self) -> None:
+        """Write what is left; no element follows."""
+
+
+OpenStream = Callable[[IO[bytes]], PartStream]
+"""Makes the stream of a file that is open for appending."""
+
+
+class EncodedStream:
+    """Elements one behind the other, each as its bytes; behind a header, if there is one."""
+
+    def __init__(self, file: IO[bytes], encode: Callable[[Any], bytes], header: bytes = b"") -> None:
+        self._file = file
+        self._encode = encode
+        if header and not file.tell():
+            file.write(header)
+
+    def write(self, values: list[Any]) -> None:
+        """Append elements."""
+        encode = self._encode
+        self._file.write(b"".join([encode(value) for value in values]))
+
+    def finish(self) -> None:
+        """Nothing is left."""
+
+
+def format_of(settings: FileSinkSettings, input_type: Any) -> OpenStream:
+    """How elements are written: as lines of Java's text, or in a bulk format.
 
     Raises:
-        NotImplementedError: a bulk format is asked for.
+        NotImplementedError: there is no writer for the bulk format.
     """
-    if settings.encoder is None:
-        raise NotImplementedError("FileSink: bulk formats are not implemented yet, use FileSink.for_row_format(...)")
-    text, charset = java_formatter(input_type), settings.encoder.charset_name
-    return lambda value: f"{text(value)}\n".encode(charset)
+    if settings.encoder is not None:
+        text, charset = java_formatter(input_type), settings.encoder.charset_name
+        return lambda file: EncodedStream(file, lambda value: f"{text(value)}\n".encode(charset))
+    factory = settings.writer_factory
+    name = getattr(factory, "format_name", None)
+    if factory is None or name not in _BULK_FORMATS:
+        raise NotImplementedError(f"FileSink: no writer for bulk format {name!r}; there are {', '.join(_BULK_FORMATS)}")
+    return _BULK_FORMATS[name](factory)
+
+
+def _csv(factory: BulkWriterFactory) -> OpenStream:
+    schema: CsvSchema = factory.settings
+    dialect = CsvDialect(
+        schema.column_separator,
+        schema.line_separator,
+        schema.array_element_separator,
+        schema.quote_char,
+        schema.escape_char,
+        schema.null_value,
+    )
+    encode = CsvRowSerializationSchema(schema.row_type, dialect).serialize
+    names = [column.name for column in schema.columns]
+    header = schema.column_separator.join(names) + schema.line_separator if schema.use_header else ""
+    return lambda file: EncodedStream(file, encode, header.encode())
+
+
+def _parquet(factory: BulkWriterFactory) -> OpenStream:
+    row_type = factory.settings
+    return lambda file: ParquetStream(file, row_type)
+
+
+_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], OpenStream]] = {"csv": _csv, "parquet": _parquet}
 
 
 def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:

@@ -1,147 +1,139 @@
 """The writer of file sinks: part files in buckets, hidden while they are in progress, shown once they are committed.
 
-A part file in progress is `.<part>.inprogress.<subtask>`; the version of a batch remembers how far it was written, so a
-batch that is fed again cuts off what it wrote before. Flink: `connector.file.sink.writer.FileWriter`.
+A part file in progress is `.<part>.inprogress.<attempt>`. The version of a batch remembers how far it was written. An
+attempt that goes on from a version copies the part so far into a file of its own: whatever an earlier attempt still
+writes, should it be alive, is never seen. Flink: `connector.file.sink.writer.FileWriter`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
+from firesteel.datastream.connectors.file_committer import FinishedPart, sync_directory
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
-from firesteel.operators.clock import now_ms
-from firesteel.operators.file_format import bucket_at, encoder_of, rolling_of
-from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.file_format import OpenStream, PartStream, bucket_at, format_of, rolling_of
 
-
-@dataclass(frozen=True, slots=True)
-class FinishedPart:
-    """A part file that is complete; committing it moves `pending` to `final`, once."""
-
-    pending: str
-    final: str
-
-    def commit(self) -> None:
-        """Show the file under its final name; does nothing when that was done before."""
-        if os.path.exists(self.pending):
-            os.replace(self.pending, self.final)
-        elif not os.path.exists(self.final):
-            raise FileNotFoundError(f"FileSink: part file {self.pending} is gone before it was committed")
+_COPY_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
 class _Part:
-    """A part file in progress."""
+    """A part file in progress; `replaced` are the files of earlier attempts."""
 
     final: str
     pending: str
     created_ms: int
     modified_ms: int
     size: int = 0
+    replaced: tuple[str, ...] = ()
     file: IO[bytes] | None = None
+    stream: PartStream | None = None
+    synced: int = 0
 
-    def write(self, data: bytes, now: int) -> None:
-        if self.file is None:
-            if not self.size:
-                # A file of that name that no version knows of is what a failed attempt left behind.
-                Path(self.pending).unlink(missing_ok=True)
+    def write(self, values: list[Any], now: int, open_stream: OpenStream) -> None:
+        if self.stream is None or self.file is None:
             self.file = open(self.pending, "ab")  # noqa: SIM115 - stays open from batch to batch
-        self.file.write(data)
-        self.size += len(data)
+            self.stream = open_stream(self.file)
+        self.stream.write(values)
+        self.size = self.file.tell()
         self.modified_ms = now
+
+    def sync(self) -> None:
+        """Make what was written outlive a crash of the machine."""
+        if self.file is None or self.size == self.synced:
+            return
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        if not self.synced:
+            sync_directory(os.path.dirname(self.pending))
+        self.synced = self.size
+
+    def finish(self) -> FinishedPart:
+        if self.stream is not None and self.file is not None:
+            self.stream.finish()
+            self.size = self.file.tell()
+        self.sync()
+        self.close()
+        return FinishedPart(self.pending, self.final, self.replaced)
 
     def close(self) -> None:
         if self.file is not None:
             self.file.close()
-            self.file = None
+            self.file = self.stream = None
+
+    def fields(self) -> tuple[Any, ...]:
+        return self.final, self.pending, self.created_ms, self.modified_ms, self.size, self.replaced
 
 
-class FileSinkRunner(Operator):
-    """Writes the elements of one subtask to part files and hands finished parts to the committer."""
+class FileWriter(SinkWriter):
+    """Writes the elements of one subtask to part files."""
 
-    def __init__(
-        self,
-        name: str,
-        task: TaskInfo,
-        output: Output,
-        settings: FileSinkSettings,
-        input_type: Any,
-        commits_itself: bool = False,
-    ) -> None:
-        super().__init__(name, task, output)
+    def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
         self._base = Path(settings.base_path.removeprefix("file://"))
         self._prefix = settings.output_file_config.part_prefix
         self._suffix = settings.output_file_config.part_suffix
-        self._encode = encoder_of(settings, input_type)
+        self._open_stream = format_of(settings, context.input_type)
         self._bucket_at = bucket_at(settings.bucket_assigner)
         self._rolling = rolling_of(settings.rolling_policy)
-        self._commits_itself = commits_itself
-        self._uid = ""
+        self._now = context.processing_time
+        self._uid = _uid(context)
+        self._attempt = uuid.uuid4().hex[:12]
         self._counter = 0
         self._parts: dict[str, _Part] = {}
         self._finished: list[FinishedPart] = []
+        # In BATCH mode no other attempt uses the names of this one.
+        self._may_find_leftovers = not context.is_batch
 
-    def open(self) -> None:
-        """Find the name that the parts begin with."""
-        self._uid = _uid(self.task, self.operator_id)
+    def write(self, element: Any, timestamp: int | None) -> None:
+        """Write one element to the bucket of this moment."""
+        self.write_all([element], None)
 
-    def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Write the elements to the bucket of this moment."""
-        now = now_ms()
-        if not values:
+    def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Write elements to the bucket of this moment."""
+        if not elements:
             return
-        encode = self._encode
+        now = self._now()
         bucket = self._bucket_at(now)
         part = self._parts.get(bucket) or self._new_part(bucket, now)
-        part.write(b"".join([encode(value) for value in values]), now)
+        part.write(list(elements), now, self._open_stream)
         if part.size >= self._rolling.part_size:
             self._finish(bucket)
 
     def _new_part(self, bucket: str, now: int) -> _Part:
+        self._remove_leftovers({})
         directory = self._base / bucket
         directory.mkdir(parents=True, exist_ok=True)
-        name = f"{self._prefix}-{self._uid}-{self._counter}{self._suffix}"
+        final = str(directory / f"{self._prefix}-{self._uid}-{self._counter}{self._suffix}")
         self._counter += 1
-        pending = directory / f".{name}.inprogress.{self.task.subtask_index}"
-        part = self._parts[bucket] = _Part(str(directory / name), str(pending), now, now)
+        part = self._parts[bucket] = _Part(final, self._pending_name(final), now, now)
         return part
 
+    def _pending_name(self, final: str) -> str:
+        directory, name = os.path.split(final)
+        return os.path.join(directory, f".{name}.inprogress.{self._attempt}")
+
     def _finish(self, bucket: str) -> None:
-        part = self._parts.pop(bucket)
-        part.close()
-        self._finished.append(FinishedPart(part.pending, part.final))
+        self._finished.append(self._parts.pop(bucket).finish())
 
-    def end_input(self, index: int) -> None:
-        """All parts are complete."""
-        for bucket in list(self._parts):
-            self._finish(bucket)
-        self._hand_over()
-
-    def end_batch(self) -> None:
-        """Finish the parts that the rolling policy says; make the rest durable so far."""
-        now = now_ms()
+    def flush(self, end_of_input: bool) -> None:
+        """Finish the parts that the rolling policy says, or all; make the rest durable so far."""
+        now = self._now()
         for bucket, part in list(self._parts.items()):
-            if self._rolling.is_over(part.created_ms, part.modified_ms, now):
+            if end_of_input or self._rolling.is_over(part.created_ms, part.modified_ms, now):
                 self._finish(bucket)
-            elif part.file is not None:
-                part.file.flush()
-        self._hand_over()
+            else:
+                part.sync()
 
-    def _hand_over(self) -> None:
-        if not self._commits_itself:
-            finished, self._finished = self._finished, []
-            self.output.emit(finished, None)
-
-    def committables(self) -> Sequence[Any]:
-        """The finished parts, where no committer follows."""
-        if not self._commits_itself:
-            return ()
+    def prepare_commit(self) -> Sequence[FinishedPart]:
+        """The parts that were finished."""
         finished, self._finished = self._finished, []
         return finished
 
@@ -150,28 +142,74 @@ class FileSinkRunner(Operator):
         for part in self._parts.values():
             part.close()
 
-    def snapshot(self) -> Any:
-        """The parts in progress and how far they were written."""
-        parts = {b: (p.final, p.pending, p.created_ms, p.modified_ms, p.size) for b, p in self._parts.items()}
-        return self._uid, self._counter, parts
+    def snapshot_state(self) -> Any:
+        """The number of the next part, the parts in progress and how far they were written."""
+        if not self._counter:
+            return None
+        return self._uid, self._counter, {bucket: part.fields() for bucket, part in self._parts.items()}
 
-    def restore(self, snapshot: Any) -> None:
-        """Cut the parts off where the version ends."""
-        self._uid, self._counter, parts = snapshot
-        self._parts = {bucket: _Part(*fields) for bucket, fields in parts.items()}
-        for part in self._parts.values():
-            if not os.path.exists(part.pending) and os.path.exists(part.final):
-                os.replace(part.final, part.pending)
-            os.truncate(part.pending, part.size)
+    def restore_state(self, state: Any) -> None:
+        """Go on with those parts; several states come when another job takes them over with fewer subtasks."""
+        uid, counter, parts = state
+        known: dict[str, set[str]] = {}
+        for bucket, fields in parts.items():
+            part = _Part(*fields)
+            known[part.final] = {part.pending, *part.replaced}
+            if bucket in self._parts:
+                self._finish(bucket)
+            self._parts[bucket] = self._go_on_with(part)
+        if uid == self._uid:
+            self._counter = counter
+            self._remove_leftovers(known)
+
+    def _go_on_with(self, part: _Part) -> _Part:
+        """The part in a file of this attempt, as long as the version says."""
+        source = part.pending if os.path.exists(part.pending) else part.final
+        pending = self._pending_name(part.final)
+        _copy(source, pending, part.size)
+        replaced = (*part.replaced, part.pending)
+        return _Part(part.final, pending, part.created_ms, part.modified_ms, part.size, replaced)
+
+    def _remove_leftovers(self, known: dict[str, set[str]]) -> None:
+        """Remove, once, what failed attempts wrote behind the version; what awaits its commit has smaller numbers."""
+        if not self._may_find_leftovers:
+            return
+        self._may_find_leftovers = False
+        name = re.compile(
+            rf"\.({re.escape(self._prefix)}-{self._uid}-(\d+){re.escape(self._suffix)})\.inprogress\.(\w+)"
+        )
+        for path in self._base.rglob(f".*-{self._uid}-*.inprogress.*"):
+            found = name.fullmatch(path.name)
+            if found is None or found[3] == self._attempt:
+                continue
+            final = str(path.parent / found[1])
+            if int(found[2]) >= self._counter or (final in known and str(path) not in known[final]):
+                path.unlink(missing_ok=True)
 
 
-def _uid(task: TaskInfo, operator_id: str) -> str:
+def _copy(source: str, target: str, size: int) -> None:
+    """Copy the first `size` bytes.
+
+    Raises:
+        OSError: the source is gone or shorter.
+    """
+    left = size
+    with open(source, "rb") as reader, open(target, "wb") as writer:
+        while left:
+            data = reader.read(min(left, _COPY_BYTES))
+            if not data:
+                raise OSError(f"part file {source} ends after {size - left} bytes, the version was taken at {size}")
+            writer.write(data)
+            left -= len(data)
+
+
+def _uid(context: WriterInitContext) -> str:
     """What tells the parts of this writer apart from all others.
 
     In STREAMING mode a batch that is fed again gives its parts the same names, so those that were shown already are
     replaced. In BATCH mode two attempts may run at once, and the files of the one that loses are never shown.
     """
-    if task.is_batch:
+    if context.is_batch:
         return uuid.uuid4().hex
-    writer = f"{task.job_id}/{task.vertex_id}/{operator_id}/{task.subtask_index}"
+    writer = f"{context.job_id}/{context.sink_id}/{context.subtask_index}"
     return hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.java_text import java_formatter
+from firesteel.datastream.connectors.base import CommitRequest, Sink, SinkWriter, WriterInitContext
+from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
+from firesteel.operators.clock import now_ms
+from firesteel.operators.committables import CollectedElements, PrintedLines, SinkCommittables
+from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.functions import method_of
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedLines:
-    """Lines of a print sink, to be written when the batch is committed."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class CollectedElements:
-    """Elements of a collecting sink, for the client that asked under `collect_id`."""
-
-    collect_id: str
-    elements: list[Any]
 
 
 class PrintRunner(Operator):
@@ -94,18 +83,127 @@ class DiscardingRunner(Operator):
         """Nothing."""
 
 
-class CommitterRunner(Operator):
-    """The committer of a two-phase sink: what the writer emitted is committed when the batch is."""
+class SinkWriterRunner(Operator):
+    """The writer of `sink_to`, or of `add_sink` with a sink: there, no committer follows, and it commits itself."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output) -> None:
+    carries_state = True
+
+    def __init__(
+        self, name: str, task: TaskInfo, output: Output, sink: Sink, input_type: Any, commits_itself: bool = False
+    ) -> None:
         super().__init__(name, task, output)
-        self._committables: list[Any] = []
+        self._sink = sink
+        self._input_type = input_type
+        self._prepares = sink.is_two_phase()
+        self._committer = sink.create_committer() if commits_itself and self._prepares else None
+        self._requests: list[CommitRequest] = []
+        self._number = 0
+        self._has_ended = False
+
+    def open(self) -> None:
+        """Make the writer."""
+        task = self.task
+        context = WriterInitContext(
+            job_id=task.job_id,
+            sink_id=f"{task.vertex_id}/{self.operator_id}",
+            subtask_index=task.subtask_index,
+            parallelism=task.parallelism,
+            attempt_number=task.attempt_number,
+            is_batch=task.is_batch,
+            input_type=self._input_type,
+            configuration=task.configuration,
+            processing_time=now_ms,
+        )
+        self._sink_id = context.sink_id
+        make_writer = _WRITERS.get(type(self._sink))
+        self.writer: SinkWriter = (
+            self._sink.create_writer(context) if make_writer is None else make_writer(self._sink, context)
+        )
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Keep the writer's committables."""
-        self._committables.extend(values)
+        """Write the elements."""
+        self.writer.write_all(values, timestamps)
+
+    def end_input(self, index: int) -> None:
+        """Let the writer finish."""
+        self._flush(end_of_input=True)
+        self._has_ended = True
+
+    def end_batch(self) -> None:
+        """Let the writer flush what belongs to the batch."""
+        if not self._has_ended:
+            self._flush(end_of_input=False)
+
+    def _flush(self, end_of_input: bool) -> None:
+        # In BATCH mode there is one commit, when all input was read.
+        if self.task.is_batch and not end_of_input:
+            return
+        self.writer.flush(end_of_input)
+        if not self._prepares:
+            return
+        requests = []
+        for committable in self.writer.prepare_commit():
+            where = (self.task.job_id, self._sink_id, self.task.subtask_index, self._number)
+            requests.append(CommitRequest(*where, committable))
+            self._number += 1
+        if self._committer is None:
+            self.output.emit(requests, None)
+        else:
+            self._requests += requests
+
+    def committables(self) -> Sequence[Any]:
+        """What the writer prepared, where no committer follows."""
+        requests, self._requests = self._requests, []
+        if not requests or self._committer is None:
+            return ()
+        return (SinkCommittables(self._sink_id, self.name, self._committer, tuple(requests)),)
+
+    def close(self) -> None:
+        """Close the writer, if there is one yet."""
+        writer = getattr(self, "writer", None)
+        if writer is not None:
+            writer.close()
+
+    def snapshot(self) -> Any:
+        """How much was prepared, and the writer's state; None if there is nothing of both."""
+        state = self.writer.snapshot_state()
+        return (self._number, state) if self._number or state is not None else None
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from there."""
+        self._number, state = snapshot
+        if state is not None:
+            self.writer.restore_state(state)
+
+    def take_over(self, snapshots: Sequence[Any]) -> None:
+        """Go on from the states of another job's writers that fall to this subtask."""
+        for _, state in snapshots[self.task.subtask_index :: self.task.parallelism]:
+            if state is not None:
+                self.writer.restore_state(state)
+
+
+_WRITERS: dict[type[Sink], Callable[[Any, WriterInitContext], SinkWriter]] = {
+    FileSink: lambda sink, context: FileWriter(sink.settings, context),
+    StreamingFileSink: lambda sink, context: FileWriter(sink.settings, context),
+}
+"""Writers that need libraries which the API must not load."""
+
+
+class CommitterRunner(Operator):
+    """The committer of a two-phase sink: what the writer emitted is committed when the checkpoint is."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, sink: Sink) -> None:
+        super().__init__(name, task, output)
+        self._committer = sink.create_committer()
+        self._requests: list[CommitRequest] = []
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Keep the writer's requests."""
+        self._requests.extend(values)
 
     def committables(self) -> Sequence[Any]:
         """Those of this batch."""
-        committables, self._committables = self._committables, []
-        return committables
+        requests, self._requests = self._requests, []
+        if not requests:
+            return ()
+        return (SinkCommittables(requests[0].sink_id, self.name, self._committer, tuple(requests)),)

@@ -1,27 +1,38 @@
-"""What happens once all tasks of a batch succeeded: lines are printed, part files shown, elements handed on."""
+"""What happens once all tasks of a batch succeeded: lines are printed, sinks commit, elements are handed on."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from firesteel.operators.file_sink import FinishedPart
-from firesteel.operators.sinks import CollectedElements, PrintedLines
+from firesteel.operators.committables import Committable, carry_out
 
 Collect = Callable[[str, list[Any]], None]
 """(collect id, elements)."""
 
 
-def commit(committables: Iterable[Any], collect: Collect) -> None:
-    """Carry out the committables of one batch, in order."""
-    for committable in committables:
-        if isinstance(committable, PrintedLines):
-            sys.stdout.write(committable.text)
-        elif isinstance(committable, FinishedPart):
-            committable.commit()
-        elif isinstance(committable, CollectedElements):
-            collect(committable.collect_id, committable.elements)
-        else:
-            raise TypeError(f"no rule commits {type(committable).__name__}")
+def is_durable(committable: Committable) -> bool:
+    """Whether what it does outlives this process, so that it must be done once, and not before it is decided."""
+    return committable.is_durable
+
+
+def commit(committables: Iterable[Committable], collect: Collect) -> None:
+    """Carry out committables: each sink once for all its subtasks, then the rest in order.
+
+    Raises:
+        SinkCommitError: a sink could not commit.
+    """
+    carry_out(committables, _ThisProcess(collect))
     sys.stdout.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _ThisProcess:
+    """Prints to standard output."""
+
+    collect: Collect
+
+    def print(self, text: str) -> None:
+        sys.stdout.write(text)

@@ -12,13 +12,15 @@ from typing import Any
 
 import cloudpickle
 
+from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.errors import InvalidProgramError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode
-from firesteel.operators.file_sink import FileSinkRunner, FinishedPart
-from firesteel.operators.sinks import CollectedElements, PrintedLines
+from firesteel.operators.committables import Committable, SinkCommittables, carry_out
+from firesteel.operators.file_sink import FileWriter
+from firesteel.operators.sinks import SinkWriterRunner
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
@@ -145,19 +147,19 @@ class _LocalJob:
 
     def run_batch(self, batch_id: int, batch: BatchPlan) -> None:
         """Run one batch through all stages, then commit it."""
-        for report in self._run_stages(batch_id, batch):
-            for committable in report.committables:
-                self._commit(committable)
+        reports = self._run_stages(batch_id, batch)
+        committables = [committable for report in reports for committable in report.committables]
+        carry_out(committables, self)
+        self.result.files += _files_of(committables)
+        for report in reports:
             self.result.subtasks.update({(self._names[s.vertex_id], s.subtask_index): s for s in report.subtasks})
 
     def replay_batch(self, batch_id: int, batch: BatchPlan) -> None:
         """Run a batch again that was committed before."""
         for slot in list(self._slots):
             _close_files(self._slots.pop(slot))
-        for report in self._run_stages(batch_id, batch):
-            for committable in report.committables:
-                if isinstance(committable, FinishedPart):
-                    committable.commit()
+        reports = self._run_stages(batch_id, batch)
+        carry_out((c for report in reports for c in report.committables if c.is_durable), self)
 
     def _run_stages(self, batch_id: int, batch: BatchPlan) -> list[StageReport]:
         reports: list[StageReport] = []
@@ -194,15 +196,13 @@ class _LocalJob:
             self._slots[slot] = SlotTasks(self._job, slot, 0, store)
         return self._slots[slot]
 
-    def _commit(self, committable: Any) -> None:
-        if isinstance(committable, PrintedLines):
-            self.result.lines += committable.text.splitlines()
-        elif isinstance(committable, FinishedPart):
-            committable.commit()
-            self.result.files.append(committable.final)
-        else:
-            assert isinstance(committable, CollectedElements), f"no rule commits {committable!r}"
-            self.result.collected.setdefault(committable.collect_id, []).extend(committable.elements)
+    def print(self, text: str) -> None:
+        """Keep the lines of print sinks."""
+        self.result.lines += text.splitlines()
+
+    def collect(self, collect_id: str, elements: list[Any]) -> None:
+        """Keep what collecting sinks got."""
+        self.result.collected.setdefault(collect_id, []).extend(elements)
 
     def close(self) -> None:
         """Close what is still open."""
@@ -217,10 +217,15 @@ def _take(rows: Iterator[Row], count: int) -> None:
             return
 
 
+def _files_of(committables: list[Committable]) -> list[str]:
+    requests = [request for c in committables if isinstance(c, SinkCommittables) for request in c.requests]
+    return [request.committable.final for request in requests if isinstance(request.committable, FinishedPart)]
+
+
 def _close_files(tasks: SlotTasks) -> None:
     """What the system does when a process is killed: its files are closed, and nothing else is."""
     for stage in tasks._stages.values():
         for subtask in stage.values():
             for _, operator in subtask.operators:
-                if isinstance(operator, FileSinkRunner):
+                if isinstance(operator, SinkWriterRunner) and isinstance(operator.writer, FileWriter):
                     operator.close()

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-__all__ = ["DeliveryGuarantee", "Sink", "Source", "StreamTransformer", "SupportsPreprocessing"]
+__all__ = [
+    "CommitRequest",
+    "Committer",
+    "DeliveryGuarantee",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "StreamTransformer",
+    "SupportsPreprocessing",
+    "WriterInitContext",
+]
 
 
 class DeliveryGuarantee(Enum):
@@ -29,16 +41,152 @@ class Source:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class WriterInitContext:
+    """Who a writer is (Flink: `api.connector.sink2.WriterInitContext`).
+
+    Attributes:
+        job_id: Of the job; the same after a restart.
+        sink_id: Of the sink within the job; the same after a restart.
+        subtask_index: From 0 to `parallelism` - 1.
+        attempt_number: How often the job was restarted.
+        is_batch: In BATCH mode several attempts may write at once; only one of them is committed.
+        input_type: Declared type of the elements.
+        configuration: Of the job.
+        processing_time: Gives the current time (ms).
+    """
+
+    job_id: str
+    sink_id: str
+    subtask_index: int
+    parallelism: int
+    attempt_number: int
+    is_batch: bool
+    input_type: Any
+    configuration: dict[str, str]
+    processing_time: Callable[[], int]
+
+
+class SinkWriter:
+    """Writes the elements of one subtask (Flink: `CommittingSinkWriter` and `StatefulSinkWriter` in one).
+
+    At the end of each batch `flush`, `prepare_commit` and `snapshot_state` are called in this order. After a failure
+    the elements since the last checkpoint come again, to a new writer that got that checkpoint's state.
+    """
+
+    def write(self, element: Any, timestamp: int | None) -> None:
+        """Take one element and its event time (ms), None if it has none."""
+        raise NotImplementedError(f"{type(self).__name__} has no write(element, timestamp)")
+
+    def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Take several elements; `timestamps` is None if none has one."""
+        for position, element in enumerate(elements):
+            self.write(element, None if timestamps is None else timestamps[position])
+
+    def flush(self, end_of_input: bool) -> None:
+        """Write what is held back. A sink without committer writes at least once by it."""
+
+    def prepare_commit(self) -> Sequence[Any]:
+        """What is to be committed of what was written since the last call: any objects that can be pickled."""
+        return ()
+
+    def snapshot_state(self) -> Any:
+        """What `restore_state` needs to go on from here; None if that is nothing."""
+        return None
+
+    def restore_state(self, state: Any) -> None:
+        """Go on from there; called again for each further state where the job came back with fewer subtasks."""
+
+    def close(self) -> None:
+        """Release what the writer holds; also after a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRequest:
+    """One committable (Flink: `api.connector.sink2.Committer.CommitRequest`).
+
+    The other fields identify it: they are the same if it is to be committed again because nobody knows whether it was.
+
+    Attributes:
+        job_id: Of the job that wrote it.
+        sink_id: Of the sink within the job.
+        subtask_index: Of its writer.
+        number: Counts the committables of its writer, from 0.
+        committable: What `SinkWriter.prepare_commit` gave.
+    """
+
+    job_id: str
+    sink_id: str
+    subtask_index: int
+    number: int
+    committable: Any
+
+
+class Committer:
+    """Makes visible what the writers of a sink prepared (Flink: `api.connector.sink2.Committer`).
+
+    Runs in the process of the JobManager. It must be picklable: connect in `commit`.
+    """
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Commit what all writers prepared for one checkpoint (in BATCH mode: for the job).
+
+        Requests that were committed before may come again and must then change nothing. An error fails the job, which
+        goes on with the same requests when it is restarted.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no commit(requests)")
+
+
 class Sink:
-    """Something that records are written to."""
+    """Something that records are written to.
+
+    Derive from it to write a sink: `create_writer` gives what writes, and `create_committer`, where what was written
+    must count only once it is committed, what commits (Flink: `api.connector.sink2.Sink`, `SupportsCommitter`).
+
+    Example:
+        >>> class LogWriter(SinkWriter):
+        ...     def __init__(self):
+        ...         self.lines = []
+        ...     def write(self, element, timestamp):
+        ...         self.lines.append(str(element))
+        ...     def prepare_commit(self):
+        ...         lines, self.lines = self.lines, []
+        ...         return [lines]
+        >>> class LogCommitter(Committer):
+        ...     def commit(self, requests):
+        ...         for request in requests:
+        ...             print(request.number, request.committable)
+        >>> class LogSink(Sink):
+        ...     def create_writer(self, context):
+        ...         return LogWriter()
+        ...     def create_committer(self):
+        ...         return LogCommitter()
+        >>> stream.sink_to(LogSink())
+    """
 
     def __init__(self, sink: Any = None) -> None:
         if sink is not None:
             raise NotImplementedError(f"Java sinks are not available, found {sink!r}; derive from Sink in Python")
 
     def is_two_phase(self) -> bool:
-        """True if what was written counts only once it is committed."""
-        return False
+        """True if what was written counts only once it is committed: there is a `create_committer`."""
+        return type(self).create_committer is not Sink.create_committer
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """The writer of one subtask.
+
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no writer: define create_writer(context)")
+
+    def create_committer(self) -> Committer:
+        """What commits for all subtasks.
+
+        Raises:
+            NotImplementedError: the class has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no committer: define create_committer()")
 
 
 class StreamTransformer(ABC):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Self
 
 from firesteel.common.serialization import BulkWriterFactory, Encoder
-from firesteel.datastream.connectors.base import Sink, StreamTransformer, SupportsPreprocessing
+from firesteel.datastream.connectors.base import Committer, Sink, StreamTransformer, SupportsPreprocessing
+from firesteel.datastream.connectors.file_committer import FileCommitter
 from firesteel.datastream.functions import SinkFunction
 
 
@@ -222,9 +223,9 @@ class FileSink(Sink, SupportsPreprocessing):
         super().__init__()
         self.settings = settings
 
-    def is_two_phase(self) -> bool:
-        """True: files are finished first, then committed."""
-        return True
+    def create_committer(self) -> Committer:
+        """What shows finished files."""
+        return FileCommitter()
 
     def get_transformer(self) -> StreamTransformer | None:
         """None: the records are written as they are."""
@@ -268,7 +269,7 @@ class FileSink(Sink, SupportsPreprocessing):
         """Builds a sink that writes batch by batch."""
 
 
-class StreamingFileSink(SinkFunction[Any]):
+class StreamingFileSink(SinkFunction[Any], Sink):
     """Writes files, for `add_sink`; prefer `FileSink`.
 
     Attributes:
@@ -278,6 +279,10 @@ class StreamingFileSink(SinkFunction[Any]):
     def __init__(self, settings: FileSinkSettings) -> None:
         super().__init__()
         self.settings = settings
+
+    def create_committer(self) -> Committer:
+        """What shows finished files."""
+        return FileCommitter()
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> StreamingFileSink.DefaultRowFormatBuilder:

@@ -1,0 +1,114 @@
+"""What sinks want to have done once a batch or checkpoint is decided, and how the driver does it.
+
+A committable is handed to a `Driver` by its one method. Those that are durable wait for the next checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from firesteel.datastream.connectors.base import CommitRequest, Committer
+from firesteel.errors import FiresteelError
+
+
+class Driver(Protocol):
+    """Who carries out committables: the process that runs the job's batches."""
+
+    def print(self, text: str) -> None:
+        """Write the lines of a print sink."""
+
+    def collect(self, collect_id: str, elements: list[Any]) -> None:
+        """Hand elements to the client that asked for them."""
+
+
+class Committable(Protocol):
+    """What a sink wants to have done.
+
+    Attributes:
+        is_durable: What it does outlives the process, so it must be done once, and not before it is decided.
+    """
+
+    is_durable: ClassVar[bool]
+
+    def hand_to(self, driver: Driver) -> None:
+        """Let the driver do it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedLines:
+    """Lines of a print sink."""
+
+    is_durable: ClassVar[bool] = False
+    text: str
+
+    def hand_to(self, driver: Driver) -> None:
+        """Print them."""
+        driver.print(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedElements:
+    """Elements of a collecting sink, for the client that asked under `collect_id`."""
+
+    is_durable: ClassVar[bool] = False
+    collect_id: str
+    elements: list[Any]
+
+    def hand_to(self, driver: Driver) -> None:
+        """Deliver them."""
+        driver.collect(self.collect_id, self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkCommittables:
+    """What one subtask of a two-phase sink prepared, with the committer for it: the program may be another by then."""
+
+    is_durable: ClassVar[bool] = True
+    sink_id: str
+    sink_name: str
+    committer: Committer
+    requests: tuple[CommitRequest, ...]
+
+    def hand_to(self, driver: Driver) -> None:
+        """Commit them.
+
+        Raises:
+            SinkCommitError: the committer raised.
+        """
+        try:
+            self.committer.commit(self.requests)
+        except Exception as error:
+            raise SinkCommitError(self.sink_name, len(self.requests), error) from error
+
+
+class SinkCommitError(FiresteelError):
+    """What a sink prepared could not be committed; it is tried again when the job is restarted."""
+
+    def __init__(self, sink_name: str, requests: int, error: Exception) -> None:
+        super().__init__(sink_name, requests, error)
+        self.sink_name = sink_name
+        self.requests = requests
+        self.error = error
+
+    def __str__(self) -> str:
+        text = " ".join(str(self.error).split())
+        return f"sink {self.sink_name!r}: could not commit: {type(self.error).__name__}: {text}"
+
+
+def carry_out(committables: Iterable[Committable], driver: Driver) -> None:
+    """Do all of it: each sink commits once for all its subtasks, then the rest follows in order."""
+    of_sink: dict[str, list[SinkCommittables]] = {}
+    rest: list[Committable] = []
+    for committable in committables:
+        if isinstance(committable, SinkCommittables):
+            of_sink.setdefault(committable.sink_id, []).append(committable)
+        else:
+            rest.append(committable)
+    for parts in of_sink.values():
+        requests = tuple(request for part in parts for request in part.requests)
+        first = parts[0]
+        SinkCommittables(first.sink_id, first.sink_name, first.committer, requests).hand_to(driver)
+    for committable in rest:
+        committable.hand_to(driver)
