@@ -23,7 +23,7 @@ from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
-from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor
+from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.rpc.rpc_service import RpcCall
@@ -68,14 +68,14 @@ class InstantTasks:
         return
 
 
-class EndlessQuery:
+class EndlessQuery(RunningQuery):
     """Never ends by itself."""
 
     async def stop(self) -> None:
         return
 
 
-class CountingDataPlane:
+class CountingDataPlane(DataPlane):
     """Is asked for the query of a job once all its tasks run; tells when that was so for all jobs."""
 
     spans_job = True

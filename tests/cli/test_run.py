@@ -82,8 +82,9 @@ def test_the_users_line_leads_the_error(program):
     path = program(FAILING)
     done = run("-q", path)
     assert done.returncode == 1
-    first, second = done.stderr.splitlines()[:2]
+    first, record, second = done.stderr.splitlines()[:3]
     assert first.startswith("Error: Job ")
+    assert record.strip() == "on record 'x'"
     assert "failed: operator 'Map' (subtask " in first
     assert first.endswith("ValueError: invalid literal for int() with base 10: 'x'")
     assert second.strip() == f"at {path}:5 in parse: return int(text)"

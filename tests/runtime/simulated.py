@@ -11,11 +11,12 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
-from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor
+from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
@@ -71,14 +72,26 @@ class SimulatedQuery:
     async def stop(self) -> None:
         self.is_stopped = True
 
+    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+        raise OSError(f"{directory} is full")
 
-class SimulatedDataPlane:
+
+class SimulatedDataPlane(DataPlane):
     """Moves no records; without a query over the whole job the tasks have to say themselves when they FINISHED."""
 
     def __init__(self, spans_job: bool = True) -> None:
         self.spans_job = spans_job
         self.queries: list[SimulatedQuery] = []
         self.start_error: Exception | None = None
+        self.restore_error: Exception | None = None
+        self.terminated: list[tuple[str, JobStatus]] = []
+
+    def restore(self, job_graph: JobGraph) -> None:
+        if self.restore_error is not None:
+            raise self.restore_error
+
+    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        self.terminated.append((job_graph.job_id, status))
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> SimulatedQuery:
         if self.start_error is not None:

@@ -17,7 +17,7 @@ from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
-from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor
+from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
@@ -101,7 +101,7 @@ class SimulatedTaskRunner:
         await asyncio.sleep(self._host.cluster.random.random() * 0.1)
 
 
-class SimulatedQuery:
+class SimulatedQuery(RunningQuery):
     """A query over all tasks of a job: it fails when one of them is gone, else it finishes after a while."""
 
     def __init__(self, plane: SimulatedDataPlane, query: QueryDescriptor, listener: DataPlaneListener) -> None:
@@ -139,7 +139,7 @@ class SimulatedQuery:
         await asyncio.sleep(self._plane.cluster.random.random() * 0.1)
 
 
-class SimulatedDataPlane:
+class SimulatedDataPlane(DataPlane):
     """The data plane of one JobManager process."""
 
     def __init__(self, cluster: Cluster, process: SimulatedProcess) -> None:

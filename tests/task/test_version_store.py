@@ -4,37 +4,80 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.task.version_store import VersionStore
+from firesteel.task.state_file import StateFileError
+from firesteel.task.version_store import MAX_DELTAS, Versions, VersionStore, version_files
 
 
-def test_versions_are_read_from_the_last_full_one_on(tmp_path: Path) -> None:
-    store = VersionStore(str(tmp_path), 3)
-    for batch in range(14):
-        store.write(0, batch, {"v": {"batch": batch}})
-    assert [v["v"]["batch"] for v in store.read(0, 12)] == [10, 11, 12]
-    assert [v["v"]["batch"] for v in store.read(0, 10)] == [10]
+def write(store: VersionStore, batch: int, size: int = 0, stage: int = 0) -> int:
+    """Write a version that tells its batch and whether it is full; deltas have `size` bytes more than nothing."""
+    return store.write(stage, batch, lambda full: {"v": {"batch": batch, "full": full, "data": b"x" * size}})
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def batches(versions: list[Versions]) -> list[int]:
+    return [version["v"]["batch"] for version in versions]
+
+
+def test_a_version_is_a_full_file_and_the_deltas_behind_it(tmp_path: Path) -> None:
+    store = VersionStore(tmp_path, 3)
+    assert [write(store, batch, size=1000 if batch in (0, 4) else 1) for batch in range(7)] == [0, 0, 0, 0, 0, 5, 5]
+    assert batches(store.read(0, 3)) == [0, 1, 2, 3]
+    assert batches(store.read(0, 6)) == [5, 6]
     assert store.read(0, -1) == []
+    assert [p.name for p in version_files(tmp_path, 0, 3, 5, 6)] == ["5.full", "6.delta"]
 
 
-def test_versions_that_no_replay_needs_are_removed(tmp_path: Path) -> None:
-    store = VersionStore(str(tmp_path), 0)
-    (tmp_path / "1" / "0").mkdir(parents=True)
-    (tmp_path / "1" / "0" / "3.delta.99.tmp").write_bytes(b"half")
-    for batch in range(21):
-        store.write(1, batch, {})
-    assert sorted(int(path.name.split(".")[0]) for path in (tmp_path / "1" / "0").iterdir()) == list(range(10, 21))
-    assert len(store.read(1, 19)) == 10
+def test_a_full_version_follows_when_the_deltas_are_as_large_as_the_last_one(tmp_path: Path) -> None:
+    store = VersionStore(tmp_path, 0)
+    bases = [write(store, batch, size=10_000) for batch in range(7)]
+    assert bases == [0, 0, 2, 2, 4, 4, 6]
 
 
-def test_version_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    store = VersionStore(str(tmp_path), 0)
-    store.write(0, 0, {})
-    with pytest.raises(FileNotFoundError):
-        store.read(0, 1)
+def test_a_full_version_follows_after_many_small_deltas(tmp_path: Path) -> None:
+    store = VersionStore(tmp_path, 0)
+    bases = [write(store, batch, size=10_000_000 if batch == 0 else 0) for batch in range(MAX_DELTAS + 2)]
+    assert bases == [0] * (MAX_DELTAS + 1) + [MAX_DELTAS + 1]
 
 
-def test_version_written_again_replaces_the_first(tmp_path: Path) -> None:
-    store = VersionStore(str(tmp_path), 0)
-    store.write(0, 0, {"v": {"try": 1}})
-    store.write(0, 0, {"v": {"try": 2}})
-    assert store.read(0, 0) == [{"v": {"try": 2}}]
+def test_version_that_is_missing_is_an_error_with_its_name(tmp_path: Path) -> None:
+    store = VersionStore(tmp_path, 0)
+    for batch in range(3):
+        write(store, batch, size=1000 if batch == 0 else 0)
+    with pytest.raises(StateFileError, match=r"0/0/3\.delta is missing"):
+        store.read(0, 3)
+    (tmp_path / "0" / "0" / "1.delta").unlink()
+    with pytest.raises(StateFileError, match=r"0/0/1\.delta is missing"):
+        store.read(0, 2)
+
+
+def test_version_written_again_replaces_the_first_whatever_kind_it_was(tmp_path: Path) -> None:
+    store = VersionStore(tmp_path, 0)
+    for batch in range(3):
+        write(store, batch, size=1000 if batch == 0 else 0)
+    again = VersionStore(tmp_path, 0)
+    assert batches(again.read(0, 1)) == [0, 1]
+    write(again, 2)
+    assert names(tmp_path / "0" / "0") == ["0.full", "1.delta", "2.delta"]
+    # A slot that knows nothing of what was written before can't write a delta.
+    write(VersionStore(tmp_path, 0), 2)
+    assert names(tmp_path / "0" / "0") == ["0.full", "1.delta", "2.full"]
+    assert batches(VersionStore(tmp_path, 0).read(0, 2)) == [2]
+
+
+def test_a_store_that_read_a_version_goes_on_with_deltas(tmp_path: Path) -> None:
+    write(VersionStore(tmp_path, 0), 0, size=1000)
+    store = VersionStore(tmp_path, 0)
+    store.read(0, 0)
+    assert write(store, 1) == 0
+
+
+def test_nothing_is_left_of_a_version_that_could_not_be_written(tmp_path: Path) -> None:
+    def fail(full: bool) -> Versions:
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        VersionStore(tmp_path, 0).write(0, 0, fail)
+    assert names(tmp_path / "0" / "0") == []

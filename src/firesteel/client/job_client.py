@@ -62,12 +62,25 @@ class EmbeddedJobClient(JobClient):
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
-        """Not implemented yet."""
-        raise NotImplementedError("stop_with_savepoint is not implemented yet; cancel() ends the job")
+        """Takes a savepoint and ends the job with it; future path of the savepoint.
+
+        Args:
+            advance_to_end_of_event_time: Whether all event-time timers and windows fire before, and the sources end.
+            savepoint_directory: Where savepoints go, if not where `execution.checkpointing.savepoint-dir` says.
+        """
+        return CompletableFuture(
+            self._cluster.ask(
+                lambda dispatcher: dispatcher.stop_with_savepoint(
+                    self._job_id, savepoint_directory, advance_to_end_of_event_time
+                )
+            )
+        )
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
-        """Not implemented yet."""
-        raise NotImplementedError("trigger_savepoint is not implemented yet")
+        """Takes a savepoint of the running job; future path of the savepoint."""
+        return CompletableFuture(
+            self._cluster.ask(lambda dispatcher: dispatcher.trigger_savepoint(self._job_id, savepoint_directory))
+        )
 
     def get_accumulators(self) -> CompletableFuture:
         """Future values of the job's accumulators by name."""

@@ -65,7 +65,7 @@ class MiniCluster:
         collect_garbage_rarely()
         spark = shared_gateway(self._configuration)
         self._thread.start()
-        self._data_plane = SparkDataPlane(spark.session, self._collect)
+        self._data_plane = SparkDataPlane(spark.context, self._collect)
         self._run(self._start(self._data_plane)).result()
 
     async def _start(self, data_plane: SparkDataPlane) -> None:

@@ -51,6 +51,11 @@ class Output:
         (self._main if output_tag is None else self._sides.setdefault(output_tag, [])).append(receiver)
 
     @property
+    def has_side_outputs(self) -> bool:
+        """Whether anybody reads a side output."""
+        return bool(self._sides)
+
+    @property
     def receivers(self) -> list[Receiver]:
         """All receivers, of main and side outputs."""
         return self._main + [receiver for side in self._sides.values() for receiver in side]
@@ -119,7 +124,13 @@ class Operator:
 
     Life: `open`, `restore` if there is a version to start from, then any of the `process...` calls, `end_input` per
     input, `close`.
+
+    Attributes:
+        carries_state: Whether a snapshot that is not empty must not get lost when another job goes on from it. What
+            only belongs to this run, such as watermarks, may.
     """
+
+    carries_state = False
 
     def __init__(self, name: str, task: TaskInfo, output: Output) -> None:
         self.name = name
@@ -171,6 +182,9 @@ class Operator:
 
     def restore(self, snapshot: Any) -> None:
         """Go on from a snapshot."""
+
+    def take_over(self, snapshots: Sequence[Any]) -> None:
+        """Take this subtask's share of what all subtasks of the operator had in another job (if `carries_state`)."""
 
     def committables(self) -> Sequence[Any]:
         """What the sinks want to have committed with this batch; taken once."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from firesteel.common.key_groups import key_group_range
 from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
+from firesteel.operators.buffers import pickled
 from firesteel.operators.clock import now_ms
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
@@ -32,8 +35,19 @@ FITTING_OUTPUT = (
 """Operators whose output needs no conversion: it has its type, or is a pair that only the next operator sees."""
 
 Version = dict[str, Any]
-"""What a subtask needs to go on: whether it `ended`, where its `gate` and its `edges` are, and in `operators` by id the
-keyed state (a Delta) and the snapshot of each."""
+"""What a subtask needs to go on: whether it `ended`, where its `gate` and its `edges` are, and in `operators` by id
+`(has state, bytes)` of each: whether there is something that another job would have to take over, and the pickled keyed
+state (a Delta) and snapshot."""
+
+
+class RestoredState(Protocol):
+    """The state of operators in another job's checkpoint."""
+
+    def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
+        """The keyed state of an operator in some key groups, to be applied in order."""
+
+    def snapshots(self, operator_id: str) -> list[Any]:
+        """The snapshots of all subtasks of an operator, in order."""
 
 
 class Edge(Receiver, Protocol):
@@ -84,17 +98,16 @@ class Subtask:
 
     def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
         """Make the operators of one node, several where the API merged them, and connect its edges."""
-        parts = _parts(node)
         operators: list[Operator] = []
-        for position, (descriptor, name, output_type) in enumerate(parts):
+        for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):
             output = Output(None if isinstance(descriptor, FITTING_OUTPUT) else output_type)
             operator = make_operator(descriptor, name, self.task, output)
             operator.user_location = node.user_location
             if operators:
                 operators[-1].output.connect(OperatorInput(operator), None)
             operators.append(operator)
-            operator.operator_id = f"{node.operator_id}#{position}" if len(parts) > 1 else node.operator_id
-            self.operators.append((operator.operator_id, operator))
+            operator.operator_id = operator_id
+            self.operators.append((operator_id, operator))
         self._by_node[node.node_id] = operators[0]
         self._outputs[node.node_id] = operators[-1].output
         for left in node.outputs:
@@ -208,7 +221,9 @@ class Subtask:
                 state = operator.backend.delta()
                 if full:
                     state = operator.backend.full()
-            operators[operator_id] = (state, snapshots.get(operator_id))
+            snapshot = snapshots.get(operator_id)
+            has_state = bool(state) or (operator.carries_state and bool(snapshot))
+            operators[operator_id] = (has_state, pickled((state, snapshot)))
         edges = [edge.snapshot() for edge in self._edges]
         return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}
 
@@ -217,10 +232,13 @@ class Subtask:
 
     def start(self, versions: Sequence[Version]) -> None:
         """Open the operators and go on from these versions, the oldest first; what has ended stays closed."""
+        snapshots: dict[str, Any] = {}
         for version in versions:
             for operator_id, operator in self.operators:
-                if isinstance(operator, KeyedOperator) and operator_id in version["operators"]:
-                    operator.backend.load(version["operators"][operator_id][0])
+                delta, snapshots[operator_id] = pickle.loads(version["operators"][operator_id][1])
+                if isinstance(operator, KeyedOperator):
+                    operator.backend.load(delta)
+        self._snapshots = snapshots
         last = versions[-1] if versions else None
         if last is not None:
             self._restore_ends(last)
@@ -228,11 +246,22 @@ class Subtask:
             self.open()
             self._restore_operators()
 
+    def start_from(self, restored: RestoredState) -> None:
+        """Open the operators with the state that they had in another job."""
+        groups = key_group_range(self.task.subtask_index, self.task.parallelism, self.task.max_parallelism)
+        for operator_id, operator in self.operators:
+            if isinstance(operator, KeyedOperator):
+                for delta in restored.deltas(operator_id, groups):
+                    operator.backend.load(delta)
+        self.open()
+        for operator_id, operator in self.operators:
+            if operator.carries_state and (snapshots := restored.snapshots(operator_id)):
+                operator.take_over(snapshots)
+
     def _restore_ends(self, version: Version) -> None:
         self.gate.restore(version["gate"])
         for edge, where in zip(self._edges, version["edges"], strict=True):
             edge.restore(where)
-        self._snapshots = {operator_id: snapshot for operator_id, (_, snapshot) in version["operators"].items()}
         if self.source is not None:
             self.source.has_ended = version["ended"]
 
@@ -241,6 +270,21 @@ class Subtask:
             snapshot = self._snapshots.get(operator_id)
             if snapshot is not None:
                 operator.restore(snapshot)
+
+
+def operator_ids(node: ChainedOperator) -> list[str]:
+    """The ids of the operators of one node: several where the API merged them."""
+    count = len(_parts(node))
+    return [node.operator_id] if count == 1 else [f"{node.operator_id}#{position}" for position in range(count)]
+
+
+def operators_of(vertex: JobVertex) -> list[tuple[str, str]]:
+    """Id and name of all operators of a vertex."""
+    return [
+        (operator_id, name)
+        for node in vertex.chain
+        for operator_id, (_, name, _) in zip(operator_ids(node), _parts(node), strict=True)
+    ]
 
 
 def _parts(node: ChainedOperator) -> list[tuple[Any, str, Any]]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from firesteel.operators.errors import failure_of
-from firesteel.spark.shim import SlotFailedError
-from firesteel.task.protocol import Row
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks
+from firesteel.spark.shim import Buffer, SlotFailedError
+from firesteel.task.protocol import Row, StageRequest
+from firesteel.task.slot_tasks import SlotTasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,18 @@ class LocalSlots:
 
     job: bytes
     attempt: int
-    batch: BatchPlan
-    checkpoint: str
 
-    def __call__(self, slot: int, stage: int, batch_id: int, rows: Iterable[tuple[int, int, bytes]]) -> Iterator[Row]:
+    def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
         """Run the stage; an error carries the failure of the operator."""
-        noted = Path(self.checkpoint) / f"failure-{self.attempt}-{stage}-{slot}"
+        noted = Path(request.checkpoint) / f"failure-{self.attempt}-{request.stage}-{slot}"
         if noted.exists():
             raise SlotFailedError(pickle.loads(noted.read_bytes()))
         tasks = SlotTasks(self.job, slot, self.attempt, store=None)
         try:
-            yield from tasks.run_stage(stage, batch_id, self.batch, rows)
+            yield from tasks.run_stage(request.stage, request.batch_id, pickle.loads(request.plan), rows)
         except Exception as error:
             failure = failure_of(error)
+            noted.parent.mkdir(parents=True, exist_ok=True)
             noted.write_bytes(pickle.dumps(failure))
             raise SlotFailedError(failure) from error
         finally:

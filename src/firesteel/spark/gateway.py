@@ -53,31 +53,36 @@ _JAVA_OPTIONS = (
 _UNSAFE_DENIED_SINCE = 24
 _START_TIMEOUT_S = 120
 
-SESSION_SETTINGS = {
+SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
-    "spark.sql.streaming.metricsEnabled": "false",
     "spark.driver.maxResultSize": "0",
+    "spark.locality.wait": "0",
     "spark.python.worker.reuse": "true",
     "spark.python.task.killTimeout": "100ms",
-    "spark.sql.session.timeZone": "UTC",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.stage.maxConsecutiveAttempts": "1",
 }
-"""Rows are buffers of thousands of elements, so an Arrow batch holds few of them."""
+"""Over TCP, each hand-over between Spark and a Python worker waits 40 ms for a delayed acknowledgement. When a stage
+lost what it had put out, the whole batch runs again: only so do all slots go back to the version before it."""
+
+_LONGEST_SOCKET_DIRECTORY = 60
+"""The paths of Unix sockets may have about 100 characters."""
 
 
 class SparkGateway:
-    """One JVM: started by the constructor, ready when `session` returns."""
+    """One JVM: started by the constructor, ready when `context` returns."""
 
     def __init__(self, master: str, settings: dict[str, str]) -> None:
         self.java: Java = find_java()
         self._directory = tempfile.mkdtemp(prefix="firesteel-spark-")
-        self._settings = {**SESSION_SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
+        self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
+        if len(self._directory) > _LONGEST_SOCKET_DIRECTORY:
+            self._settings["spark.python.unix.domain.socket.enabled"] = "false"
         self._connection_file = Path(self._directory) / "connection"
         self._log = Path(self._directory) / "jvm.log"
-        self._session: Any = None
+        self._context: Any = None
         self._lock = threading.Lock()
         self._process = self._start()
 
@@ -105,17 +110,17 @@ class SparkGateway:
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
 
-    def session(self) -> Any:
-        """The SparkSession; waits for the JVM.
+    def context(self) -> Any:
+        """The SparkContext; waits for the JVM.
 
         Raises:
             SparkStartError: the JVM ended or did not answer in time.
         """
         with self._lock:
-            if self._session is None:
+            if self._context is None:
                 self._connect()
-                self._session = self._make_session()
-            return self._session
+                self._context = self._make_context()
+            return self._context
 
     def _connect(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
@@ -131,16 +136,14 @@ class SparkGateway:
         os.environ["PYSPARK_GATEWAY_SECRET"] = data[8 : 8 + length].decode()
         os.environ["PYSPARK_PYTHON"] = sys.executable
 
-    def _make_session(self) -> Any:
-        from pyspark.sql import SparkSession
+    def _make_context(self) -> Any:
+        from pyspark import SparkConf, SparkContext
 
         # Nothing here uses pandas; PySpark looks at its version when it is there.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        builder = SparkSession.builder.appName("firesteel")
-        for key, value in self._settings.items():
-            builder = builder.config(key, value)
+        configuration = SparkConf().setAppName("firesteel").setAll(list(self._settings.items()))
         try:
-            return builder.getOrCreate()
+            return SparkContext.getOrCreate(configuration)
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
@@ -152,24 +155,22 @@ class SparkGateway:
 
     def close(self) -> None:
         """End the JVM and remove its files."""
-        if self._session is not None:
-            _forget_session()
+        if self._context is not None:
+            _forget_context()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
-def _forget_session() -> None:
-    """Let PySpark forget the session of a JVM that is about to be killed, without a word to that JVM."""
+def _forget_context() -> None:
+    """Let PySpark forget the context of a JVM that is about to be killed, without a word to that JVM."""
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
     context = SparkContext._active_spark_context
     if context is not None:
         # The accumulator server would complain about the connection that breaks.
         vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
-    SparkSession._instantiatedSession = None
     SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None

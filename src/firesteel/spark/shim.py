@@ -5,6 +5,7 @@ Generic and thin: it knows no operators. Imported by name in the worker, so it m
 
 from __future__ import annotations
 
+import gc
 import pickle
 import socket
 import threading
@@ -12,11 +13,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from functools import cache
 from typing import IO, Any
-
-import pyarrow as pa
-from pyspark import TaskContext
 
 from firesteel.task.protocol import (
     END_GATE,
@@ -29,18 +27,16 @@ from firesteel.task.protocol import (
     write_message,
 )
 
-SCHEMA_DDL = "target int, source int, gate int, payload binary"
-ARROW_SCHEMA = pa.schema(
-    [("target", pa.int32()), ("source", pa.int32()), ("gate", pa.int32()), ("payload", pa.binary())]
-)
-BATCH_ID_PROPERTY = "firesteel.batchId"
-"""Spark's local property that tells the tasks which batch they belong to."""
-
 FAILURE_MARK = "FIRESTEEL-FAILURE:"
 
 _CONNECT_TIMEOUT_S = 60
-_BATCH_ROWS = 16
 _SOCKET_BUFFER = 1 << 20
+
+Buffer = tuple[int, int, bytes]
+"""(source slot, gate, payload): a row at its target."""
+
+RunStage = Callable[[int, StageRequest, Iterable[Buffer]], Iterator[Row]]
+"""(slot, request, rows in) -> rows out."""
 
 
 class SlotFailedError(Exception):
@@ -50,25 +46,20 @@ class SlotFailedError(Exception):
         super().__init__(f"{FAILURE_MARK}{pickle.dumps(failure).hex()}{FAILURE_MARK}")
 
 
-RunStage = Callable[[int, int, int, Iterable[tuple[int, int, bytes]]], Iterator[Row]]
-"""(slot, stage, batch id, rows in) -> rows out."""
-
-
 @dataclass(frozen=True, slots=True)
 class RemoteSlots:
     """Runs stages in the slot processes at `addresses` (STREAMING)."""
 
     addresses: tuple[str, ...]
-    checkpoint: str
 
-    def __call__(self, slot: int, stage: int, batch_id: int, rows: Iterable[tuple[int, int, bytes]]) -> Iterator[Row]:
+    def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
         """Feed the rows to the slot's process and give what comes back."""
         connection = _connect(self.addresses[slot])
         reader: Any
         writer: Any
         reader, writer = connection.makefile("rb", _SOCKET_BUFFER), connection.makefile("wb", _SOCKET_BUFFER)
         try:
-            write_message(writer, REQUEST_GATE, StageRequest(stage, batch_id, self.checkpoint))
+            write_message(writer, REQUEST_GATE, request)
             feeder = threading.Thread(target=_feed, args=(connection, writer, rows), daemon=True)
             feeder.start()
             while (row := read_frame(reader))[2] != END_GATE:
@@ -95,7 +86,7 @@ def _connect(address: str) -> socket.socket:
             time.sleep(0.05)
 
 
-def _feed(connection: socket.socket, writer: IO[bytes], rows: Iterable[tuple[int, int, bytes]]) -> None:
+def _feed(connection: socket.socket, writer: IO[bytes], rows: Iterable[Buffer]) -> None:
     """Send all rows, then END. An error of the input closes the connection, so that the slot starts again."""
     try:
         for source, gate, payload in rows:
@@ -111,50 +102,39 @@ def _feed(connection: socket.socket, writer: IO[bytes], rows: Iterable[tuple[int
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage as a function for `mapInArrow`; the partition is the slot.
+    """One stage of one batch as a function for `RDD.mapPartitionsWithIndex`; the partition is the slot.
 
-    Rows for the slot's subtasks of this stage go to `run`, rows for later stages and reports pass through.
+    Rows for the slot's subtasks of this stage go to `run`; those for later stages and reports pass through.
     """
 
     run: RunStage
-    stage: int
+    request: StageRequest
     level_of_gate: tuple[int, ...]
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run the stage over the rows of one partition."""
-        context = TaskContext.get()
-        assert context is not None
-        slot, batch_id = context.partitionId(), int(context.getLocalProperty(BATCH_ID_PROPERTY) or 0)
-        passing: deque[Row] = deque()
-        rows = self._own_rows(batches, slot, passing)
-        yield from _to_batches(self._with_passing(self.run(slot, self.stage, batch_id, rows), passing))
-
-    def _own_rows(
-        self, batches: Iterable[pa.RecordBatch], slot: int, passing: deque[Row]
-    ) -> Iterator[tuple[int, int, bytes]]:
-        """The rows for this stage; the others are put aside."""
-        for batch in batches:
-            if self.stage == 0:
-                continue
-            sources, gates = batch.column("source").to_pylist(), batch.column("gate").to_pylist()
-            for source, gate, payload in zip(sources, gates, batch.column("payload").to_pylist(), strict=True):
-                if gate >= 0 and self.level_of_gate[gate] == self.stage:
-                    yield source, gate, payload
-                else:
-                    passing.append((slot, source, gate, payload))
-
-    def _with_passing(self, produced: Iterator[Row], passing: deque[Row]) -> Iterator[Row]:
-        for row in produced:
-            yield row
+    def __call__(self, slot: int, rows: Iterable[Any]) -> Iterator[tuple[int, Buffer]]:
+        """Run the stage over the rows of one partition: `(target slot, buffer)` in and out."""
+        _keep_modules_from_garbage_collection()
+        passing: deque[tuple[int, Buffer]] = deque()
+        own = self._own_rows(rows, passing) if self.request.stage else ()
+        for target, source, gate, payload in self.run(slot, self.request, own):
+            yield target, (source, gate, payload)
             while passing:
                 yield passing.popleft()
-        while passing:
-            yield passing.popleft()
+        yield from passing
+
+    def _own_rows(self, rows: Iterable[tuple[int, Buffer]], passing: deque[tuple[int, Buffer]]) -> Iterator[Buffer]:
+        """The rows for this stage; the others are put aside."""
+        level_of_gate, stage = self.level_of_gate, self.request.stage
+        for row in rows:
+            gate = row[1][1]
+            if gate >= 0 and level_of_gate[gate] == stage:
+                yield row[1]
+            else:
+                passing.append(row)
 
 
-def _to_batches(rows: Iterator[Row]) -> Iterator[pa.RecordBatch]:
-    """Arrow batches of few rows each: a row is large."""
-    while chunk := list(islice(rows, _BATCH_ROWS)):
-        columns = zip(*chunk, strict=True)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+@cache
+def _keep_modules_from_garbage_collection() -> None:
+    """Once per worker: Spark has each worker collect garbage after each task, 30 ms if it looks at all modules."""
+    gc.collect()
+    gc.freeze()

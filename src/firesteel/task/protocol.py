@@ -31,13 +31,15 @@ class StageRequest:
 
     Attributes:
         stage: The stage.
-        batch_id: Spark's id of the batch.
-        checkpoint: The job's checkpoint directory, with the batch plans and the versions.
+        batch_id: The batch.
+        checkpoint: The job's checkpoint directory, with the versions.
+        plan: What the batch reads: a pickled `BatchPlan`.
     """
 
     stage: int
     batch_id: int
     checkpoint: str
+    plan: bytes
 
 
 def write_frame(stream: IO[bytes], row: Row) -> None:

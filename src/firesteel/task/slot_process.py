@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,21 +28,12 @@ from firesteel.task.protocol import (
     write_frame,
     write_message,
 )
+from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks
-from firesteel.task.version_store import VersionStore
+from firesteel.task.version_store import VersionStore, versions_directory
 
 _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
-
-
-def plan_path(checkpoint: str, batch_id: int) -> Path:
-    """Where the plan of a batch is kept: what its sources read."""
-    return Path(checkpoint) / "sources" / str(batch_id)
-
-
-def versions_path(checkpoint: str) -> str:
-    """Where the versions of the slots are kept."""
-    return str(Path(checkpoint) / "versions")
 
 
 class SlotProcess:
@@ -138,7 +130,7 @@ class SlotProcess:
             write_message(writer, ERROR_GATE, self._failure)
             return
         tasks = self._tasks_for(request)
-        batch: BatchPlan = pickle.loads(plan_path(request.checkpoint, request.batch_id).read_bytes())[0]
+        batch: BatchPlan = pickle.loads(request.plan)
         reported = time.monotonic()
         for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader)):
             write_frame(writer, row)
@@ -154,8 +146,9 @@ class SlotProcess:
             deploy = self._deploy
             assert deploy is not None
             sys.path[:] = [*dict.fromkeys([*deploy.sys_path, *sys.path])]
-            store = VersionStore(versions_path(request.checkpoint), deploy.slot)
-            self._tasks = SlotTasks(deploy.job, deploy.slot, deploy.attempt, store)
+            store = VersionStore(versions_directory(request.checkpoint), deploy.slot)
+            restored = partial(read_restored_state, Path(request.checkpoint))
+            self._tasks = SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored)
         return self._tasks
 
     def _fail(self, error: Exception) -> None:

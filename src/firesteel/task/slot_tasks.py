@@ -14,10 +14,10 @@ from firesteel.operators.buffers import decode, encode
 from firesteel.operators.input_gate import InputGate
 from firesteel.operators.operator import TaskInfo, Timestamps
 from firesteel.operators.sources import SplitRange
-from firesteel.operators.subtask import Edge, Subtask
+from firesteel.operators.subtask import Edge, RestoredState, Subtask
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
-from firesteel.task.version_store import VersionStore
+from firesteel.task.version_store import Versions, VersionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,22 @@ class StageReport:
     """What one stage of one batch did in one slot.
 
     Attributes:
+        stage: The stage.
+        slot: The slot.
         subtasks: The subtasks of the stage.
         committables: What the sinks want to have committed with the batch.
         next_time: When the slot has something to do again although nothing comes (ms), None: never.
+        base: The batch whose full version the version of this batch builds on; -1 where none is kept (BATCH).
+        state_sizes: Bytes of state that the batch wrote, by operator id.
     """
 
+    stage: int
+    slot: int
     subtasks: list[SubtaskReport]
     committables: list[Any]
     next_time: int | None
+    base: int
+    state_sizes: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +61,12 @@ class BatchPlan:
     Attributes:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: Vertices whose input ends with this batch.
+        is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
+    is_checkpoint: bool = True
 
 
 class _LocalEdge:
@@ -99,13 +109,22 @@ class SlotTasks:
         slot: Number of the slot in the job.
         attempt: Number of the attempt.
         store: Where the versions are; None keeps none (BATCH: an attempt runs one batch from start to end).
+        restored: The state of another job that this one begins with.
     """
 
-    def __init__(self, job: bytes, slot: int, attempt: int, store: VersionStore | None) -> None:
+    def __init__(
+        self,
+        job: bytes,
+        slot: int,
+        attempt: int,
+        store: VersionStore | None,
+        restored: Callable[[], RestoredState | None] = lambda: None,
+    ) -> None:
         self._job = job
         self._slot = slot
         self._attempt = attempt
         self._store = store
+        self._restored = restored
         self._stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[InputGate, int]]] = {}
         self._done: dict[int, int] = {}
@@ -126,10 +145,17 @@ class SlotTasks:
             for edge in plan.edges
             if edge.target.id in subtasks
         }
-        versions = self._store.read(stage, version) if self._store is not None else []
-        for vertex_id, subtask in subtasks.items():
-            subtask.start([version[vertex_id] for version in versions])
+        self._start(stage, version)
         self._done[stage] = version
+
+    def _start(self, stage: int, version: int) -> None:
+        versions = self._store.read(stage, version) if self._store is not None else []
+        restored = None if versions else self._restored()
+        for vertex_id, subtask in self._stages[stage].items():
+            if restored is not None:
+                subtask.start_from(restored)
+            else:
+                subtask.start([version[vertex_id] for version in versions])
 
     def _make_subtask(self, plan: StagePlan, vertex: JobVertex, index: int, subtasks: dict[str, Subtask]) -> Subtask:
         channels = {
@@ -222,11 +248,14 @@ class SlotTasks:
             subtask.end_batch()
         yield from self._take_rows()
         committables = [c for subtask in subtasks.values() for c in subtask.committables()]
-        self._write_version(stage, batch_id)
+        base, sizes = self._write_version(stage, batch_id)
         for subtask in subtasks.values():
             subtask.close_if_ended()
         self._done[stage] = batch_id
-        yield (self._slot, self._slot, REPORT_GATE, encode([([self._report(stage, committables)], None)]))
+        times = [time for subtask in subtasks.values() if (time := subtask.next_processing_time()) is not None]
+        next_time = min(times, default=None)
+        report = StageReport(stage, self._slot, self.progress(stage), committables, next_time, base, sizes)
+        yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:
         source = subtask.source
@@ -241,15 +270,19 @@ class SlotTasks:
         rows, self._rows = self._rows, []
         return rows
 
-    def _write_version(self, stage: int, batch_id: int) -> None:
-        if self._store is not None:
-            full = self._store.wants_full(batch_id)
-            self._store.write(stage, batch_id, {v: s.version(full) for v, s in self._stages[stage].items()})
+    def _write_version(self, stage: int, batch_id: int) -> tuple[int, dict[str, int]]:
+        """Write the version of a batch: the batch of its full file, and the bytes by operator."""
+        if self._store is None:
+            return -1, {}
+        sizes: dict[str, int] = {}
 
-    def _report(self, stage: int, committables: list[Any]) -> StageReport:
-        subtasks = self._stages[stage].values()
-        times = [time for subtask in subtasks if (time := subtask.next_processing_time()) is not None]
-        return StageReport(self.progress(stage), committables, min(times, default=None))
+        def make(full: bool) -> Versions:
+            versions = {vertex_id: subtask.version(full) for vertex_id, subtask in self._stages[stage].items()}
+            for version in versions.values():
+                sizes.update({operator_id: len(state) for operator_id, (_, state) in version["operators"].items()})
+            return versions
+
+        return self._store.write(stage, batch_id, make), sizes
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""

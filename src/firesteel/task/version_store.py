@@ -1,61 +1,111 @@
-"""The versions of one slot's subtasks in the checkpoint directory: one file per stage, slot and batch.
+"""The versions of one slot's subtasks in a directory of versions: one file per stage, slot and batch.
 
-`<directory>/<stage>/<slot>/<batch>.delta` holds what changed in the batch, `<batch>.full` everything. A file appears
-under its name only when it is complete.
+`<directory>/<stage>/<slot>/<batch>.delta` holds what changed in the batch, `<batch>.full` everything. Each batch writes
+one of them, so a version is a full file and all deltas behind it.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from firesteel.operators.buffers import pickled
 from firesteel.operators.subtask import Version
+from firesteel.task.state_file import StateFileError, read_state_file, write_state_file
 
-_FULL_EVERY = 10
-"""A full version follows so many deltas, so that a restart reads few files."""
+MAX_DELTAS = 200
+"""A full version follows so many deltas at the latest, so that a restart reads few files."""
+
+Versions = dict[str, Version]
+"""Vertex id -> version of its subtask in the slot."""
+
+
+def versions_directory(checkpoint: str) -> Path:
+    """Where the versions of a job are, in its checkpoint directory."""
+    return Path(checkpoint) / "versions"
+
+
+def version_files(directory: Path, stage: int, slot: int, base: int, batch_id: int) -> list[Path]:
+    """The files of one version: the full one of batch `base`, and the deltas up to `batch_id`."""
+    parent = directory / str(stage) / str(slot)
+    return [parent / f"{base}.full", *(parent / f"{batch}.delta" for batch in range(base + 1, batch_id + 1))]
+
+
+@dataclass(slots=True)
+class _Chain:
+    """The version that was written or read last.
+
+    Attributes:
+        base: Batch of its full file.
+        last: Batch of its last file.
+        full_bytes: Size of the full file.
+        delta_bytes: Size of all deltas behind it.
+    """
+
+    base: int
+    last: int
+    full_bytes: int
+    delta_bytes: int = 0
 
 
 class VersionStore:
     """Writes and reads the versions of one slot."""
 
-    def __init__(self, directory: str, slot: int) -> None:
-        self._directory = Path(directory)
+    def __init__(self, directory: Path, slot: int) -> None:
+        self._directory = directory
         self._slot = slot
+        self._chains: dict[int, _Chain] = {}
 
     def _stage(self, stage: int) -> Path:
         return self._directory / str(stage) / str(self._slot)
 
-    def wants_full(self, batch_id: int) -> bool:
-        """True if the version of this batch is to be a full one."""
-        return batch_id % _FULL_EVERY == 0
+    def write(self, stage: int, batch_id: int, make: Callable[[bool], Versions]) -> int:
+        """Write the version of a batch, `make(full)`; gives the batch of its full file.
 
-    def write(self, stage: int, batch_id: int, versions: dict[str, Version]) -> None:
-        """Write the version of a batch: vertex id -> version of the subtask."""
-        kind = "full" if self.wants_full(batch_id) else "delta"
-        path = self._stage(stage) / f"{batch_id}.{kind}"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{kind}.{os.getpid()}.tmp")
-        temporary.write_bytes(pickled(versions))
-        temporary.replace(path)
-        if kind == "full":
-            self._forget_before(stage, batch_id - _FULL_EVERY)
+        A full one is written when the deltas are as large as the last full one: so what is written is at most twice
+        what changed, and what is kept at most twice what there is.
+        """
+        chain = self._chains.get(stage)
+        if chain is not None and chain.last != batch_id - 1:
+            chain = None
+        full = chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
+        kind, other = ("full", "delta") if full else ("delta", "full")
+        parent = self._stage(stage)
+        parent.mkdir(parents=True, exist_ok=True)
+        # What an earlier try of the batch wrote is not to be mistaken for a part of this version.
+        (parent / f"{batch_id}.{other}").unlink(missing_ok=True)
+        size = write_state_file(parent / f"{batch_id}.{kind}", pickled(make(full)))
+        if full or chain is None:
+            chain = self._chains[stage] = _Chain(batch_id, batch_id, size)
+        else:
+            chain.last = batch_id
+            chain.delta_bytes += size
+        return chain.base
 
-    def _forget_before(self, stage: int, batch_id: int) -> None:
-        """Remove versions that no replay needs, before the last full one but one, and half-written ones."""
-        for path in self._stage(stage).iterdir():
-            if int(path.name.split(".")[0]) < batch_id:
-                path.unlink()
-
-    def read(self, stage: int, batch_id: int) -> list[dict[str, Version]]:
+    def read(self, stage: int, batch_id: int) -> list[Versions]:
         """The versions to apply, oldest first, to be at the end of `batch_id`; empty before the first batch.
 
         Raises:
-            FileNotFoundError: a version is missing.
+            StateFileError: a file is missing or damaged.
         """
+        self._chains.pop(stage, None)
         if batch_id < 0:
             return []
-        first = batch_id - batch_id % _FULL_EVERY
-        names = [f"{first}.full", *(f"{batch}.delta" for batch in range(first + 1, batch_id + 1))]
-        return [pickle.loads((self._stage(stage) / name).read_bytes()) for name in names]
+        base = self._base_of(stage, batch_id)
+        files = version_files(self._directory, stage, self._slot, base, batch_id)
+        contents = [read_state_file(path) for path in files]
+        sizes = [len(content) for content in contents]
+        self._chains[stage] = _Chain(base, batch_id, sizes[0], sum(sizes[1:]))
+        return [pickle.loads(content) for content in contents]
+
+    def _base_of(self, stage: int, batch_id: int) -> int:
+        """The batch of the last full version up to `batch_id`."""
+        parent = self._stage(stage)
+        for base in range(batch_id, -1, -1):
+            if (parent / f"{base}.full").exists():
+                return base
+            if not (parent / f"{base}.delta").exists():
+                raise StateFileError(parent / f"{base}.delta", "is missing")
+        raise StateFileError(parent / "0.full", "is missing")

@@ -192,7 +192,7 @@ class _LocalJob:
 
     def _tasks(self, slot: int) -> SlotTasks:
         if slot not in self._slots:
-            store = VersionStore(str(self._checkpoint), slot) if self._keeps_versions else None
+            store = VersionStore(self._checkpoint, slot) if self._keeps_versions else None
             self._slots[slot] = SlotTasks(self._job, slot, 0, store)
         return self._slots[slot]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.dispatcher.dispatcher import Dispatcher
@@ -14,7 +15,6 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
     DuplicateJobSubmissionError,
     JobNotFoundError,
     JobSubmissionError,
-    SavepointNotSupportedError,
 )
 from firesteel.runtime.executiongraph.job_details import JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -25,6 +25,7 @@ from firesteel.runtime.highavailability.running_jobs_registry import RunningJobs
 from firesteel.runtime.highavailability.storage import JOBS
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.jobmaster.job_master_gateway import SavepointError
 from firesteel.runtime.rpc import EndpointStoppedError
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
@@ -343,14 +344,34 @@ async def test_a_dispatcher_that_lost_its_session_writes_nothing(cluster: Cluste
     await settle()
 
 
-async def test_a_savepoint_is_refused_in_words_where_the_data_plane_takes_none(cluster: Cluster) -> None:  # A25
+async def test_no_savepoint_of_a_job_that_does_not_run(cluster: Cluster) -> None:  # A25
     for call in (cluster.gateway.trigger_savepoint, cluster.gateway.stop_with_savepoint):
         with pytest.raises(JobNotFoundError):
             await call("nothing")
+
+
+async def test_a_savepoint_that_could_not_be_taken_leaves_the_job_as_it_is(cluster: Cluster) -> None:
     job_id = await cluster.submit(one_vertex())
-    with pytest.raises(SavepointNotSupportedError, match=r"a savepoint of job .* in '/tmp' was asked for"):
+    with pytest.raises(SavepointError, match=r"the savepoint of job .* in '/tmp' could not be taken: /tmp is full"):
         await cluster.gateway.stop_with_savepoint(job_id, "/tmp")
+    with pytest.raises(SavepointError, match="no directory is given"):
+        await cluster.gateway.trigger_savepoint(job_id)
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
+
+
+async def test_a_job_whose_state_can_not_be_restored_fails(cluster: Cluster) -> None:
+    cluster.data_plane.restore_error = FiresteelError("the state of operator 'a' does not fit")
+    job_id = await cluster.submit(one_vertex())
+    result = await cluster.gateway.request_job_result(job_id)
+    assert result.status is JobStatus.FAILED
+    assert "the state of operator 'a' does not fit" in str(result.failure)
+    assert cluster.data_plane.queries == []
+
+
+async def test_the_data_plane_hears_when_a_job_is_over_for_good(cluster: Cluster) -> None:
+    job_id = await cluster.submit(one_vertex())
+    await cluster.finish_query()
+    assert cluster.data_plane.terminated == [(job_id, JobStatus.FINISHED)]
 
 
 async def test_the_archive_keeps_as_many_jobs_as_configured_and_not_for_ever(clock: ManualClock) -> None:

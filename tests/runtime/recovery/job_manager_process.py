@@ -19,7 +19,7 @@ from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
-from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor
+from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import RpcConnectionError, TcpRpcService
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
@@ -29,7 +29,7 @@ SLOTS = 16
 MAX_QUERY_S = 0.1
 
 
-class BriefDataPlane:
+class BriefDataPlane(DataPlane):
     """Notes each start of a job, and ends it after some milliseconds."""
 
     spans_job = True

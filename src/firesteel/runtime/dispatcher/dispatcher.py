@@ -14,7 +14,6 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
     DuplicateJobSubmissionError,
     JobNotFoundError,
     JobSubmissionError,
-    SavepointNotSupportedError,
 )
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.dispatcher.job_cleanup import JobCleanup
@@ -147,13 +146,18 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
         """Take a savepoint of a running job: where it is."""
-        if job_id not in self._runners:
-            raise JobNotFoundError(job_id)
-        raise SavepointNotSupportedError(job_id, target_directory)
+        return await self._savepoint(job_id, target_directory, stops=False, drains=False)
 
     async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
         """Take a savepoint and stop the job at it: where the savepoint is."""
-        return await self.trigger_savepoint(job_id, target_directory)
+        return await self._savepoint(job_id, target_directory, stops=True, drains=drain)
+
+    async def _savepoint(self, job_id: str, target_directory: str | None, stops: bool, drains: bool) -> str:
+        runner = self._runners.get(job_id)
+        gateway = None if runner is None else await runner.gateway()
+        if gateway is None:
+            raise JobNotFoundError(job_id)
+        return await gateway.trigger_savepoint(target_directory, stops, drains)
 
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status."""

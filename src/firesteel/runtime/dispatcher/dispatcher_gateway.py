@@ -19,7 +19,6 @@ __all__ = [
     "DuplicateJobSubmissionError",
     "JobNotFoundError",
     "JobSubmissionError",
-    "SavepointNotSupportedError",
 ]
 
 
@@ -49,17 +48,6 @@ class JobNotFoundError(FiresteelError):
     def __str__(self) -> str:
         (job_id,) = self.args
         return f"there is no job {job_id}"
-
-
-class SavepointNotSupportedError(FiresteelError):
-    """Nothing that runs the job can take a savepoint of it."""
-
-    def __str__(self) -> str:
-        job_id, target_directory = self.args
-        return (
-            f"a savepoint of job {job_id} in {target_directory!r} was asked for, but its data plane takes none; "
-            "the job goes on and keeps its checkpoints"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +97,23 @@ class DispatcherGateway(Protocol):
             JobNotFoundError: no such job runs.
         """
 
+    @no_rpc_timeout
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
         """Take a savepoint of a running job: where it is.
 
         Raises:
             JobNotFoundError: no such job runs.
-            SavepointNotSupportedError: its data plane takes none.
+            SavepointError: it could not be taken.
         """
         ...
 
+    @no_rpc_timeout
     async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
         """Take a savepoint and stop the job at it: where the savepoint is.
 
         Raises:
             JobNotFoundError: no such job runs.
-            SavepointNotSupportedError: its data plane takes none; the job goes on.
+            SavepointError: it could not be taken; the job goes on.
         """
         ...
 

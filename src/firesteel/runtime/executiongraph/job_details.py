@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.checkpoint.checkpoint_stats import NO_CHECKPOINTS, CheckpointsSummary
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
@@ -69,6 +70,7 @@ class JobDetails:
         restarts: How often it was restarted.
         failure: Why it fails, restarts or failed last.
         vertices: In topological order.
+        checkpoints: Those that were taken since a JobMaster took the job up.
     """
 
     job_id: str
@@ -81,6 +83,7 @@ class JobDetails:
     restarts: int
     failure: TaskFailure | None
     vertices: tuple[JobVertexDetails, ...]
+    checkpoints: CheckpointsSummary = NO_CHECKPOINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class ArchivedExecutionGraph:
         return JobResult(details.job_id, details.status, details.duration_ms, failure)
 
 
-def job_details(graph: ExecutionGraph, now_ms: int) -> JobDetails:
+def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
     """How a job is doing at the time `now_ms`."""
     start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
     end_ms = graph.status_timestamps[graph.status] if graph.status.is_terminal else None
@@ -139,12 +142,13 @@ def job_details(graph: ExecutionGraph, now_ms: int) -> JobDetails:
         restarts=graph.restarts,
         failure=graph.failure,
         vertices=tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values()),
+        checkpoints=checkpoints,
     )
 
 
-def archive(graph: ExecutionGraph, now_ms: int) -> ArchivedExecutionGraph:
+def archive(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> ArchivedExecutionGraph:
     """The job as it is at its end."""
-    return ArchivedExecutionGraph(job_details(graph, now_ms), graph.history.copy(), graph.state_to_dict())
+    return ArchivedExecutionGraph(job_details(graph, now_ms, checkpoints), graph.history.copy(), graph.state_to_dict())
 
 
 def archive_unstarted(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 
 __all__ = [
@@ -71,6 +73,9 @@ class SubtaskProgress:
 class DataPlaneListener(Protocol):
     """Hears how the query goes. Implemented by the JobMaster; called on its loop only."""
 
+    def checkpoint_completed(self, stats: CheckpointStats) -> None:
+        """A checkpoint was taken and committed."""
+
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Take new totals; a subtask that is `finished` becomes FINISHED."""
 
@@ -87,19 +92,41 @@ class RunningQuery(Protocol):
     async def stop(self) -> None:
         """Return when nothing of the query runs any more. Idempotent; also after the query ended by itself."""
 
+    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+        """Take a savepoint in a directory: its path.
 
-class DataPlane(Protocol):
-    """Starts queries, or leaves the records to the tasks."""
+        Args:
+            directory: Where savepoints go.
+            stops: Whether the query finishes with it.
+            drains: Whether all sources end before it, so that all timers fire.
 
-    @property
-    def spans_job(self) -> bool:
-        """Whether the records of all subtasks of a job flow through one query.
-
-        Then a job is scheduled at once, restarted as a whole, and subtask i of a vertex is in slot base(group) + i, as
-        each slot is a partition of the query. If not, there is no query: the tasks move their records themselves and
-        report that they FINISHED, as in Flink, and how the job is scheduled and restarted is configured.
+        Raises:
+            Exception: it could not be taken; the query goes on.
         """
         ...
+
+
+class DataPlane(Protocol):
+    """Starts queries, or leaves the records to the tasks.
+
+    Attributes:
+        spans_job: Whether the records of all subtasks of a job flow through one query. Then a job is scheduled at once,
+            restarted as a whole, and subtask i of a vertex is in slot base(group) + i, as each slot is a partition of
+            the query. If not, there is no query: the tasks move their records themselves and report that they
+            FINISHED, as in Flink, and how the job is scheduled and restarted is configured.
+    """
+
+    spans_job: bool
+
+    def restore(self, job_graph: JobGraph) -> None:
+        """Make a new job begin with the state that its configuration names, if any.
+
+        Its vertices may get the max parallelism of their state. An error raised here fails the job. Nothing happens
+        here where there is no state.
+        """
+
+    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        """Forget a job that reached a globally terminal status: nothing to do where nothing is kept."""
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start to move records through the deployed subtasks. An error raised here fails the job's attempt.

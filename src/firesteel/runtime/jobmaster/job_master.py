@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
@@ -23,6 +24,7 @@ from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGE
 from firesteel.runtime.jobmaster.data_plane import DataPlane, SubtaskProgress
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import (
+    SavepointError,
     TaskExecutionState,
     TaskManagerRegistrationSuccess,
     TaskProgress,
@@ -76,6 +78,7 @@ __all__ = ["JobMaster"]
 logger = logging.getLogger(__name__)
 
 CANCEL_TRIES = 3
+SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 SLOT_REQUEST_TIMEOUT_TEXT = (
     "Slot request bulk is not fulfillable! Could not allocate the required slot within slot request timeout"
 )
@@ -123,6 +126,7 @@ class JobMaster(FencedRpcEndpoint):
         self._on_terminated = on_terminated
         self._listeners = listeners
         resolve_parallelism(job_graph, default_parallelism)
+        data_plane.restore(job_graph)
         self._graph = ExecutionGraph(job_graph, self.clock.now_ms, self._job_status_changed)
         options = SchedulerOptions.of(configuration, data_plane.spans_job)
         self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock, options)
@@ -130,9 +134,11 @@ class JobMaster(FencedRpcEndpoint):
         self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}", selection)
         self._slots = SlotProvider(self._pool, selection)
         self._query: QueryRun | None = None
+        self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
         self._is_performing = False
         self._slot_request_timeout_s = duration_s(configuration, "slot.request.timeout", 300)
+        self._savepoint_directory = configuration.get(SAVEPOINT_DIRECTORY)
         self._slot_idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
         timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
         self._deployments = ExecutionDeployments(self._graph.has_attempt, self._graph.is_over)
@@ -285,13 +291,25 @@ class JobMaster(FencedRpcEndpoint):
         """Cancel the job; answered before it is cancelled."""
         self._perform(self._scheduler.cancel())
 
+    async def trigger_savepoint(self, target_directory: str | None, stops: bool, drains: bool) -> str:
+        """Take a savepoint, and end the job with it (`stops`), after all timers fired (`drains`): where it is."""
+        directory = target_directory or self._savepoint_directory
+        try:
+            if directory is None:
+                raise ValueError(f"no directory is given, and {SAVEPOINT_DIRECTORY} is not set")
+            if self._query is None:
+                raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes savepoints")
+            return await self._query.trigger_savepoint(directory, stops, drains)
+        except Exception as error:
+            raise SavepointError(self.job_id, directory, str(error)) from error
+
     async def request_job_status(self) -> JobStatus:
         """The job's status."""
         return self._graph.status
 
     async def request_job_details(self) -> JobDetails:
         """How the job is doing."""
-        return job_details(self._graph, self.clock.now_ms())
+        return job_details(self._graph, self.clock.now_ms(), self._checkpoints.summary())
 
     async def request_history(
         self,
@@ -305,7 +323,10 @@ class JobMaster(FencedRpcEndpoint):
 
     async def request_job(self) -> ArchivedExecutionGraph:
         """All of the job as it is now."""
-        return archive(self._graph, self.clock.now_ms())
+        return self._archive()
+
+    def _archive(self) -> ArchivedExecutionGraph:
+        return archive(self._graph, self.clock.now_ms(), self._checkpoints.summary())
 
     # What Scheduler and SlotPool decide
 
@@ -440,6 +461,7 @@ class JobMaster(FencedRpcEndpoint):
         self._query = QueryRun(
             self,
             self._query_progressed,
+            self._checkpoints.completed,
             lambda run: self._perform(self._scheduler.query_finished(run)),
             lambda run, failure: self._perform(self._scheduler.query_failed(run, failure)),
             self._data_plane,
@@ -469,8 +491,9 @@ class JobMaster(FencedRpcEndpoint):
 
     def _terminated(self, _: JobTerminated) -> None:
         if self._graph.status.is_globally_terminal:
+            self._data_plane.job_terminated(self._graph.job_graph, self._graph.status)
             self._perform(self._pool.close(f"the job is {self._graph.status.name}"))
-            self.run_async(lambda: self._on_terminated(archive(self._graph, self.clock.now_ms())))
+            self.run_async(lambda: self._on_terminated(self._archive()))
         else:
             self._perform(self._pool.suspend())
         self._slots.clear()

@@ -12,15 +12,26 @@ from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph,
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.registration.retrying_registration import Declined
+from firesteel.runtime.rpc import no_rpc_timeout
 from firesteel.runtime.slotpool.slot import SlotOffer
 
 __all__ = [
     "JobMasterGateway",
+    "SavepointError",
     "TaskExecutionState",
     "TaskManagerRegistrationSuccess",
     "TaskProgress",
     "UnknownTaskManagerError",
 ]
+
+
+class SavepointError(FiresteelError):
+    """A savepoint could not be taken; the job goes on."""
+
+    def __str__(self) -> str:
+        job_id, target_directory, cause = self.args
+        where = "" if target_directory is None else f" in {target_directory!r}"
+        return f"the savepoint of job {job_id}{where} could not be taken: {cause}; the job goes on as before"
 
 
 class UnknownTaskManagerError(FiresteelError):
@@ -111,6 +122,15 @@ class JobMasterGateway(Protocol):
 
     async def cancel(self) -> None:
         """Cancel the job; answered before it is cancelled."""
+
+    @no_rpc_timeout
+    async def trigger_savepoint(self, target_directory: str | None, stops: bool, drains: bool) -> str:
+        """Take a savepoint, and end the job with it (`stops`), after all timers fired (`drains`): where it is.
+
+        Raises:
+            SavepointError: it could not be taken; the job goes on.
+        """
+        ...
 
     async def request_job_status(self) -> JobStatus:
         """The job's status."""

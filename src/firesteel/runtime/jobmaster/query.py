@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
@@ -48,6 +49,7 @@ class QueryRun:
     Args:
         endpoint: The JobMaster, in whose main thread everything happens.
         on_progress: Called with new totals.
+        on_checkpoint: Called with each checkpoint that was taken.
         on_finished: Called when all input is processed.
         on_failed: Called with the failure that ended the query.
         data_plane: What runs it; told to start at once.
@@ -58,6 +60,7 @@ class QueryRun:
         self,
         endpoint: RpcEndpoint,
         on_progress: Callable[[int, Sequence[SubtaskProgress]], object],
+        on_checkpoint: Callable[[CheckpointStats], object],
         on_finished: Callable[[int], object],
         on_failed: Callable[[int, TaskFailure], object],
         data_plane: DataPlane,
@@ -66,6 +69,7 @@ class QueryRun:
         self._run = query.attempt
         self._endpoint = endpoint
         self._on_progress = on_progress
+        self._on_checkpoint = on_checkpoint
         self._on_finished = on_finished
         self._on_failed = on_failed
         self._is_stopping = False
@@ -88,6 +92,22 @@ class QueryRun:
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
             self._on_progress(self._run, progress)
+
+    def checkpoint_completed(self, stats: CheckpointStats) -> None:
+        """A checkpoint was taken and committed."""
+        self._endpoint.validate_runs_in_main_thread()
+        self._on_checkpoint(stats)
+
+    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+        """Take a savepoint: its path.
+
+        Raises:
+            Exception: it could not be taken.
+        """
+        await self._starting
+        if self._query is None:
+            raise RuntimeError("the query could not be started")
+        return await self._query.trigger_savepoint(directory, stops, drains)
 
     def query_finished(self) -> None:
         """All input is processed and committed."""

@@ -1,0 +1,83 @@
+"""What is known of the checkpoints of a job: the last ones, how many there were, how large they were."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["NO_CHECKPOINTS", "CheckpointStats", "CheckpointStatsTracker", "CheckpointsSummary"]
+
+HISTORY_SIZE = 10
+"""How many checkpoints are remembered (Flink: `web.checkpoints.history`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStats:
+    """One completed checkpoint or savepoint. Flink: `runtime.checkpoint.CompletedCheckpointStats`.
+
+    Attributes:
+        checkpoint_id: From 1, over restarts.
+        is_savepoint: Whether somebody asked for it.
+        trigger_timestamp_ms: When it began.
+        duration_ms: From the beginning of its batch until it was committed.
+        external_path: Its directory.
+        state_sizes: Bytes that were written for it, by operator id.
+    """
+
+    checkpoint_id: int
+    is_savepoint: bool
+    trigger_timestamp_ms: int
+    duration_ms: int
+    external_path: str
+    state_sizes: Mapping[str, int]
+
+    @property
+    def checkpointed_size(self) -> int:
+        """Bytes that were written for it."""
+        return sum(self.state_sizes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointsSummary:
+    """The checkpoints of a job up to now.
+
+    Attributes:
+        completed: How many completed.
+        history: The last ones, newest first.
+    """
+
+    completed: int = 0
+    history: tuple[CheckpointStats, ...] = ()
+
+    @property
+    def latest(self) -> CheckpointStats | None:
+        """The newest one, None if there is none yet."""
+        return self.history[0] if self.history else None
+
+
+NO_CHECKPOINTS = CheckpointsSummary()
+
+
+@dataclass(slots=True)
+class CheckpointStatsTracker:
+    """Remembers the last checkpoints of a job. Flink: `runtime.checkpoint.CheckpointStatsTracker`.
+
+    Example:
+        >>> tracker = CheckpointStatsTracker()
+        >>> tracker.completed(CheckpointStats(1, False, 0, 5, "/checkpoints/chk-1", {"map": 10}))
+        >>> tracker.summary().latest.checkpointed_size
+        10
+    """
+
+    _count: int = 0
+    _history: deque[CheckpointStats] = field(default_factory=lambda: deque(maxlen=HISTORY_SIZE))
+
+    def completed(self, stats: CheckpointStats) -> None:
+        """Take a completed checkpoint."""
+        self._count += 1
+        self._history.appendleft(stats)
+
+    def summary(self) -> CheckpointsSummary:
+        """All that is known."""
+        return CheckpointsSummary(self._count, tuple(self._history))

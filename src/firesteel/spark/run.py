@@ -1,0 +1,113 @@
+"""What both kinds of runs share: a thread that runs the pipeline, and reports that go to the listener's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, SubtaskProgress
+from firesteel.spark.commits import Collect
+from firesteel.spark.failures import failure_of_spark_error
+from firesteel.task.slot_tasks import StageReport
+from firesteel.task.stage_plan import StagePlan
+
+
+class Run:
+    """One run of a job's records through Spark (implements `runtime.jobmaster.data_plane.RunningQuery`).
+
+    Args:
+        query: What to run.
+        listener: Told how it goes, on the loop that makes the run.
+        context: Gives the SparkContext; called in the run's thread, since it may wait for the JVM.
+        collect: Takes what collecting sinks got, batch by batch.
+        directory: The job's checkpoint directory.
+    """
+
+    def __init__(
+        self,
+        query: QueryDescriptor,
+        listener: DataPlaneListener,
+        context: Callable[[], Any],
+        collect: Collect,
+        directory: Path,
+    ) -> None:
+        self._query = query
+        self._listener = listener
+        self._get_context = context
+        self._collect = collect
+        self._directory = directory
+        self._plan = StagePlan(query.job_graph)
+        self._loop = asyncio.get_running_loop()
+        self._stopping = threading.Event()
+        self._ended = asyncio.Event()
+        self._context: Any = None
+        self._thread = threading.Thread(target=self._run, name=f"query-{query.job_id[:8]}", daemon=True)
+
+    def begin(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Stop the run and wait for its thread."""
+        self._stopping.set()
+        # A thread of its own and not one of the loop's pool: that is closed already when the process is about to end.
+        threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
+        await self._ended.wait()
+
+    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+        """BATCH jobs have no state to save."""
+        raise NotImplementedError("a BATCH job has no checkpoints and takes no savepoints")
+
+    def _interrupt_until_ended(self) -> None:
+        """Again and again: what is only about to start can't be interrupted yet."""
+        self._wake_up()
+        while self._thread.is_alive():
+            # A JVM that is gone, because the process ends, needs no interrupting: Py4J tells it in either way.
+            with contextlib.suppress(Py4JError, OSError):
+                if self._context is not None:
+                    self._context.cancelJobGroup(self._query.job_id)
+            self._thread.join(0.5)
+        self._tell(self._ended.set)
+
+    def _wake_up(self) -> None:
+        """Let the thread see that something changed, if it waits."""
+
+    def _execute(self) -> None:
+        """Run to the end of input, or until `_stopping`."""
+        raise NotImplementedError
+
+    def _run(self) -> None:
+        try:
+            self._context = self._get_context()
+            self._context.setJobGroup(self._query.job_id, self._query.job_graph.name, interruptOnCancel=True)
+            if not self._stopping.is_set():
+                self._execute()
+        except Exception as error:
+            if not self._stopping.is_set():
+                failure = failure_of_spark_error(error, traceback.format_exc())
+                self._tell(self._listener.query_failed, failure)
+            return
+        if not self._stopping.is_set():
+            self._tell(self._listener.query_finished)
+
+    def _tell(self, call: Callable[..., None], *args: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:
+            # The loop is closed: nobody waits for the answer any more.
+            self._stopping.set()
+
+    def _tell_progress(self, reports: list[StageReport]) -> None:
+        progress = [
+            SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended)
+            for report in reports
+            for s in report.subtasks
+        ]
+        self._tell(self._listener.subtasks_progressed, progress)

@@ -1,0 +1,159 @@
+"""A STREAMING job: one small Spark job after the other, each over what came in meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from firesteel.common.time import Duration
+from firesteel.spark.checkpoints import Checkpoints
+from firesteel.spark.commits import commit
+from firesteel.spark.enumerator import SplitEnumerator
+from firesteel.spark.pipeline import Pipeline
+from firesteel.spark.run import Run
+from firesteel.spark.shim import RemoteSlots
+from firesteel.task.slot_tasks import BatchPlan
+
+CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
+BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_DEFAULT_BUFFER_TIMEOUT = "100 ms"
+
+
+@dataclass(slots=True)
+class _SavepointRequest:
+    """A savepoint that was asked for; `answer` gets its path or an error."""
+
+    directory: str
+    stops: bool
+    drains: bool
+    answer: asyncio.Future[str]
+
+
+class StreamingRun(Run):
+    """Runs batches until all input is read, and takes checkpoints.
+
+    A batch begins as soon as there is something to do, but at most one per `execution.buffer-timeout.interval`. Behind
+    each batch the state of all slots is a version that a lost slot goes back to. Behind the first batch after each
+    `execution.checkpointing.interval` (without: behind each) a checkpoint is taken and what sinks have ready is
+    committed.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        configuration = self._query.job_graph.configuration
+        self._interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
+        self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
+        self._wake = threading.Event()
+        self._savepoints: deque[_SavepointRequest] = deque()
+        self._enumerator = SplitEnumerator(self._query.job_graph)
+        self._checkpoints = Checkpoints(self._query, self._plan, self._directory, self._commit)
+        self._begun_s = self._checkpointed_s = float("-inf")
+
+    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+        """Take a savepoint between two batches: its path.
+
+        Raises:
+            FiresteelError: it could not be written, or the run ended before.
+        """
+        request = _SavepointRequest(directory, stops, drains, self._loop.create_future())
+        self._savepoints.append(request)
+        self._wake_up()
+        return await request.answer
+
+    def _wake_up(self) -> None:
+        self._wake.set()
+
+    def _commit(self, committables: list[Any]) -> None:
+        commit(committables, self._collect)
+
+    def _execute(self) -> None:
+        slots = RemoteSlots(self._addresses())
+        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
+        try:
+            self._checkpoints.recover(self._enumerator)
+            while (plan := self._next_plan()) is not None:
+                self._run_batch(pipeline, plan)
+        finally:
+            self._refuse_savepoints()
+
+    def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
+        self._begun_s = time.monotonic()
+        batch_id = self._checkpoints.batch_id + 1
+        is_due = self._begun_s - self._checkpointed_s >= self._interval_s
+        plan = replace(plan, is_checkpoint=is_due or self._enumerator.has_ended)
+        reports = pipeline.run_batch(batch_id, plan, self._stopping.is_set)
+        self._checkpoints.batch_ended(batch_id, reports)
+        if plan.is_checkpoint:
+            self._checkpointed_s = time.monotonic()
+            stats = self._checkpoints.complete(self._enumerator, self._begun_s)
+            self._tell(self._listener.checkpoint_completed, stats)
+        self._enumerator.batch_took(time.monotonic() - self._begun_s)
+        self._tell_progress(reports)
+
+    def _next_plan(self) -> BatchPlan | None:
+        """The next batch when there is something to do; None if the run is to end."""
+        while not self._stopping.is_set():
+            self._wake.clear()
+            if self._savepoints and self._checkpoints.batch_id >= 0:
+                if self._serve(self._savepoints[0]):
+                    return None
+                if self._savepoints and self._savepoints[0].drains:
+                    return self._enumerator.plan_end()
+                continue
+            if self._enumerator.has_ended:
+                return None
+            wait_s = self._begun_s + self._spacing_s - time.monotonic()
+            if wait_s <= 0:
+                now = time.time_ns() // 1_000_000
+                plan = self._enumerator.plan(now)
+                due = self._checkpoints.next_time
+                if plan.ranges or plan.ended or self._savepoints or (due is not None and due <= now):
+                    return plan
+                wait_s = self._enumerator.pause_s(now)
+                if due is not None:
+                    wait_s = min(wait_s, (due - now) / 1000)
+            self._wake.wait(max(wait_s, 0.001))
+        return None
+
+    def _serve(self, request: _SavepointRequest) -> bool:
+        """Take a savepoint, unless all sources must be ended first; True if the run ends with it."""
+        if request.drains and not self._enumerator.has_ended:
+            return False
+        self._savepoints.popleft()
+        try:
+            path = self._checkpoints.savepoint(Path(request.directory), self._enumerator)
+        except Exception as error:
+            self._tell(_answer, request.answer, None, error)
+            return False
+        self._tell(_answer, request.answer, str(path), None)
+        return request.stops
+
+    def _refuse_savepoints(self) -> None:
+        while self._savepoints:
+            error = RuntimeError(f"job {self._query.job_id} ended before the savepoint was taken")
+            self._tell(_answer, self._savepoints.popleft().answer, None, error)
+
+    def _addresses(self) -> tuple[str, ...]:
+        addresses = dict.fromkeys(range(self._query.slots), "")
+        for subtask in self._query.subtasks:
+            addresses[subtask.slot] = subtask.address
+        return tuple(addresses.values())
+
+
+def _answer(answer: asyncio.Future[str], path: str | None, error: Exception | None) -> None:
+    if answer.done():
+        return
+    if error is not None:
+        answer.set_exception(error)
+    else:
+        assert path is not None
+        answer.set_result(path)
+
+
+def _seconds(text: str) -> float:
+    return Duration.parse(text).to_millis() / 1000

@@ -1,0 +1,146 @@
+"""What a checkpoint or savepoint is: its `_metadata` file, which says what state there is and where.
+
+    <job directory>/chk-7/_metadata          a checkpoint; its state is in <job directory>/versions
+    <job directory>/versions/...             see `version_store`
+    <savepoint>/_metadata                    a savepoint, with state of its own in <savepoint>/versions
+
+The metadata is written last: a directory without it is no checkpoint. Flink: `runtime.checkpoint.metadata`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from firesteel.errors import FiresteelError
+from firesteel.task.state_file import read_state_file, write_state_file
+from firesteel.task.version_store import version_files
+
+METADATA = "_metadata"
+_CHECKPOINT = re.compile(r"chk-(\d+)")
+
+
+class CheckpointNotFoundError(FiresteelError):
+    """There is no checkpoint or savepoint where one was said to be.
+
+    Args:
+        path: What was given.
+        hint: What else there is.
+    """
+
+    def __init__(self, path: str, hint: str) -> None:
+        super().__init__(path, hint)
+        self.path = path
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"no checkpoint or savepoint at {self.path}: {self.hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class VertexLayout:
+    """Where the state of a vertex is.
+
+    Attributes:
+        vertex_id: The vertex.
+        name: Its name.
+        stage: The stage it runs in.
+        first_slot: The slot of its subtask 0.
+        parallelism: Number of subtasks.
+        max_parallelism: Number of key groups.
+        operators: Id and name of its operators.
+    """
+
+    vertex_id: str
+    name: str
+    stage: int
+    first_slot: int
+    parallelism: int
+    max_parallelism: int
+    operators: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointMetadata:
+    """A checkpoint or savepoint.
+
+    Attributes:
+        checkpoint_id: Counts the checkpoints of a job, over restarts; from 1.
+        batch_id: The batch it was taken behind.
+        timestamp_ms: When it was taken.
+        job_id: The job.
+        job_name: The job's name.
+        is_savepoint: Whether it has state files of its own.
+        vertices: All vertices.
+        bases: (stage, slot) -> the batch of the full file of its version.
+        sources: Pickled: operator id -> where the enumerator of that source is.
+        committables: Pickled: (sink operators' committables) that are to be committed with it.
+        next_time: When the job has something to do again although nothing comes (ms).
+    """
+
+    checkpoint_id: int
+    batch_id: int
+    timestamp_ms: int
+    job_id: str
+    job_name: str
+    is_savepoint: bool
+    vertices: tuple[VertexLayout, ...]
+    bases: dict[tuple[int, int], int]
+    sources: bytes
+    committables: bytes
+    next_time: int | None
+
+    def versions_in(self, directory: Path) -> Path:
+        """Where its versions are, if its metadata is in that directory."""
+        return (directory if self.is_savepoint else directory.parent) / "versions"
+
+    def files_in(self, versions: Path) -> Iterator[Path]:
+        """All its state files."""
+        for (stage, slot), base in self.bases.items():
+            yield from version_files(versions, stage, slot, base, self.batch_id)
+
+
+def write_metadata(directory: Path, metadata: CheckpointMetadata) -> None:
+    """Write the metadata: with it the checkpoint is complete."""
+    directory.mkdir(parents=True, exist_ok=True)
+    write_state_file(directory / METADATA, pickle.dumps(metadata, protocol=5))
+
+
+def read_metadata(directory: Path) -> CheckpointMetadata:
+    """The metadata in a directory.
+
+    Raises:
+        StateFileError: it is damaged, or of a later format.
+    """
+    return pickle.loads(read_state_file(directory / METADATA))  # type: ignore[no-any-return]
+
+
+def checkpoints_in(job_directory: Path) -> list[Path]:
+    """The directories of the complete checkpoints of a job, the newest first."""
+    found = [
+        (int(name.group(1)), path)
+        for path in (job_directory.iterdir() if job_directory.is_dir() else ())
+        if (name := _CHECKPOINT.fullmatch(path.name)) and (path / METADATA).exists()
+    ]
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def checkpoint_directory(text: str) -> Path:
+    """The directory of the checkpoint or savepoint that a user named: itself or its `_metadata` file.
+
+    Raises:
+        CheckpointNotFoundError: there is none.
+    """
+    path = Path(text.removeprefix("file://"))
+    directory = path.parent if path.name == METADATA else path
+    if (directory / METADATA).exists():
+        return directory
+    newest = checkpoints_in(directory) or checkpoints_in(directory.parent)
+    if newest:
+        raise CheckpointNotFoundError(text, f"the newest one there is {newest[0]}")
+    if not directory.exists():
+        raise CheckpointNotFoundError(text, "the directory does not exist")
+    raise CheckpointNotFoundError(text, f"the directory has no {METADATA} file; it may be incomplete")

@@ -1,0 +1,160 @@
+"""Takes over the state of another job: which operator gets what, and how a subtask reads its share.
+
+Flink: `runtime.checkpoint.StateAssignmentOperation`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from firesteel.common.key_groups import key_group_range
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
+from firesteel.operators.state_backend import Delta
+from firesteel.operators.subtask import operators_of
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
+from firesteel.task.state_file import read_state_file, write_state_file
+from firesteel.task.version_store import Versions, version_files
+
+RESTORED = "restored"
+"""Name of the file in a job's directory that says where its first state comes from."""
+
+
+class StateRestoreError(FiresteelError):
+    """The state of a checkpoint does not fit the program; the argument says which operator's and why."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePlan:
+    """Where a job's first state comes from.
+
+    Attributes:
+        versions: Directory of the version files.
+        batch_id: The batch behind which the state was written.
+        bases: (stage, slot) -> the batch of the full file.
+        operators: Operator id -> the vertex it was in.
+    """
+
+    versions: str
+    batch_id: int
+    bases: dict[tuple[int, int], int]
+    operators: dict[str, VertexLayout]
+
+
+def plan_restore(
+    metadata: CheckpointMetadata, directory: Path, job_graph: JobGraph, allow_non_restored: bool
+) -> RestorePlan:
+    """Map the state of a checkpoint to the operators of a job; its vertices take the max parallelism over.
+
+    Args:
+        metadata: The checkpoint.
+        directory: Where its metadata is.
+        job_graph: The job; vertices that leave their max parallelism open get the one of their state.
+        allow_non_restored: Whether state may be left behind that no operator of the job asks for.
+
+    Raises:
+        StateRestoreError: state can't be mapped.
+    """
+    new = {operator_id: vertex for vertex in job_graph.vertices for operator_id, _ in operators_of(vertex)}
+    old = {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
+    versions = metadata.versions_in(directory)
+    if not allow_non_restored:
+        _check_nothing_is_left(metadata, versions, new)
+    for operator_id, vertex in new.items():
+        if operator_id in old:
+            _adopt_max_parallelism(vertex, old[operator_id])
+    kept = {operator_id: layout for operator_id, layout in old.items() if operator_id in new}
+    return RestorePlan(str(versions), metadata.batch_id, metadata.bases, kept)
+
+
+def _check_nothing_is_left(metadata: CheckpointMetadata, versions: Path, new: dict[str, Any]) -> None:
+    for vertex in metadata.vertices:
+        for operator_id, name in vertex.operators:
+            if operator_id not in new and _has_state(metadata, versions, vertex, operator_id):
+                raise StateRestoreError(
+                    f"cannot map the state of operator {name!r} ({operator_id}) to the new program, because the "
+                    f"operator is not available in it: give it the uid it had, or allow its state to be left behind "
+                    f"with --allowNonRestoredState (-n)"
+                )
+
+
+def _has_state(metadata: CheckpointMetadata, versions: Path, vertex: VertexLayout, operator_id: str) -> bool:
+    if operator_id in pickle.loads(metadata.sources):
+        return True
+    return any(
+        version[vertex.vertex_id]["operators"][operator_id][0]
+        for subtask in range(vertex.parallelism)
+        for version in _read(versions, vertex.stage, vertex.first_slot + subtask, metadata.bases, metadata.batch_id)
+        if vertex.vertex_id in version
+    )
+
+
+def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
+    if vertex.parallelism > layout.max_parallelism:
+        raise StateRestoreError(
+            f"the state for task {vertex.name!r} can not be restored: its max parallelism {layout.max_parallelism} is "
+            f"lower than the parallelism {vertex.parallelism} asked for: ask for {layout.max_parallelism} at most"
+        )
+    if vertex.max_parallelism > 0 and vertex.max_parallelism != layout.max_parallelism:
+        raise StateRestoreError(
+            f"max parallelism mismatch: the state of task {layout.name!r} was written with max parallelism "
+            f"{layout.max_parallelism}, the new program sets {vertex.max_parallelism} for {vertex.name!r}: set "
+            f"{layout.max_parallelism}, or leave it open"
+        )
+    vertex.max_parallelism = layout.max_parallelism
+
+
+def write_restore_plan(job_directory: Path, plan: RestorePlan) -> None:
+    """Leave the plan where the job's slots find it."""
+    job_directory.mkdir(parents=True, exist_ok=True)
+    write_state_file(job_directory / RESTORED, pickle.dumps(plan, protocol=5))
+
+
+def read_restored_state(job_directory: Path) -> PlannedState | None:
+    """The state that a job begins with, None if it begins without."""
+    path = job_directory / RESTORED
+    return PlannedState(pickle.loads(read_state_file(path))) if path.exists() else None
+
+
+class PlannedState:
+    """Reads the state of a plan; files that were read are remembered."""
+
+    def __init__(self, plan: RestorePlan) -> None:
+        self._plan = plan
+        self._read = cache(lambda stage, slot: _read(Path(plan.versions), stage, slot, plan.bases, plan.batch_id))
+
+    def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
+        """The keyed state of an operator in some key groups, to be applied in order."""
+        layout = self._plan.operators.get(operator_id)
+        for subtask in range(layout.parallelism) if layout is not None else ():
+            assert layout is not None
+            owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
+            wanted = range(max(owned.start, key_groups.start), min(owned.stop, key_groups.stop))
+            for delta, _ in self._contents(operator_id, layout, subtask) if wanted else ():
+                yield {group: states for group, states in delta.items() if group in wanted}
+
+    def snapshots(self, operator_id: str) -> list[Any]:
+        """The snapshots of all subtasks of an operator, in order."""
+        layout = self._plan.operators.get(operator_id)
+        if layout is None:
+            return []
+        return [list(self._contents(operator_id, layout, subtask))[-1][1] for subtask in range(layout.parallelism)]
+
+    def _contents(self, operator_id: str, layout: VertexLayout, subtask: int) -> Iterator[tuple[Delta, Any]]:
+        for version in self._read(layout.stage, layout.first_slot + subtask):
+            yield pickle.loads(version[layout.vertex_id]["operators"][operator_id][1])
+
+
+def _read(versions: Path, stage: int, slot: int, bases: dict[tuple[int, int], int], batch_id: int) -> list[Versions]:
+    if (stage, slot) not in bases:
+        return []
+    files = version_files(versions, stage, slot, bases[stage, slot], batch_id)
+    return [pickle.loads(read_state_file(path)) for path in files]
