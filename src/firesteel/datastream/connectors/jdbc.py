@@ -1,0 +1,203 @@
+"""Writing to databases (module as `pyflink.datastream.connectors.jdbc`), through Python's drivers and not JDBC's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from firesteel.common.typeinfo import RowTypeInfo
+from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, WriterInitContext
+from firesteel.datastream.connectors.jdbc_database import count_parameters, database_of, row_converter
+from firesteel.datastream.connectors.jdbc_writer import JdbcCommitter, JdbcWriter
+from firesteel.datastream.functions import SinkFunction
+
+__all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
+
+
+@dataclass(frozen=True)
+class JdbcConnectionOptions:
+    """Where the database is and who connects to it."""
+
+    db_url: str
+    driver_name: str | None = None
+    user_name: str | None = None
+    password: str | None = None
+
+    def get_db_url(self) -> str:
+        """Its address."""
+        return self.db_url
+
+    def get_driver_name(self) -> str | None:
+        """Name of the JDBC driver; the driver follows from the address, the name changes nothing."""
+        return self.driver_name
+
+    def get_user_name(self) -> str | None:
+        """Who connects."""
+        return self.user_name
+
+    def get_password(self) -> str | None:
+        """Their password."""
+        return self.password
+
+    def __repr__(self) -> str:
+        return f"JdbcConnectionOptions({self.db_url!r}, user_name={self.user_name!r})"
+
+    class JdbcConnectionOptionsBuilder:
+        """Builds `JdbcConnectionOptions`."""
+
+        def __init__(self) -> None:
+            self._options = JdbcConnectionOptions("")
+
+        def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Sets the address: `jdbc:sqlite:<path>`, `sqlite://<path>` or `jdbc:postgresql://<host>:<port>/<name>`."""
+            self._options = replace(self._options, db_url=url)
+            return self
+
+        def with_driver_name(self, driver_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Sets the name of the JDBC driver; the driver follows from the address, the name changes nothing."""
+            self._options = replace(self._options, driver_name=driver_name)
+            return self
+
+        def with_user_name(self, user_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Sets who connects."""
+            self._options = replace(self._options, user_name=user_name)
+            return self
+
+        def with_password(self, password: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Sets their password."""
+            self._options = replace(self._options, password=password)
+            return self
+
+        def build(self) -> JdbcConnectionOptions:
+            """The options.
+
+            Raises:
+                ValueError: there is no address.
+            """
+            if not self._options.db_url:
+                raise ValueError("JdbcConnectionOptions need an address: with_url('jdbc:sqlite:/data/results.db')")
+            return self._options
+
+
+@dataclass(frozen=True)
+class JdbcExecutionOptions:
+    """How rows are handed to the database; all rows of a checkpoint are one transaction in any case."""
+
+    batch_interval_ms: int = 0
+    batch_size: int = 5000
+    max_retries: int = 3
+
+    def get_batch_interval_ms(self) -> int:
+        """Kept for Flink's programs: rows are written when a checkpoint is, and never between."""
+        return self.batch_interval_ms
+
+    def get_batch_size(self) -> int:
+        """How many rows the driver gets at once."""
+        return self.batch_size
+
+    def get_max_retries(self) -> int:
+        """How often a transaction is tried again after an error that may pass, such as a lost connection."""
+        return self.max_retries
+
+    @staticmethod
+    def defaults() -> JdbcExecutionOptions:
+        """5000 rows at once, 3 retries."""
+        return JdbcExecutionOptions()
+
+    @staticmethod
+    def builder() -> JdbcExecutionOptions.Builder:
+        """A builder with the defaults."""
+        return JdbcExecutionOptions.Builder()
+
+    class Builder:
+        """Builds `JdbcExecutionOptions`."""
+
+        def __init__(self) -> None:
+            self._options = JdbcExecutionOptions()
+
+        def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
+            """Changes nothing: rows are written when a checkpoint is."""
+            self._options = replace(self._options, batch_interval_ms=_checked("interval_ms", interval_ms, 0))
+            return self
+
+        def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
+            """Sets how many rows the driver gets at once."""
+            self._options = replace(self._options, batch_size=_checked("size", size, 1))
+            return self
+
+        def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
+            """Sets how often a transaction is tried again."""
+            self._options = replace(self._options, max_retries=_checked("max_retries", max_retries, 0))
+            return self
+
+        def build(self) -> JdbcExecutionOptions:
+            """The options."""
+            return self._options
+
+
+def _checked(name: str, value: int, least: int) -> int:
+    if value < least:
+        raise ValueError(f"JdbcExecutionOptions: {name} must be {least} or greater, found {value}")
+    return value
+
+
+class JdbcSink(SinkFunction[object], Sink):
+    """Runs a statement for each Row, exactly once; for `add_sink` and `sink_to`.
+
+    The rows of all subtasks are written in one transaction per checkpoint (in BATCH mode: for the whole job), together
+    with a note in the table `firesteel_commits` of the same database, by the process of the JobManager. Flink:
+    `connector.jdbc.JdbcSink`. Differs in that it is exactly once, where Flink's `sink()` is at least once; that
+    Python's `sqlite3` and `psycopg` (`pip install 'firesteel[postgresql]'`) take the place of JDBC drivers; and that
+    `sink_to` takes it, too. SQLite keeps times and decimals as text. What a checkpoint has to commit is in its metadata
+    with the address, user and password to commit it with: keep its directory as private as the database.
+
+    Example:
+        >>> options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:sqlite:/data/out.db").build()
+        >>> row_type = Types.ROW([Types.STRING(), Types.INT()])
+        >>> stream.add_sink(JdbcSink.sink("INSERT INTO totals (word, total) VALUES (?, ?)", row_type, options))
+    """
+
+    def __init__(
+        self,
+        sql: str,
+        row_type: RowTypeInfo,
+        connection_options: JdbcConnectionOptions,
+        execution_options: JdbcExecutionOptions,
+    ) -> None:
+        super().__init__()
+        self.sql = sql
+        self.row_type = row_type
+        self.connection_options = connection_options
+        self.execution_options = execution_options
+        options = connection_options
+        self._database = database_of(options.db_url, options.user_name, options.password)
+        row_converter(self._database, row_type)
+
+    @staticmethod
+    def sink(
+        sql: str,
+        type_info: RowTypeInfo,
+        jdbc_connection_options: JdbcConnectionOptions,
+        jdbc_execution_options: JdbcExecutionOptions | None = None,
+    ) -> JdbcSink:
+        """A sink that runs `sql`, whose `?` are the fields of rows of `type_info` in order.
+
+        Raises:
+            TypeError: `type_info` is no `Types.ROW`.
+            ValueError: the statement has another number of `?`, or there is no driver for the address.
+            NotImplementedError: no column of the database holds the values of a field.
+        """
+        if not isinstance(type_info, RowTypeInfo):
+            raise TypeError(f"JdbcSink.sink: type_info must be a Types.ROW or Types.ROW_NAMED, found {type_info!r}")
+        expected, found = count_parameters(sql), len(type_info.get_field_types())
+        if expected != found:
+            raise ValueError(f"JdbcSink.sink: {sql!r} has {expected} parameters, type_info has {found} fields")
+        return JdbcSink(sql, type_info, jdbc_connection_options, jdbc_execution_options or JdbcExecutionOptions())
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """What gathers the rows of one subtask."""
+        return JdbcWriter(self._database, self.row_type, context)
+
+    def create_committer(self) -> Committer:
+        """What writes them."""
+        options = self.execution_options
+        return JdbcCommitter(self._database, self.sql, options.batch_size, options.max_retries)
