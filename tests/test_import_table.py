@@ -45,14 +45,15 @@ ALLOWED = {
     "operators": {"common", "metrics", "graph", "contract"},
     "task": {"common", "metrics", "graph", "contract", "operators"},
     "runtime": {"common", "graph"},
-    "spark": {"common", "metrics", "graph", "contract", "operators", "task", "runtime"},
+    "coordinator": {"common", "graph", "operators", "task", "runtime"},
+    "spark": {"common", "metrics", "graph", "contract", "operators", "task", "runtime", "coordinator"},
     "rest": {"common", "graph", "runtime"},
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
     "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "plan"},
     "compat": set(),
-    "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task"},
+    "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {
     "common": {"asyncio", "pyspark", "pyarrow"},
@@ -61,6 +62,7 @@ FORBIDDEN_LIBRARIES = {
     "operators": {"pyspark"},
     "task": {"pyspark"},
     "runtime": {"pyspark", "pyarrow"},
+    "coordinator": {"asyncio", "pyspark"},
     "rest": {"pyspark"},
     "plan": {"pyspark", "pyarrow"},
 }

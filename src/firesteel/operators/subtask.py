@@ -273,9 +273,12 @@ class Subtask:
 
 
 def operator_ids(node: ChainedOperator) -> list[str]:
-    """The ids of the operators of one node: several where the API merged them."""
-    count = len(_parts(node))
-    return [node.operator_id] if count == 1 else [f"{node.operator_id}#{position}" for position in range(count)]
+    """The ids of the operators of one node, several where the API merged them.
+
+    The first one, the only one that can have state, has the id of the node, so its state is found whatever is merged.
+    """
+    later = range(1, len(_parts(node)))
+    return [node.operator_id, *(f"{node.operator_id}#{position}" for position in later)]
 
 
 def operators_of(vertex: JobVertex) -> list[tuple[str, str]]:

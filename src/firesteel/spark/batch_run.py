@@ -6,9 +6,9 @@ import pickle
 
 import cloudpickle
 
+from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
-from firesteel.spark.enumerator import SplitEnumerator
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
 

@@ -13,11 +13,6 @@ Collect = Callable[[str, list[Any]], None]
 """(collect id, elements)."""
 
 
-def is_durable(committable: Committable) -> bool:
-    """Whether what it does outlives this process, so that it must be done once, and not before it is decided."""
-    return committable.is_durable
-
-
 def commit(committables: Iterable[Committable], collect: Collect) -> None:
     """Carry out committables: each sink once for all its subtasks, then the rest in order.
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from firesteel.coordinator.checkpoints import keeps_checkpoints, restore_job
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.spark.batch_run import BatchRun
-from firesteel.spark.checkpoints import keeps_checkpoints, restore_job
 from firesteel.spark.commits import Collect
 from firesteel.spark.streaming_run import StreamingRun
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.time import Duration
-from firesteel.spark.checkpoints import Checkpoints
+from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.spark.commits import commit
-from firesteel.spark.enumerator import SplitEnumerator
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
 from firesteel.spark.shim import RemoteSlots
@@ -51,7 +51,7 @@ class StreamingRun(Run):
         self._wake = threading.Event()
         self._savepoints: deque[_SavepointRequest] = deque()
         self._enumerator = SplitEnumerator(self._query.job_graph)
-        self._checkpoints = Checkpoints(self._query, self._plan, self._directory, self._commit)
+        self._checkpoints = Checkpoints(self._plan, self._directory, self._commit)
         self._begun_s = self._checkpointed_s = float("-inf")
 
     async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:

@@ -6,9 +6,8 @@ slot processes, batch by batch, and can make slots fail in the middle. `ManualCl
 
 from __future__ import annotations
 
-from firesteel.testing.batch_planner import plan_batches
 from firesteel.testing.local_job import Fault, LocalResult, run_local
 from firesteel.testing.manual_clock import ManualClock
 from firesteel.testing.operator_harness import OperatorHarness
 
-__all__ = ["Fault", "LocalResult", "ManualClock", "OperatorHarness", "plan_batches", "run_local"]
+__all__ = ["Fault", "LocalResult", "ManualClock", "OperatorHarness", "run_local"]

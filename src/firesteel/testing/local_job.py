@@ -7,14 +7,17 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
+from firesteel.coordinator.checkpoints import Checkpoints, restore_job
+from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-from firesteel.errors import InvalidProgramError
+from firesteel.errors import InvalidProgramError, TranslationError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode
@@ -22,11 +25,13 @@ from firesteel.operators.committables import Committable, SinkCommittables, carr
 from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.sinks import SinkWriterRunner
 from firesteel.task.protocol import REPORT_GATE, Row
+from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
-from firesteel.task.version_store import VersionStore
-from firesteel.testing.batch_planner import plan_batches
+from firesteel.task.version_store import VersionStore, versions_directory
 from firesteel.testing.manual_clock import ManualClock
+
+_EVERYTHING = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class LocalResult:
         subtasks: The last report of each subtask, by (vertex name, subtask).
         batches: How many batches ran.
         stages: How many stages the job has.
+        savepoint: The directory of the savepoint that was taken.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -58,6 +64,7 @@ class LocalResult:
     subtasks: dict[tuple[str, int], SubtaskReport] = field(default_factory=dict)
     batches: int = 0
     stages: int = 0
+    savepoint: Path | None = None
 
     @property
     def elements(self) -> list[Any]:
@@ -75,37 +82,46 @@ def run_local(
     checkpoint: Path | None = None,
     clock: ManualClock | None = None,
     clock_step_ms: int = 0,
+    batches: int | None = None,
+    savepoint: Path | None = None,
 ) -> LocalResult:
     """Run a program with bounded sources to its end.
 
     Args:
         program: An environment with a program in it, its StreamGraph or JobGraph.
         default_parallelism: Of BATCH vertices whose parallelism is left to the scheduler.
-        batch_elements: STREAMING: how much a batch reads of each split; None: one batch reads all.
+        batch_elements: STREAMING: how much a batch reads for each subtask of a source; None: one batch reads all.
         faults: Where slots die.
         replayed: Batches that are run again in fresh slots after they were committed, as by a restarted query; what
             their print and collecting sinks deliver again is left out.
-        checkpoint: Where the versions are kept; a temporary directory if None.
+        checkpoint: The job's checkpoint directory; a temporary one if None. If there are checkpoints in it already, the
+            job goes on from the last one.
         clock: The processing time, if it is not the machine's.
         clock_step_ms: How far the clock is moved on behind each batch.
+        batches: STREAMING: after how many batches the job is killed; None: it runs to its end.
+        savepoint: STREAMING: where a savepoint is taken behind the last batch.
 
     Raises:
         UserFunctionError: user code raised.
+        TranslationError: a source never ends.
+        StateRestoreError: the state that `execution.state-recovery.path` names does not fit the program.
     """
     job_graph = _job_graph_of(program)
     _resolve_parallelism(job_graph, default_parallelism)
     with (
         tempfile.TemporaryDirectory(prefix="firesteel-") as temporary,
-        closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults)) as job,
+        closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements)) as job,
     ):
-        is_batch = job_graph.job_type == "BATCH"
-        for batch_id, batch in enumerate(plan_batches(job_graph, None if is_batch else batch_elements)):
-            job.run_batch(batch_id, batch)
-            if batch_id in replayed:
-                job.replay_batch(batch_id, batch)
+        if job_graph.job_type == "BATCH":
+            job.run_batch(0, SplitEnumerator(job_graph).plan_all())
+            return job.result
+        job.recover()
+        while not job.has_ended and (batches is None or job.result.batches < batches):
+            job.run_next_batch(replayed)
             if clock is not None:
                 clock.advance(clock_step_ms)
-            job.result.batches = batch_id + 1
+        if savepoint is not None:
+            job.take_savepoint(savepoint)
         return job.result
 
 
@@ -135,7 +151,13 @@ def _resolve_parallelism(job_graph: JobGraph, default: int) -> None:
 class _LocalJob:
     """The slots of one job."""
 
-    def __init__(self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault]) -> None:
+    def __init__(
+        self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault], batch_elements: int | None
+    ) -> None:
+        self._enumerator = SplitEnumerator(job_graph, _EVERYTHING if batch_elements is None else batch_elements)
+        if self._enumerator.endless:
+            raise TranslationError(f"source {self._enumerator.endless[0]!r} never ends: a local run needs bounded ones")
+        restore_job(job_graph, checkpoint)
         self._job = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         self._plan = StagePlan(job_graph)
         self._names = {vertex.id: vertex.name for vertex in job_graph.vertices}
@@ -144,15 +166,38 @@ class _LocalJob:
         self._faults = {(fault.batch, fault.stage, fault.slot): fault.after_rows for fault in faults}
         self._slots: dict[int, SlotTasks] = {}
         self.result = LocalResult(stages=self._plan.levels)
+        self._checkpoints = Checkpoints(self._plan, checkpoint, self._commit)
+
+    @property
+    def has_ended(self) -> bool:
+        """True when all input was processed."""
+        return self._enumerator.has_ended
+
+    def recover(self) -> None:
+        """Go on from the last checkpoint, or from the one that the configuration names."""
+        self._checkpoints.recover(self._enumerator)
+
+    def run_next_batch(self, replayed: Collection[int]) -> None:
+        """Run the next batch, and run it again if it is among the replayed ones."""
+        plan, batch_id = self._enumerator.plan(0), self._checkpoints.batch_id + 1
+        self._checkpoints.batch_ended(batch_id, self._run_stages(batch_id, plan))
+        self._checkpoints.complete(self._enumerator, 0.0)
+        if batch_id in replayed:
+            self.replay_batch(batch_id, plan)
+        self.result.batches += 1
+
+    def take_savepoint(self, parent: Path) -> None:
+        """Take a savepoint behind the last batch."""
+        self.result.savepoint = self._checkpoints.savepoint(parent, self._enumerator)
 
     def run_batch(self, batch_id: int, batch: BatchPlan) -> None:
         """Run one batch through all stages, then commit it."""
         reports = self._run_stages(batch_id, batch)
-        committables = [committable for report in reports for committable in report.committables]
+        self._commit([committable for report in reports for committable in report.committables])
+
+    def _commit(self, committables: list[Committable]) -> None:
         carry_out(committables, self)
         self.result.files += _files_of(committables)
-        for report in reports:
-            self.result.subtasks.update({(self._names[s.vertex_id], s.subtask_index): s for s in report.subtasks})
 
     def replay_batch(self, batch_id: int, batch: BatchPlan) -> None:
         """Run a batch again that was committed before."""
@@ -175,6 +220,8 @@ class _LocalJob:
                     else:
                         waiting.append(row)
         assert not waiting, "rows for stages that do not exist"
+        for report in reports:
+            self.result.subtasks.update({(self._names[s.vertex_id], s.subtask_index): s for s in report.subtasks})
         return reports
 
     def _run_slot(
@@ -192,8 +239,8 @@ class _LocalJob:
 
     def _tasks(self, slot: int) -> SlotTasks:
         if slot not in self._slots:
-            store = VersionStore(self._checkpoint, slot) if self._keeps_versions else None
-            self._slots[slot] = SlotTasks(self._job, slot, 0, store)
+            store = VersionStore(versions_directory(str(self._checkpoint)), slot) if self._keeps_versions else None
+            self._slots[slot] = SlotTasks(self._job, slot, 0, store, partial(read_restored_state, self._checkpoint))
         return self._slots[slot]
 
     def print(self, text: str) -> None:

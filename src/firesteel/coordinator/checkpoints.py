@@ -1,0 +1,273 @@
+"""The checkpoints of a job: taken behind batches, gone on from after a failure, kept or removed.
+
+A checkpoint is decided when its metadata is written, with all that sinks want to have committed. Only then it is
+committed, and once more by whoever goes on from it: so what was decided gets committed, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.graph.job_graph import JobGraph
+from firesteel.operators.buffers import pickled
+from firesteel.operators.committables import Committable
+from firesteel.operators.subtask import operators_of
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.task.checkpoint_metadata import (
+    CheckpointMetadata,
+    VertexLayout,
+    checkpoint_directory,
+    checkpoints_in,
+    read_metadata,
+    write_metadata,
+)
+from firesteel.task.restore import plan_restore, write_restore_plan
+from firesteel.task.slot_tasks import StageReport, max_parallelism_of
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_file import StateFileError, read_state_file
+from firesteel.task.version_store import version_files, versions_directory
+
+NUM_RETAINED = "execution.checkpointing.num-retained"
+RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
+RECOVERY_PATH = "execution.state-recovery.path"
+IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
+
+_KEPT_AFTER: dict[str, frozenset[JobStatus]] = {
+    "RETAIN_ON_CANCELLATION": frozenset({JobStatus.CANCELED, JobStatus.FAILED}),
+    "DELETE_ON_CANCELLATION": frozenset({JobStatus.FAILED}),
+    "NO_EXTERNALIZED_CHECKPOINTS": frozenset(),
+}
+"""How a job ended whose checkpoints are kept."""
+
+
+def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
+    """Whether the checkpoints of a job that ended so are kept.
+
+    Raises:
+        ValueError: the configuration asks for something that there is not.
+    """
+    name = job_graph.configuration.get(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS")
+    if name not in _KEPT_AFTER:
+        raise ValueError(f"{RETENTION} is {name!r}, allowed are {', '.join(_KEPT_AFTER)}")
+    return status in _KEPT_AFTER[name]
+
+
+def restore_job(job_graph: JobGraph, directory: Path) -> None:
+    """Make a new job begin with the checkpoint or savepoint that its configuration names.
+
+    Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those.
+
+    Raises:
+        CheckpointNotFoundError: there is none.
+        StateFileError: a file of it is missing or damaged; the error names the newest intact one of its job.
+        StateRestoreError: its state does not fit the job.
+    """
+    named = job_graph.configuration.get(RECOVERY_PATH)
+    if named is None:
+        return
+    source = checkpoint_directory(named)
+    metadata = _intact(source)
+    allow = job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
+    plan = plan_restore(metadata, source, job_graph, allow)
+    write_restore_plan(directory, plan)
+
+
+def _intact(directory: Path) -> CheckpointMetadata:
+    """The metadata of a checkpoint all of whose files are as they were written."""
+    try:
+        return _check(directory)
+    except StateFileError as error:
+        others = [path for path in checkpoints_in(directory.parent) if path != directory and _is_intact(path)]
+        offer = f"the newest intact one is {others[0]}" if others else "there is no other one beside it"
+        raise StateFileError(error.path, f"{error.problem}; checkpoint {directory} can't be used, {offer}") from None
+
+
+def _check(directory: Path) -> CheckpointMetadata:
+    metadata = read_metadata(directory)
+    for path in metadata.files_in(metadata.versions_in(directory)):
+        read_state_file(path)
+    return metadata
+
+
+def _is_intact(directory: Path) -> bool:
+    try:
+        _check(directory)
+    except StateFileError:
+        return False
+    return True
+
+
+class Checkpoints:
+    """Takes the checkpoints of one run.
+
+    Args:
+        plan: The stages of the job.
+        directory: The job's checkpoint directory.
+        commit: Commits what sinks want to have committed.
+
+    Attributes:
+        batch_id: The last batch that ended; -1: none did.
+        next_time: When the job has something to do again although nothing comes (ms), None: never.
+    """
+
+    def __init__(self, plan: StagePlan, directory: Path, commit: Callable[[list[Committable]], None]) -> None:
+        self._job = plan.job_graph
+        self._directory = directory
+        self._commit = commit
+        self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
+        self._retained = int(self._job.configuration.get(NUM_RETAINED, "1"))
+        self._kept: deque[CheckpointMetadata] = deque()
+        self._oldest: dict[tuple[int, int], int] = {}
+        self._bases: dict[tuple[int, int], int] = {}
+        self._pending: list[Committable] = []
+        self._sizes: dict[str, int] = {}
+        self._id = 0
+        self.batch_id = -1
+        self.next_time: int | None = None
+
+    def recover(self, enumerator: SplitEnumerator) -> None:
+        """Go on from the job's last checkpoint, else from the one that the job was told to begin with.
+
+        Raises:
+            StateFileError: a file of it is missing or damaged.
+        """
+        own = checkpoints_in(self._directory)
+        named = self._job.configuration.get(RECOVERY_PATH)
+        if not own and named is None:
+            return
+        source = own[0] if own else checkpoint_directory(named or "")
+        metadata = read_metadata(source)
+        enumerator.restore(metadata.sources)
+        self._id = metadata.checkpoint_id
+        self.next_time = metadata.next_time
+        self._commit(pickle.loads(metadata.committables))
+        if own:
+            self.batch_id = metadata.batch_id
+            self._bases = dict(metadata.bases)
+            self._kept.extend(read_metadata(path) for path in reversed(own))
+
+    def batch_ended(self, batch_id: int, reports: list[StageReport]) -> None:
+        """All stages of a batch ended: what sinks only show is shown, what they commit waits for the checkpoint."""
+        self.batch_id = batch_id
+        self.next_time = min((r.next_time for r in reports if r.next_time is not None), default=None)
+        for report in reports:
+            self._bases[report.stage, report.slot] = report.base
+            for operator_id, size in report.state_sizes.items():
+                self._sizes[operator_id] = self._sizes.get(operator_id, 0) + size
+        committables = [committable for report in reports for committable in report.committables]
+        self._pending += [committable for committable in committables if committable.is_durable]
+        self._commit([committable for committable in committables if not committable.is_durable])
+
+    def complete(self, enumerator: SplitEnumerator, begun_s: float) -> CheckpointStats:
+        """Take a checkpoint behind the last batch, commit, and remove what no checkpoint needs any more."""
+        self._id += 1
+        metadata = self._metadata(enumerator, self._pending)
+        directory = self._directory / f"chk-{self._id}"
+        write_metadata(directory, metadata)
+        pending, self._pending = self._pending, []
+        self._commit(pending)
+        self._kept.append(metadata)
+        self._subsume()
+        sizes, self._sizes = self._sizes, {}
+        return self._stats(metadata, directory, sizes, begun_s)
+
+    def _metadata(self, enumerator: SplitEnumerator, committables: list[Committable]) -> CheckpointMetadata:
+        return CheckpointMetadata(
+            checkpoint_id=self._id,
+            batch_id=self.batch_id,
+            timestamp_ms=time.time_ns() // 1_000_000,
+            job_id=self._job.job_id,
+            job_name=self._job.name,
+            is_savepoint=False,
+            vertices=self._vertices,
+            bases=dict(self._bases),
+            sources=enumerator.snapshot(),
+            committables=pickled(committables),
+            next_time=self.next_time,
+        )
+
+    def _stats(
+        self, metadata: CheckpointMetadata, directory: Path, sizes: Mapping[str, int], begun_s: float
+    ) -> CheckpointStats:
+        duration_ms = round((time.monotonic() - begun_s) * 1000)
+        return CheckpointStats(
+            checkpoint_id=metadata.checkpoint_id,
+            is_savepoint=metadata.is_savepoint,
+            trigger_timestamp_ms=metadata.timestamp_ms - duration_ms,
+            duration_ms=duration_ms,
+            external_path=str(directory),
+            state_sizes=dict(sizes),
+        )
+
+    def _subsume(self) -> None:
+        """Remove the checkpoints that are not to be retained, and the versions that none of the others needs."""
+        while len(self._kept) > self._retained:
+            shutil.rmtree(self._directory / f"chk-{self._kept.popleft().checkpoint_id}", ignore_errors=True)
+        for (stage, slot), base in self._kept[0].bases.items():
+            self._remove_versions(stage, slot, base)
+
+    def _remove_versions(self, stage: int, slot: int, before: int) -> None:
+        parent = versions_directory(str(self._directory)) / str(stage) / str(slot)
+        oldest = self._oldest.get((stage, slot))
+        if oldest is None:
+            oldest = min((int(path.name.split(".")[0]) for path in parent.glob("[0-9]*")), default=before)
+        for batch_id in range(oldest, before):
+            for kind in ("full", "delta"):
+                (parent / f"{batch_id}.{kind}").unlink(missing_ok=True)
+        self._oldest[stage, slot] = max(oldest, before)
+
+    def savepoint(self, parent: Path, enumerator: SplitEnumerator) -> Path:
+        """Write a savepoint of the state behind the last batch: its directory.
+
+        What sinks have ready is committed with a checkpoint before, so a savepoint has nothing to commit.
+
+        Raises:
+            OSError: it could not be written; nothing is left of it.
+        """
+        if self._pending:
+            self.complete(enumerator, time.monotonic())
+        metadata = replace(self._metadata(enumerator, []), is_savepoint=True)
+        directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
+        own = versions_directory(str(self._directory))
+        try:
+            for (stage, slot), base in metadata.bases.items():
+                target = metadata.versions_in(directory) / str(stage) / str(slot)
+                target.mkdir(parents=True)
+                for path in version_files(own, stage, slot, base, metadata.batch_id):
+                    _link(path, target / path.name)
+            write_metadata(directory, metadata)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        return directory
+
+
+def _link(path: Path, target: Path) -> None:
+    """The same file under another name: version files are never changed. A copy where that can't be."""
+    try:
+        os.link(path, target)
+    except OSError:
+        shutil.copyfile(path, target)
+
+
+def _layout(plan: StagePlan, vertex: Any) -> VertexLayout:
+    return VertexLayout(
+        vertex.id,
+        vertex.name,
+        plan.level_of[vertex.id],
+        plan.base_of(vertex),
+        vertex.parallelism,
+        max_parallelism_of(vertex),
+        tuple(operators_of(vertex)),
+    )
