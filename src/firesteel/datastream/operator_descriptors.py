@@ -304,3 +304,8 @@ class CollectSinkOperator(OperatorDescriptor):
 
     collect_id: str
     input_type: Any = None
+
+
+def collect_uid(transformation_id: int) -> str:
+    """The uid that Flink gives the collecting sink."""
+    return f"dataStreamCollect_{transformation_id}"

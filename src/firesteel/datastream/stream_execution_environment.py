@@ -26,10 +26,12 @@ from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.functions import SourceFunction
 from firesteel.datastream.operator_descriptors import (
     CollectionSourceOperator,
+    CollectSinkOperator,
     MergedOperator,
     OperatorDescriptor,
     SourceFunctionOperator,
     SourceOperator,
+    collect_uid,
 )
 from firesteel.datastream.pipeline_executor import pipeline_executor
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
@@ -384,14 +386,25 @@ class StreamExecutionEnvironment:
             InvalidProgramError: the program can't become a job.
         """
         ids = IdGenerator(self._ids.last)
-        transformations, _ = self._merged(copy_transformations(self._transformations), ids)
+        transformations = copy_transformations(self._transformations)
+        collecting = [transformation for transformation in transformations if _collects(transformation)]
+        if collecting and collecting == transformations[-1:]:
+            ids = IdGenerator(transformations[-1].id - 1)
+            transformations = self._merged_before_collecting(transformations, ids)
+        transformations, _ = self._merged(transformations, ids)
         return generate_stream_graph(transformations, self._configuration, ids, self._slot_sharing_groups, job_name)
 
-    def _merge_in_place(self, wanted: Transformation) -> Transformation:
-        """Merges what is registered so far, as Flink does before it adds a collecting sink; gives `wanted` anew."""
-        *registered, kept = copy_transformations([*self._transformations, wanted])
-        self._transformations, renewed = self._merged(registered, self._ids, keep=kept)
-        return renewed or kept
+    def _merged_before_collecting(
+        self, transformations: list[Transformation], ids: IdGenerator
+    ) -> list[Transformation]:
+        """Merges what is there before the collecting sink and then numbers the sink: so `execute_and_collect` does."""
+        *registered, sink = transformations
+        merged, collected = self._merged(registered, ids, keep=sink.inputs[0])
+        assert collected is not None
+        sink.inputs = [collected]
+        sink.id = ids.next()
+        sink.uid = collect_uid(sink.id)
+        return [*merged, sink]
 
     def _merged(
         self, transformations: list[Transformation], ids: IdGenerator, keep: Transformation | None = None
@@ -404,6 +417,10 @@ class StreamExecutionEnvironment:
     def close(self) -> None:
         """Forgets the operators that were not executed."""
         self._transformations.clear()
+
+
+def _collects(transformation: Transformation) -> bool:
+    return isinstance(getattr(transformation, "operator", None), CollectSinkOperator)
 
 
 def _source_type(source: Source) -> TypeInformation:

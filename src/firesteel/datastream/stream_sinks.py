@@ -57,11 +57,10 @@ class StreamSinks(StreamBase):
 
     def collect_async(self) -> str:
         """Registers the sink that collects the elements for the client, without executing; gives its id."""
-        self._transformation = self._environment._merge_in_place(self._transformation)
         collect_id = uuid.uuid4().hex
         operator = op.CollectSinkOperator(collect_id, self.get_type())
         sink = self._legacy_sink("Data stream collect sink", operator)
-        sink.set_parallelism(1).uid(f"dataStreamCollect_{sink._transformation.id}")
+        sink.set_parallelism(1).uid(op.collect_uid(sink._transformation.id))
         return collect_id
 
     def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:

@@ -22,7 +22,7 @@ class AsyncWaitRunner(FunctionOperator):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: AsyncWaitOperator) -> None:
         super().__init__(name, task, output, descriptor.function)
-        self._timeout_s = descriptor.timeout_ms / 1000
+        self._timeout_s = descriptor.timeout_ms / 1000 or None
         self._capacity = descriptor.capacity
         self._ordered = descriptor.ordered
         self._retry = descriptor.retry_strategy
@@ -70,10 +70,13 @@ class AsyncWaitRunner(FunctionOperator):
         return [task.result() for task in tasks] if self._ordered else arrived
 
     async def _ask(self, value: Any) -> list[Any]:
+        limit = asyncio.timeout(self._timeout_s)
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with limit:
                 return await self._ask_with_retries(value)
         except TimeoutError:
+            if not limit.expired():  # It is the user's own.
+                raise
             return list(self.function.timeout(value))
 
     async def _ask_with_retries(self, value: Any) -> list[Any]:

@@ -24,6 +24,19 @@ from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTime
 _DOMAINS = {EVENT_TIME: TimeDomain.EVENT_TIME, PROCESSING_TIME: TimeDomain.PROCESSING_TIME}
 
 
+class _NoKey:
+    """Stands where there is no key: what needs one fails."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError(
+            "keyed state and timers belong to the key of an element or timer; there is none in open(), close() and "
+            "process_broadcast_element()"
+        )
+
+
+NO_KEY = _NoKey()
+
+
 class KeyedOperator(Operator):
     """What all keyed operators share: the state backend, the timers, and BATCH mode's one key at a time.
 
@@ -44,6 +57,7 @@ class KeyedOperator(Operator):
         """Make the timers from what was restored."""
         self.timers = InternalTimerService(self.backend)
         self.timers.watermark = self.watermark
+        self.backend.current_key = NO_KEY
 
     def close(self) -> None:
         """Drop what is still kept."""

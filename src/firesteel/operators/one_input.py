@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from firesteel.operators.context import ProcessContext, TaskRuntimeContext
@@ -26,30 +26,63 @@ class FunctionOperator(Operator):
         close_function(self.function)
 
 
-class MapRunner(FunctionOperator):
+class _ElementOperator(FunctionOperator):
+    """map and flat_map; as in PyFlink, what they give as `(OutputTag, value)` goes to a side output.
+
+    Results are looked at one by one only where there are side outputs to feed.
+    """
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
+        super().__init__(name, task, output, function)
+        self._collector = Collector(output)
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Call the function for each value; results have the timestamp of their element."""
+        if not self.output.has_side_outputs:
+            self._process_batch(values, timestamps)
+            return
+        call, collect = self._call, self._collector.collect
+        for value, timestamp in pairs(values, timestamps):
+            collect(call(value), timestamp)
+        self._collector.flush()
+
+    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit the results of all values."""
+        raise NotImplementedError
+
+    def _call(self, value: Any) -> Iterable[Any] | None:
+        """The results of one value."""
+        raise NotImplementedError
+
+
+class MapRunner(_ElementOperator):
     """`map`: one result per element."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
         self._map = method_of(function, "map")
 
-    def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Map each value; timestamps stay."""
+    def _call(self, value: Any) -> Iterable[Any] | None:
+        return (self._map(value),)
+
+    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
         # A comprehension and not map(): a StopIteration of user code must not end the batch silently. Of `remaining`,
         # here and elsewhere, `errors.in_hand` sees which element was not done when one fails.
         function, remaining = self._map, iter(values)
         self.output.emit([function(value) for value in remaining], timestamps)
 
 
-class FlatMapRunner(FunctionOperator):
+class FlatMapRunner(_ElementOperator):
     """`flat_map`: any iterable of results per element, None for nothing."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
         self._flat_map = method_of(function, "flat_map")
 
-    def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit all results; each has the timestamp of its element."""
+    def _call(self, value: Any) -> Iterable[Any] | None:
+        return self._flat_map(value)  # type: ignore[no-any-return]
+
+    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
         results: list[Any] = []
         flat_map, extend = self._flat_map, results.extend
         if timestamps is None:
@@ -109,6 +142,14 @@ class ProcessRunner(FunctionOperator):
         """Let the function see the watermark."""
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
+
+    def snapshot(self) -> Any:
+        """The watermark that the function saw last."""
+        return self.watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self.watermark = self._context.timers.watermark = snapshot
 
 
 class ElementwiseRunner(Operator):

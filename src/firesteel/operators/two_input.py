@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.common.coercion import coercer
@@ -13,7 +13,7 @@ from firesteel.datastream.timerservice import TimerService
 from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, ProcessContext
 from firesteel.operators.functions import Collector, pairs
-from firesteel.operators.keyed import KeyedProcessRunner
+from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.spill import SpilledList, directory_of, memory_of
@@ -56,6 +56,14 @@ class CoProcessRunner(FunctionOperator):
         """Let the function see the watermark."""
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
+
+    def snapshot(self) -> Any:
+        """The watermark that the function saw last."""
+        return self.watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self.watermark = self._context.timers.watermark = snapshot
 
 
 class OperatorBroadcastState(BroadcastState[Any, Any]):
@@ -155,6 +163,10 @@ class KeyedBroadcastContext(BroadcastContext, KeyedBroadcastProcessFunction.OnTi
 
     keyed: KeyedContext
 
+    def current_watermark(self) -> int:
+        """Watermark of the operator (milliseconds); in BATCH mode that of the key at hand."""
+        return self.keyed.timer_service().current_watermark()
+
     def timer_service(self) -> TimerService:
         """Timers of the current key."""
         return self.keyed.timer_service()
@@ -204,14 +216,13 @@ class BroadcastRunner(CoProcessRunner):
     BATCH mode reads the broadcast side to its end before it processes the other side's elements.
     """
 
-    carries_state = True
-
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any, descriptors: Iterable[Any]) -> None:
         self._broadcast = _Broadcast(function, descriptors, BroadcastContext)
         calls = (self._broadcast.process_element, self._broadcast.process_broadcast_element)
         super().__init__(name, task, output, function, calls)
         self._waits = task.is_batch
         self._kept = SpilledList(memory_of(task), directory_of(task))
+        self._kept_watermark: int | None = None
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the stream that is not broadcast."""
@@ -222,10 +233,12 @@ class BroadcastRunner(CoProcessRunner):
 
     def end_input(self, index: int) -> None:
         """BATCH: go on with the first input when the broadcast one ended."""
-        if index == 1:
+        if index == 1 and self._waits:
             self._waits = False
             for values, timestamps in self._kept.take():
                 self.process(values, timestamps)
+            if self._kept_watermark is not None:
+                self.process_watermark(self._kept_watermark)
 
     def close(self) -> None:
         """Close the function; drop what is still kept."""
@@ -233,7 +246,10 @@ class BroadcastRunner(CoProcessRunner):
         super().close()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the function see the watermark."""
+        """Let the function see the watermark; it stays behind the elements that were kept."""
+        if self._waits:
+            self._kept_watermark = timestamp
+            return
         self._broadcast.advance(timestamp)
         super().process_watermark(timestamp)
 
@@ -245,15 +261,9 @@ class BroadcastRunner(CoProcessRunner):
         """Go on from those states."""
         self._broadcast.restore(snapshot)
 
-    def take_over(self, snapshots: Sequence[Any]) -> None:
-        """All subtasks had the same states."""
-        self.restore(snapshots[self.task.subtask_index % len(snapshots)])
-
 
 class KeyedBroadcastRunner(KeyedProcessRunner):
     """`BroadcastConnectedStream.process` over a keyed stream: elements of the first input are `(key, value)`."""
-
-    carries_state = True
 
     def __init__(
         self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, descriptors: Iterable[Any]
@@ -271,6 +281,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
 
     def process2(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the broadcast side; they have no key."""
+        self.backend.current_key = NO_KEY
         for value, timestamp in pairs(values, timestamps):
             self._context.current_timestamp = timestamp
             self.collector.collect(self._broadcast.process_broadcast_element(value, self._context), timestamp)
@@ -289,7 +300,3 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         """Go on from those."""
         super().restore(snapshot[0])
         self._broadcast.restore(snapshot[1])
-
-    def take_over(self, snapshots: Sequence[Any]) -> None:
-        """All subtasks had the same broadcast states; keyed state is taken over by key groups."""
-        self._broadcast.restore(snapshots[self.task.subtask_index % len(snapshots)][1])

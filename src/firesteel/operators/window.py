@@ -55,7 +55,7 @@ class WindowRunner(KeyedOperator):
         metrics = TaskMetricGroup(self.task.metrics, (self.name,))
         self._late_dropped = metrics.counter("numLateRecordsDropped")
         self._trigger_context = WindowTriggerContext(StateStore(self.backend, namespaced=True), self.timers, metrics)
-        self._function_context = WindowFunctionContext(self.backend, self.timers)
+        self._function_context = WindowFunctionContext(self.backend, self.timers, self._merging)
 
     def close(self) -> None:
         """Close the functions."""
@@ -169,7 +169,7 @@ class WindowRunner(KeyedOperator):
             if window not in parts:
                 continue
             result = merged
-            old = [part for part in parts if part in known and part != merged]
+            old = [other for other in known if other in parts and other != merged]
             self._merge_contents(key, merged, old)
             known = [other for other in known if other not in old]
         if self._is_late(result):

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
-from firesteel.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction, RuntimeContext
+from firesteel.datastream.functions import (
+    KeyedStateStore,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    RuntimeContext,
+)
 from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
 from firesteel.metrics import MetricGroup
 from firesteel.operators.clock import now_ms
@@ -96,12 +101,24 @@ class WindowTriggerContext(Trigger.OnMergeContext):
         self.get_partitioned_state(state_descriptor).merge(self.entry, self.merged_entries)
 
 
+class RefusedWindowState(KeyedStateStore):
+    """Stands for the state of windows that merge: it would get lost when they do."""
+
+    def _refuse(self, state_descriptor: Any) -> NoReturn:
+        raise RuntimeError(
+            f"state {state_descriptor.name!r}: per-window state is not allowed when using merging windows; "
+            "keep it in global_state()"
+        )
+
+    get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _refuse
+
+
 class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
     """What is known of the window that a process window function is called for."""
 
-    def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService) -> None:
+    def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService, merging: bool) -> None:
         self._timers = timers
-        self._window_state = StateStore(backend, namespaced=True)
+        self._window_state = RefusedWindowState() if merging else StateStore(backend, namespaced=True)
         self._global_state = StateStore(backend)
         self.current_window: Any = None
 

@@ -157,6 +157,10 @@ class _RecordingOutput(Output):
         self._harness = harness
         self.connect(_Recorder(harness), None)
 
+    @property
+    def has_side_outputs(self) -> bool:
+        return True
+
     def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
         coerce = coercer(tag.type_info)
         kept = values if coerce is None else list(map(coerce, values))
