@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from firesteel.common.coercion import coercer
@@ -216,6 +216,8 @@ class BroadcastRunner(CoProcessRunner):
     BATCH mode reads the broadcast side to its end before it processes the other side's elements.
     """
 
+    carries_state = True
+
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any, descriptors: Iterable[Any]) -> None:
         self._broadcast = _Broadcast(function, descriptors, BroadcastContext)
         calls = (self._broadcast.process_element, self._broadcast.process_broadcast_element)
@@ -261,9 +263,15 @@ class BroadcastRunner(CoProcessRunner):
         """Go on from those states."""
         self._broadcast.restore(snapshot)
 
+    def take_over(self, snapshots: Sequence[Any]) -> None:
+        """All subtasks had the same states."""
+        self.restore(snapshots[self.task.subtask_index % len(snapshots)])
+
 
 class KeyedBroadcastRunner(KeyedProcessRunner):
     """`BroadcastConnectedStream.process` over a keyed stream: elements of the first input are `(key, value)`."""
+
+    carries_state = True
 
     def __init__(
         self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, descriptors: Iterable[Any]
@@ -300,3 +308,7 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         """Go on from those."""
         super().restore(snapshot[0])
         self._broadcast.restore(snapshot[1])
+
+    def take_over(self, snapshots: Sequence[Any]) -> None:
+        """All subtasks had the same broadcast states; keyed state is taken over by key groups."""
+        self._broadcast.restore(snapshots[self.task.subtask_index % len(snapshots)][1])
