@@ -19,6 +19,7 @@ from typing import IO, Any
 from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_committer import FinishedPart, sync_directory
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
+from firesteel.operators.file_compaction import COMPACTED_PREFIX, Compactor
 from firesteel.operators.file_format import OpenStream, PartStream, bucket_at, format_of, rolling_of
 
 _COPY_BYTES = 1 << 20
@@ -89,6 +90,7 @@ class FileWriter(SinkWriter):
         self._counter = 0
         self._parts: dict[str, _Part] = {}
         self._finished: list[FinishedPart] = []
+        self._compactor = None if settings.compaction is None else Compactor(settings.compaction, self._attempt)
         # In BATCH mode no other attempt uses the names of this one.
         self._may_find_leftovers = not context.is_batch
 
@@ -121,7 +123,11 @@ class FileWriter(SinkWriter):
         return os.path.join(directory, f".{name}.inprogress.{self._attempt}")
 
     def _finish(self, bucket: str) -> None:
-        self._finished.append(self._parts.pop(bucket).finish())
+        part = self._parts.pop(bucket).finish()
+        if self._compactor is None:
+            self._finished.append(part)
+        else:
+            self._compactor.add(bucket, part)
 
     def flush(self, end_of_input: bool) -> None:
         """Finish the parts that the rolling policy says, or all; make the rest durable so far."""
@@ -131,6 +137,8 @@ class FileWriter(SinkWriter):
                 self._finish(bucket)
             else:
                 part.sync()
+        if self._compactor is not None:
+            self._finished += self._compactor.end_batch(end_of_input)
 
     def prepare_commit(self) -> Sequence[FinishedPart]:
         """The parts that were finished."""
@@ -143,14 +151,15 @@ class FileWriter(SinkWriter):
             part.close()
 
     def snapshot_state(self) -> Any:
-        """The number of the next part, the parts in progress and how far they were written."""
+        """The next part's number, the parts in progress and how far they were written, and those that wait."""
         if not self._counter:
             return None
-        return self._uid, self._counter, {bucket: part.fields() for bucket, part in self._parts.items()}
+        waiting = {} if self._compactor is None else self._compactor.snapshot()
+        return self._uid, self._counter, {bucket: part.fields() for bucket, part in self._parts.items()}, waiting
 
     def restore_state(self, state: Any) -> None:
         """Go on with those parts; several states come when another job takes them over with fewer subtasks."""
-        uid, counter, parts = state
+        uid, counter, parts, waiting = state
         known: dict[str, set[str]] = {}
         for bucket, fields in parts.items():
             part = _Part(*fields)
@@ -158,9 +167,20 @@ class FileWriter(SinkWriter):
             if bucket in self._parts:
                 self._finish(bucket)
             self._parts[bucket] = self._go_on_with(part)
+        self._take_waiting(waiting)
+        for finished in (part for of_bucket, _ in waiting.values() for part in of_bucket):
+            directory, name = os.path.split(finished.final)
+            known[os.path.join(directory, COMPACTED_PREFIX + name)] = set()
         if uid == self._uid:
             self._counter = counter
             self._remove_leftovers(known)
+
+    def _take_waiting(self, waiting: dict[str, tuple[list[FinishedPart], int]]) -> None:
+        """What waited to be put together goes on waiting; the sink may not put together any more."""
+        if self._compactor is not None:
+            self._compactor.restore(waiting)
+        else:
+            self._finished += [part for parts, _ in waiting.values() for part in parts]
 
     def _go_on_with(self, part: _Part) -> _Part:
         """The part in a file of this attempt, as long as the version says."""
@@ -176,7 +196,7 @@ class FileWriter(SinkWriter):
             return
         self._may_find_leftovers = False
         name = re.compile(
-            rf"\.({re.escape(self._prefix)}-{self._uid}-(\d+){re.escape(self._suffix)})\.inprogress\.(\w+)"
+            rf"\.((?:{COMPACTED_PREFIX})?{re.escape(self._prefix)}-{self._uid}-(\d+){re.escape(self._suffix)})\.inprogress\.(\w+)"
         )
         for path in self._base.rglob(f".*-{self._uid}-*.inprogress.*"):
             found = name.fullmatch(path.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from firesteel.common.serialization import BulkWriterFactory, Encoder
 from firesteel.datastream.connectors.base import Committer, Sink, StreamTransformer, SupportsPreprocessing
@@ -134,17 +134,26 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Puts files together after so many checkpoints."""
+            """Puts files together after so many checkpoints (here: batches)."""
             self._num_checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """Sets the threads that do it."""
+            """Changes nothing: each subtask puts its own files together."""
             self._num_threads = num_compact_threads
             return self
 
         def build(self) -> FileCompactStrategy:
-            """The strategy."""
+            """The strategy.
+
+            Raises:
+                ValueError: it never puts files together.
+            """
+            if self._size_threshold < 0 and self._num_checkpoints <= 0:
+                raise ValueError(
+                    "FileCompactStrategy: set set_size_threshold() or enable_compaction_on_checkpoint(), else no file "
+                    "would ever be put together"
+                )
             return FileCompactStrategy(self._size_threshold, self._num_checkpoints, self._num_threads)
 
 
@@ -162,8 +171,16 @@ class FileCompactor:
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Single files, copied as they are."""
+        """Files stay as they are."""
         return FileCompactor("identical")
+
+
+@dataclass(frozen=True)
+class FileCompaction:
+    """When and how small files are put together."""
+
+    strategy: FileCompactStrategy
+    compactor: FileCompactor
 
 
 @dataclass(frozen=True)
@@ -177,6 +194,7 @@ class FileSinkSettings:
     rolling_policy: RollingPolicy = DefaultRollingPolicy(1024 * 1024 * 128, 60_000, 60_000)  # noqa: RUF009
     output_file_config: OutputFileConfig = OutputFileConfig("part", "")  # noqa: RUF009
     bucket_check_interval_ms: int = 60_000
+    compaction: FileCompaction | None = None
 
 
 class _Builder:
@@ -246,17 +264,13 @@ class FileSink(Sink, SupportsPreprocessing):
     class BaseBuilder(_Builder):
         """What both builders share."""
 
-        def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> NoReturn:
-            """Refused.
-
-            Raises:
-                NotImplementedError: always.
-            """
-            raise NotImplementedError("FileSink.enable_compact: putting small files together is not available yet")
+        def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+            """Puts the finished files of each subtask together before they are shown, as `compacted-<first file>`."""
+            return self._with(compaction=FileCompaction(strategy, compactor))
 
         def disable_compact(self) -> Self:
             """Leaves files as they are (default)."""
-            return self
+            return self._with(compaction=None)
 
         def build(self) -> FileSink:
             """The sink."""

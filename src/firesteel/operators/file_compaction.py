@@ -1,0 +1,94 @@
+"""Puts the finished part files of one writer together before they are committed.
+
+Flink: `connector.file.sink.compactor.operator`. Differs in that each subtask puts its own files together: no operators
+are added behind the writer. Until then the files are hidden, as in Flink.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from typing import IO
+
+from firesteel.datastream.connectors.file_committer import FinishedPart
+from firesteel.datastream.connectors.file_sink import FileCompaction
+
+COMPACTED_PREFIX = "compacted-"
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The finished parts of one bucket, their size in bytes, and how many batches ended since the first came."""
+
+    parts: list[FinishedPart] = field(default_factory=list)
+    size: int = 0
+    batches: int = 0
+
+
+class Compactor:
+    """Keeps finished parts until they are enough for one file.
+
+    Args:
+        compaction: What was set on the sink.
+        attempt: Part of the names of hidden files, so that no two attempts write to one.
+    """
+
+    def __init__(self, compaction: FileCompaction, attempt: str) -> None:
+        self._strategy = compaction.strategy
+        self._concatenates = compaction.compactor.kind == "concat"
+        self._delimiter = compaction.compactor.file_delimiter or b""
+        self._attempt = attempt
+        self._waiting: dict[str, _Waiting] = {}
+
+    def add(self, bucket: str, part: FinishedPart) -> None:
+        """Take a finished part."""
+        waiting = self._waiting.setdefault(bucket, _Waiting())
+        waiting.parts.append(part)
+        waiting.size += os.path.getsize(part.pending)
+
+    def end_batch(self, end_of_input: bool) -> list[FinishedPart]:
+        """The files that are to be committed now: those of buckets that have enough, or of all."""
+        ready: list[FinishedPart] = []
+        for bucket, waiting in list(self._waiting.items()):
+            waiting.batches += 1
+            if end_of_input or self._is_enough(waiting):
+                del self._waiting[bucket]
+                ready += self._put_together(waiting.parts)
+        return ready
+
+    def _is_enough(self, waiting: _Waiting) -> bool:
+        threshold, batches = self._strategy.size_threshold, self._strategy.num_checkpoints_before_compaction
+        return 0 <= threshold <= waiting.size or 0 < batches <= waiting.batches
+
+    def _put_together(self, parts: list[FinishedPart]) -> list[FinishedPart]:
+        if not self._concatenates:
+            return parts
+        directory, name = os.path.split(parts[0].final)
+        name = COMPACTED_PREFIX + name
+        pending = os.path.join(directory, f".{name}.inprogress.{self._attempt}")
+        with open(pending, "wb") as target:
+            for position, part in enumerate(parts):
+                if position:
+                    target.write(self._delimiter)
+                _append(target, part.pending)
+            target.flush()
+            os.fsync(target.fileno())
+        replaced = tuple(path for part in parts for path in (part.pending, *part.replaced))
+        return [FinishedPart(pending, os.path.join(directory, name), replaced)]
+
+    def snapshot(self) -> dict[str, tuple[list[FinishedPart], int]]:
+        """What waits in each bucket, and for how many batches."""
+        return {bucket: (list(waiting.parts), waiting.batches) for bucket, waiting in self._waiting.items()}
+
+    def restore(self, snapshot: dict[str, tuple[list[FinishedPart], int]]) -> None:
+        """Go on from there."""
+        for bucket, (parts, batches) in snapshot.items():
+            for part in parts:
+                self.add(bucket, part)
+            self._waiting[bucket].batches = batches
+
+
+def _append(target: IO[bytes], path: str) -> None:
+    with open(path, "rb") as source:
+        shutil.copyfileobj(source, target, 1 << 20)

@@ -1,0 +1,343 @@
+"""The writer of file sinks: formats, attempts, and putting files together."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from firesteel.common import Encoder, Row, Types, WatermarkStrategy
+from firesteel.common.serialization import BulkWriterFactory
+from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.datastream.connectors.base import WriterInitContext
+from firesteel.datastream.connectors.file_system import (
+    BucketAssigner,
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+    StreamingFileSink,
+)
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from firesteel.datastream.formats.parquet import ParquetBulkWriters
+from firesteel.operators.file_sink import FileWriter
+from firesteel.testing import Fault, run_local
+
+FLAT = BucketAssigner.base_path_bucket_assigner()
+
+
+def rows_of(path: Path, **rolling: int) -> FileSink.RowFormatBuilder:
+    builder = FileSink.for_row_format(str(path), Encoder.simple_string_encoder()).with_bucket_assigner(FLAT)
+    return builder.with_rolling_policy(RollingPolicy.default_rolling_policy(**rolling))
+
+
+def context(subtask: int = 0, job_id: str = "job", is_batch: bool = False, time: list[int] | None = None) -> Any:
+    clock = time or [0]
+    return WriterInitContext(job_id, "sink", subtask, 2, 0, is_batch, Types.STRING(), {}, lambda: clock[0])
+
+
+def writer_of(builder: Any, state: Any = None, **who: Any) -> FileWriter:
+    writer = FileWriter(builder.build().settings, context(**who))
+    if state is not None:
+        writer.restore_state(state)
+    return writer
+
+
+def commit(writer: FileWriter) -> None:
+    for part in writer.prepare_commit():
+        part.commit()
+
+
+def shown(directory: Path) -> list[str]:
+    return [path.read_text() for path in sorted(directory.iterdir()) if not path.name.startswith(".")]
+
+
+def hidden(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir() if path.name.startswith("."))
+
+
+# --- attempts --------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_earlier_attempt_still_writes_is_never_seen(tmp_path: Path) -> None:
+    first = writer_of(rows_of(tmp_path))
+    first.write("a", None)
+    first.flush(False)
+    state = first.snapshot_state()
+    first.write("lost", None)
+    second = writer_of(rows_of(tmp_path), state)
+    second.write("b", None)
+    first.write("zombie", None)
+    first.flush(True)
+    second.flush(True)
+    first.close()
+    commit(second)
+    assert shown(tmp_path) == ["a\nb\n"]
+    assert hidden(tmp_path) == []
+
+
+def test_version_is_gone_on_from_although_its_part_was_shown_meanwhile(tmp_path: Path) -> None:
+    first = writer_of(rows_of(tmp_path))
+    first.write("a", None)
+    first.flush(False)
+    state = first.snapshot_state()
+    first.write("b", None)
+    first.flush(True)
+    commit(first)
+    second = writer_of(rows_of(tmp_path), state)
+    assert shown(tmp_path) == ["a\nb\n"]  # It does not vanish while it is written again.
+    second.write("b", None)
+    second.flush(True)
+    commit(second)
+    assert shown(tmp_path) == ["a\nb\n"]
+    assert hidden(tmp_path) == []
+
+
+def test_part_that_is_shorter_than_its_version_is_refused(tmp_path: Path) -> None:
+    first = writer_of(rows_of(tmp_path))
+    first.write("abc", None)
+    first.flush(False)
+    first.close()
+    os.truncate(tmp_path / hidden(tmp_path)[0], 2)
+    with pytest.raises(OSError, match=r"ends after 2 bytes, the version was taken at 4"):
+        writer_of(rows_of(tmp_path), first.snapshot_state())
+
+
+def test_parts_of_a_version_are_synced_first(tmp_path: Path, monkeypatch: Any) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    writer = writer_of(rows_of(tmp_path))
+    writer.write("a", None)
+    writer.flush(False)
+    part = hidden(tmp_path)[0]
+    assert synced == [part, tmp_path.name]
+    writer.flush(False)
+    assert len(synced) == 2  # Nothing was written meanwhile.
+    writer.write("b", None)
+    writer.flush(True)
+    assert synced[2:] == [part]
+    commit(writer)
+    assert synced[3:] == [tmp_path.name]
+
+
+def test_leftovers_of_failed_attempts_are_removed_and_what_awaits_its_commit_is_not(tmp_path: Path) -> None:
+    builder = rows_of(tmp_path, part_size=1)
+    first = writer_of(builder)
+    first.write("a", None)
+    first.flush(False)
+    awaiting = first.prepare_commit()
+    state = first.snapshot_state()
+    first.write("lost", None)
+    first.flush(False)
+    second = writer_of(builder, state)
+    assert len(hidden(tmp_path)) == 1
+    second.write("b", None)
+    second.flush(True)
+    for part in awaiting:
+        part.commit()
+    commit(second)
+    assert shown(tmp_path) == ["a\n", "b\n"]
+    assert hidden(tmp_path) == []
+
+
+def test_fewer_subtasks_of_another_job_take_the_parts_over(tmp_path: Path) -> None:
+    states = []
+    for subtask in (0, 1):
+        writer = writer_of(rows_of(tmp_path), subtask=subtask)
+        writer.write(f"of {subtask}", None)
+        writer.flush(False)
+        writer.close()
+        states.append(writer.snapshot_state())
+    other = writer_of(rows_of(tmp_path), job_id="other job")
+    for state in states:
+        other.restore_state(state)
+    other.write("new", None)
+    other.flush(True)
+    commit(other)
+    assert sorted("".join(shown(tmp_path)).split("\n")) == ["", "new", "of 0", "of 1"]
+    assert hidden(tmp_path) == []
+
+
+# --- bulk formats ----------------------------------------------------------------------------------------------------
+
+PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+PEOPLE = [Row("Ann", 11), Row('B"o,b', None), Row("Cy", 2**31)]
+
+
+def run_people(sink: Any, row_type: Any = PERSON, people: Any = PEOPLE, is_batch: bool = False, **run: Any) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    if is_batch:
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    stream = env.from_collection(people, row_type)
+    stream.add_sink(sink) if isinstance(sink, StreamingFileSink) else stream.sink_to(sink)
+    run_local(env, **run)
+
+
+def people_schema() -> CsvSchema:
+    builder = CsvSchema.builder().add_string_column("name").add_number_column("age", number_type=Types.INT())
+    return builder.set_use_header().set_null_value("-").build()
+
+
+@pytest.mark.parametrize("kind", [FileSink, StreamingFileSink])
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_csv_files_have_a_header_each(kind: Any, is_batch: bool, tmp_path: Path) -> None:
+    builder = kind.for_bulk_format(str(tmp_path), CsvBulkWriters.for_schema(people_schema()))
+    run_people(builder.with_bucket_assigner(FLAT).build(), is_batch=is_batch, batch_elements=2, default_parallelism=1)
+    files = shown(tmp_path)
+    assert len(files) == (1 if is_batch else 2)
+    lines = [line for file in files for line in file.splitlines() if line != "name,age"]
+    assert sorted(lines) == sorted(["Ann,11", '"B""o,b",-', "Cy,-2147483648"])
+    assert all(file.startswith("name,age\n") for file in files)
+
+
+def test_parquet_files_have_a_column_per_field(tmp_path: Path) -> None:
+    sink = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON))
+    run_people(sink.with_bucket_assigner(FLAT).build(), batch_elements=2, replayed=[0], faults=[Fault(1, 0, 0)])
+    found = [row for path in tmp_path.iterdir() for row in pyarrow.parquet.read_table(path).to_pylist()]
+    expected = [("Ann", 11), ('B"o,b', None), ("Cy", -(2**31))]
+    assert sorted(found, key=str) == sorted(({"name": name, "age": age} for name, age in expected), key=str)
+
+
+MOMENT = datetime.datetime(2024, 1, 31, 12, 0, 0, 5000)
+
+
+@pytest.mark.parametrize(
+    ("type_info", "value", "expected"),
+    [
+        (Types.BOOLEAN(), True, True),
+        (Types.SHORT(), 40000, -25536),
+        (Types.DOUBLE(), 1.5, 1.5),
+        (Types.BIG_DEC(), Decimal("1.25"), Decimal("1.25")),
+        (Types.SQL_DATE(), MOMENT.date(), MOMENT.date()),
+        (Types.SQL_TIME(), MOMENT.time(), MOMENT.time()),
+        (Types.SQL_TIMESTAMP(), MOMENT, MOMENT),
+        (Types.PRIMITIVE_ARRAY(Types.BYTE()), b"\0x", b"\0x"),
+        (Types.LIST(Types.STRING()), ["a", "b"], ["a", "b"]),
+        (Types.MAP(Types.STRING(), Types.INT()), {"a": 1}, [("a", 1)]),
+        (PERSON, Row("Ann", 11), {"name": "Ann", "age": 11}),
+    ],
+)
+def test_parquet_holds_values_of_each_type(type_info: Any, value: Any, expected: Any, tmp_path: Path) -> None:
+    row_type = Types.ROW_NAMED(["field"], [type_info])
+    sink = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(row_type))
+    run_people(sink.with_bucket_assigner(FLAT).build(), row_type, [Row(value), Row(None)])
+    (path,) = tmp_path.iterdir()
+    assert pyarrow.parquet.read_table(path).to_pylist() == [{"field": expected}, {"field": None}]
+
+
+def test_bulk_format_without_writer_is_named(tmp_path: Path) -> None:
+    sink = FileSink.for_bulk_format(str(tmp_path), BulkWriterFactory("orc")).build()
+    with pytest.raises(Exception, match="no writer for bulk format 'orc'; there are csv, parquet"):
+        run_people(sink)
+
+
+# --- putting files together ------------------------------------------------------------------------------------------
+
+
+def compacting(path: Path, strategy: Any, delimiter: bytes | None = None) -> Any:
+    return rows_of(path, part_size=1).enable_compact(strategy.build(), FileCompactor.concat_file_compactor(delimiter))
+
+
+def test_files_are_put_together_when_they_are_large_enough(tmp_path: Path) -> None:
+    writer = writer_of(compacting(tmp_path, FileCompactStrategy.builder().set_size_threshold(4), b"--\n"))
+    for text in "abc":
+        writer.write(text, None)
+        writer.flush(False)
+        commit(writer)
+    assert shown(tmp_path) == ["a\n--\nb\n"]
+    writer.flush(True)
+    commit(writer)
+    assert sorted(shown(tmp_path)) == ["a\n--\nb\n", "c\n"]
+    assert all(path.name.startswith("compacted-part-") for path in tmp_path.iterdir())
+
+
+def test_files_are_put_together_after_so_many_batches(tmp_path: Path) -> None:
+    writer = writer_of(compacting(tmp_path, FileCompactStrategy.builder().enable_compaction_on_checkpoint(2)))
+    seen = []
+    for text in "abcde":
+        writer.write(text, None)
+        writer.flush(False)
+        commit(writer)
+        seen.append(sorted(shown(tmp_path)))
+    assert seen == [[], ["a\nb\n"], ["a\nb\n"], ["a\nb\n", "c\nd\n"], ["a\nb\n", "c\nd\n"]]
+
+
+def test_what_waits_to_be_put_together_survives_and_leftovers_go(tmp_path: Path) -> None:
+    builder = compacting(tmp_path, FileCompactStrategy.builder().set_size_threshold(4))
+    first = writer_of(builder)
+    first.write("a", None)
+    first.flush(False)
+    state = first.snapshot_state()
+    first.write("b", None)
+    first.flush(False)
+    second = writer_of(builder, state)
+    second.write("c", None)
+    second.flush(False)
+    commit(second)
+    assert shown(tmp_path) == ["a\nc\n"]
+    assert hidden(tmp_path) == []
+
+
+def test_sink_that_stopped_putting_together_shows_what_waited(tmp_path: Path) -> None:
+    first = writer_of(compacting(tmp_path, FileCompactStrategy.builder().set_size_threshold(100)))
+    first.write("a", None)
+    first.flush(False)
+    second = writer_of(rows_of(tmp_path), first.snapshot_state())
+    second.flush(True)
+    commit(second)
+    assert shown(tmp_path) == ["a\n"]
+
+
+def test_identical_compactor_leaves_files_as_they_are(tmp_path: Path) -> None:
+    strategy = FileCompactStrategy.builder().set_size_threshold(4).set_num_compact_threads(2).build()
+    writer = writer_of(
+        rows_of(tmp_path, part_size=1).enable_compact(strategy, FileCompactor.identical_file_compactor())
+    )
+    for text in "ab":
+        writer.write(text, None)
+        writer.flush(False)
+    commit(writer)
+    assert shown(tmp_path) == ["a\n", "b\n"]
+
+
+def test_strategy_that_never_puts_files_together_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"set_size_threshold\(\) or enable_compaction_on_checkpoint\(\)"):
+        FileCompactStrategy.builder().build()
+
+
+@pytest.mark.parametrize("after_rows", [0, 1, 100])
+def test_compacted_files_hold_each_line_once_whatever_dies(after_rows: int, tmp_path: Path) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    source = NumberSequenceSource(1, 40)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()).rebalance()
+    sink = compacting(tmp_path, FileCompactStrategy.builder().enable_compaction_on_checkpoint(3)).build()
+    stream.map(str, Types.STRING()).sink_to(sink)
+    faults = [Fault(batch, stage, slot, after_rows) for batch in range(5) for stage in (0, 1) for slot in (0, 1)]
+    run_local(env, batch_elements=3, faults=faults)
+    lines = [int(line) for text in shown(tmp_path) for line in text.split()]
+    assert sorted(lines) == list(range(1, 41))
+    assert hidden(tmp_path) == []
+
+
+def test_files_written_are_read_back(tmp_path: Path) -> None:
+    run_people(rows_of(tmp_path).build(), Types.STRING(), ["a", "b"])
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path)).build()
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING()).collect_async()
+    assert sorted(run_local(env).elements) == ["a", "b"]
