@@ -51,6 +51,18 @@ def configuration(options: dict[str, str], parallelism: int | None, runtime_mode
     return options | {option: str(value) for option, value in flags.items() if value is not None}
 
 
+def restore_options(savepoint: str | None, leaves_state: bool) -> dict[str, str]:
+    """The options that say what state a job begins with."""
+    if savepoint is None:
+        if leaves_state:
+            raise click.UsageError("--allowNonRestoredState (-n) goes with --fromSavepoint (-s) only")
+        return {}
+    return {
+        "execution.state-recovery.path": savepoint,
+        "execution.state-recovery.ignore-unclaimed-state": str(leaves_state).lower(),
+    }
+
+
 @contextmanager
 def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
     """Turn what goes wrong inside into one message on standard error and exit code 1."""

@@ -8,11 +8,21 @@ from types import FrameType
 
 import click
 
-from firesteel.cli.arguments import configuration, program_options, reported_errors
+from firesteel.cli.arguments import configuration, program_options, reported_errors, restore_options
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @program_options
+@click.option(
+    "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Begin with the state of this savepoint or checkpoint."
+)
+@click.option(
+    "-n",
+    "--allowNonRestoredState",
+    "leaves_state",
+    is_flag=True,
+    help="Leave state behind that no operator of the program asks for.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show the program's own output only.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -22,6 +32,8 @@ def run(
     options: dict[str, str],
     pyflink: bool,
     verbose: bool,
+    savepoint: str | None,
+    leaves_state: bool,
     quiet: bool,
     program: Path,
     arguments: tuple[str, ...],
@@ -34,7 +46,8 @@ def run(
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with reported_errors(program, verbose):
-            run_program(program, arguments, configuration(options, parallelism, runtime_mode), pyflink, quiet)
+            settings = configuration(options, parallelism, runtime_mode) | restore_options(savepoint, leaves_state)
+            run_program(program, arguments, settings, pyflink, quiet)
     except KeyboardInterrupt:
         click.echo("Interrupted: the job was cancelled.", err=True)
         raise SystemExit(130) from None

@@ -85,6 +85,7 @@ class FileWriter(SinkWriter):
         self._bucket_at = bucket_at(settings.bucket_assigner)
         self._rolling = rolling_of(settings.rolling_policy)
         self._now = context.processing_time
+        self._is_checkpoint = context.is_checkpoint
         self._uid = _uid(context)
         self._attempt = uuid.uuid4().hex[:12]
         self._counter = 0
@@ -133,7 +134,8 @@ class FileWriter(SinkWriter):
         """Finish the parts that the rolling policy says, or all; make the rest durable so far."""
         now = self._now()
         for bucket, part in list(self._parts.items()):
-            if end_of_input or self._rolling.is_over(part.created_ms, part.modified_ms, now):
+            is_over = self._is_checkpoint() and self._rolling.is_over(part.created_ms, part.modified_ms, now)
+            if end_of_input or is_over:
                 self._finish(bucket)
             else:
                 part.sync()

@@ -104,7 +104,12 @@ def _hand_to(receivers: list[Receiver], values: list[Any], timestamps: Timestamp
 
 @dataclass(slots=True)
 class TaskInfo:
-    """Who the subtask is that an operator runs in; `key_type` is the declared type of its input's key, if any."""
+    """Who the subtask is that an operator runs in.
+
+    Attributes:
+        key_type: The declared type of its input's key, if any.
+        is_checkpoint: Whether a checkpoint follows the batch that runs.
+    """
 
     job_id: str
     vertex_id: str
@@ -116,6 +121,7 @@ class TaskInfo:
     is_batch: bool
     configuration: dict[str, str]
     key_type: Any = None
+    is_checkpoint: bool = True
     metrics: dict[str, Any] = field(default_factory=dict)
 
 

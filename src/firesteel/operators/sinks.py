@@ -113,6 +113,7 @@ class SinkWriterRunner(Operator):
             input_type=self._input_type,
             configuration=task.configuration,
             processing_time=now_ms,
+            is_checkpoint=lambda: task.is_checkpoint,
         )
         self._sink_id = context.sink_id
         make_writer = _WRITERS.get(type(self._sink))

@@ -255,8 +255,10 @@ class Subtask:
                     operator.backend.load(delta)
         self.open()
         for operator_id, operator in self.operators:
-            if operator.carries_state and (snapshots := restored.snapshots(operator_id)):
-                operator.take_over(snapshots)
+            if operator.carries_state:
+                snapshots = [snapshot for snapshot in restored.snapshots(operator_id) if snapshot is not None]
+                if snapshots:
+                    operator.take_over(snapshots)
 
     def _restore_ends(self, version: Version) -> None:
         self.gate.restore(version["gate"])

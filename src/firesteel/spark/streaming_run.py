@@ -93,6 +93,9 @@ class StreamingRun(Run):
             stats = self._checkpoints.complete(self._enumerator, self._begun_s)
             self._tell(self._listener.checkpoint_completed, stats)
         self._enumerator.batch_took(time.monotonic() - self._begun_s)
+        while self._enumerator.has_ended and self._savepoints:
+            # Before anybody hears that all is over, and removes what there is to save.
+            self._serve(self._savepoints[0])
         self._tell_progress(reports)
 
     def _next_plan(self) -> BatchPlan | None:

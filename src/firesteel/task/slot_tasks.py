@@ -236,6 +236,7 @@ class SlotTasks:
         self._rows.clear()
         subtasks = self._stages[stage]
         for subtask in subtasks.values():
+            subtask.task.is_checkpoint = batch.is_checkpoint
             subtask.begin_batch()
         for subtask in subtasks.values():
             yield from self._read_source(subtask, batch)

@@ -54,6 +54,7 @@ class WriterInitContext:
         input_type: Declared type of the elements.
         configuration: Of the job.
         processing_time: Gives the current time (ms).
+        is_checkpoint: Says at the end of a batch whether a checkpoint follows it.
     """
 
     job_id: str
@@ -65,6 +66,7 @@ class WriterInitContext:
     input_type: Any
     configuration: dict[str, str]
     processing_time: Callable[[], int]
+    is_checkpoint: Callable[[], bool]
 
 
 class SinkWriter:

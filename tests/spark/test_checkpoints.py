@@ -1,0 +1,145 @@
+"""Checkpoints and savepoints of jobs on Spark: taken while the job runs, gone on from in other jobs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.client.errors import JobCanceledError
+from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
+from firesteel.common.job_status import JobStatus
+from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
+from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.task.checkpoint_metadata import checkpoints_in
+
+pytestmark = pytest.mark.spark
+
+WAIT_S = 30
+
+
+class RunningCount(KeyedProcessFunction):
+    """Emits how often a word came so far; says at the end of time how often it came in all."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        ctx.timer_service().register_event_time_timer(2**60)
+        yield f"{value} {count}"
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield f"{ctx.get_current_key()} total {self.count.value()}"
+
+
+class Tail:
+    """A job that counts the words of the files in a directory, as they come, into another directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.input, self.output = directory / "in", directory / "out"
+        self.checkpoints, self.savepoints = directory / "checkpoints", directory / "savepoints"
+        for path in (self.input, self.output):
+            path.mkdir()
+        self._files = 0
+
+    def write(self, *words: str) -> None:
+        self._files += 1
+        hidden = self.input / f".{self._files}"
+        hidden.write_text("".join(f"{word}\n" for word in words))
+        hidden.rename(self.input / f"{self._files:04d}")
+
+    def start(self, parallelism: int, **options: str) -> Any:
+        configuration = Configuration()
+        for key, value in {"execution.checkpointing.dir": str(self.checkpoints), **options}.items():
+            configuration.set_string(key.replace("__", "."), value)
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(parallelism)
+        lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(self.input))
+        source = lines.monitor_continuously(Duration.of_millis(50)).build()
+        words = env.from_source(source, WatermarkStrategy.no_watermarks(), "words", Types.STRING()).uid("words")
+        counted = words.key_by(lambda word: word, Types.STRING()).process(RunningCount(), Types.STRING()).uid("count")
+        sink = FileSink.for_row_format(str(self.output), Encoder.simple_string_encoder())
+        counted.sink_to(sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build()).uid("out")
+        return env.execute_async("tail")
+
+    def lines(self) -> Counter[str]:
+        files = [path for path in self.output.rglob("*") if path.is_file() and not path.name.startswith(".")]
+        return Counter(line for path in files for line in path.read_text().splitlines())
+
+
+def wait_for(condition: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WAIT_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.05)
+    return found
+
+
+def test_a_savepoint_is_taken_while_the_job_is_idle_and_goes_on_in_another_parallelism(tmp_path: Path) -> None:
+    tail = Tail(tmp_path)
+    tail.write("to", "be", "or", "not", "to", "be")
+    first = tail.start(2)
+    wait_for(lambda: tail.lines().total() == 6)
+    savepoint = first.trigger_savepoint(str(tail.savepoints)).result()
+    assert first.get_job_status().result() == JobStatus.RUNNING
+    first.cancel().result()
+    with pytest.raises(JobCanceledError):
+        first.get_job_execution_result().result()
+    tail.write("to", "question")
+    second = tail.start(3, **{"execution.state-recovery.path": savepoint})
+    wait_for(lambda: tail.lines().total() == 8)
+    second.cancel_and_wait()
+    assert tail.lines() == Counter(["to 1", "to 2", "to 3", "be 1", "be 2", "or 1", "not 1", "question 1"])
+
+
+@pytest.mark.parametrize("drains", [False, True])
+def test_stop_with_savepoint_finishes_the_job(tmp_path: Path, drains: bool) -> None:
+    tail = Tail(tmp_path)
+    first = tail.start(2, **{"execution.checkpointing.savepoint-dir": str(tail.savepoints)})
+    tail.write("a", "b", "a")
+    wait_for(lambda: tail.lines().total() == 3)
+    savepoint = first.stop_with_savepoint(drains).result()
+    first.get_job_execution_result().result()
+    assert Path(savepoint).parent == tail.savepoints
+    totals = {line for line in tail.lines() if "total" in line}
+    assert totals == ({"a total 2", "b total 1"} if drains else set())
+    assert list(tail.checkpoints.iterdir()) == []
+
+
+def test_sinks_commit_at_checkpoints_only_and_the_last_one_can_be_gone_on_from(tmp_path: Path) -> None:
+    tail = Tail(tmp_path)
+    options = {
+        "execution.checkpointing.interval": "2 s",
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+    }
+    first = tail.start(2, **options)
+    tail.write("a")
+    wait_for(lambda: tail.lines().total() == 1)
+    stopped = threading.Event()
+
+    def trickle() -> None:
+        while not stopped.wait(0.1):
+            tail.write("a")
+
+    thread = threading.Thread(target=trickle)
+    thread.start()
+    wait_for(lambda: tail.lines().total() > 20)
+    first.cancel_and_wait()
+    stopped.set()
+    thread.join()
+    (job,) = tail.checkpoints.iterdir()
+    (newest,) = checkpoints_in(job)
+    files = [path for path in tail.output.rglob("part-*") if path.is_file()]
+    assert len(files) <= 2 * int(newest.name.removeprefix("chk-"))
+    second = tail.start(1, **{"execution.state-recovery.path": str(newest)})
+    wait_for(lambda: tail.lines().total() == tail._files)
+    second.cancel_and_wait()
+    assert tail.lines() == Counter(f"a {count + 1}" for count in range(tail._files))
