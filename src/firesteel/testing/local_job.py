@@ -92,8 +92,8 @@ def run_local(
         default_parallelism: Of BATCH vertices whose parallelism is left to the scheduler.
         batch_elements: STREAMING: how much a batch reads for each subtask of a source; None: one batch reads all.
         faults: Where slots die.
-        replayed: Batches that are run again in fresh slots after they were committed, as by a restarted query; what
-            their print and collecting sinks deliver again is left out.
+        replayed: Batches that are run again in fresh slots before their checkpoint is decided, and committed again
+            behind it, as by a job that goes on after a failure; what counts is what ran last.
         checkpoint: The job's checkpoint directory; a temporary one if None. If there are checkpoints in it already, the
             job goes on from the last one.
         clock: The processing time, if it is not the machine's.
@@ -178,12 +178,18 @@ class _LocalJob:
         self._checkpoints.recover(self._enumerator)
 
     def run_next_batch(self, replayed: Collection[int]) -> None:
-        """Run the next batch, and run it again if it is among the replayed ones."""
+        """Run the next batch; if it is among the replayed ones, run it twice and commit it twice."""
         plan, batch_id = self._enumerator.plan(0), self._checkpoints.batch_id + 1
-        self._checkpoints.batch_ended(batch_id, self._run_stages(batch_id, plan))
+        reports = self._run_stages(batch_id, plan)
+        if batch_id in replayed:
+            for slot in list(self._slots):
+                _close_files(self._slots.pop(slot))
+            reports = self._run_stages(batch_id, plan)
+        self._checkpoints.batch_ended(batch_id, reports)
+        self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         self._checkpoints.complete(self._enumerator, 0.0)
         if batch_id in replayed:
-            self.replay_batch(batch_id, plan)
+            carry_out((c for report in reports for c in report.committables if c.is_durable), self)
         self.result.batches += 1
 
     def take_savepoint(self, parent: Path) -> None:
@@ -198,13 +204,6 @@ class _LocalJob:
     def _commit(self, committables: list[Committable]) -> None:
         carry_out(committables, self)
         self.result.files += _files_of(committables)
-
-    def replay_batch(self, batch_id: int, batch: BatchPlan) -> None:
-        """Run a batch again that was committed before."""
-        for slot in list(self._slots):
-            _close_files(self._slots.pop(slot))
-        reports = self._run_stages(batch_id, batch)
-        carry_out((c for report in reports for c in report.committables if c.is_durable), self)
 
     def _run_stages(self, batch_id: int, batch: BatchPlan) -> list[StageReport]:
         reports: list[StageReport] = []
