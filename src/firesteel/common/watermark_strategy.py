@@ -64,7 +64,7 @@ class WatermarkStrategy:
         generator_supplier: Makes the generator of one subtask where `generator_kind` is `custom`.
         timestamp_assigner: None keeps the timestamps of the source.
         idle_timeout: After so long without records the subtask counts as idle; None never.
-        alignment: None lets every source run.
+        alignment: None lets the source run.
 
     Example:
         >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
@@ -115,7 +115,11 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self, watermark_group: str, max_allowed_watermark_drift: Duration, update_interval: Duration | None = None
     ) -> WatermarkStrategy:
-        """The same strategy; sources of one group stay within the drift of the slowest (update interval: 1 s)."""
+        """The same strategy; sources of one group wait when they are further ahead of the slowest than the drift.
+
+        Each batch reads as much as is likely to keep the drift, so it may be passed by what one batch reads. The update
+        interval (1 s) has no effect: all is decided anew for each batch. Batch jobs do not align.
+        """
         interval = Duration.of_seconds(1) if update_interval is None else update_interval
         return replace(self, alignment=WatermarkAlignment(watermark_group, max_allowed_watermark_drift, interval))
 

@@ -6,12 +6,14 @@ Where it is after a batch is part of the checkpoint of that batch. Flink: `Split
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.sources import Split, SplitRange, kind_of, source_of
-from firesteel.task.slot_tasks import BatchPlan
+from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 
 _FIRST_ELEMENTS = 100_000
 _MAX_ELEMENTS = 4_000_000
@@ -56,6 +58,8 @@ class _Source:
         self.parallelism: int = vertex.parallelism
         self.rediscover_ms = self.kind.rediscover_ms(self.source)
         self.state = _SourceState(self.parallelism)
+        strategy = getattr(vertex.chain[0].operator, "watermark_strategy", None)
+        self.alignment = None if strategy is None else strategy.alignment
 
     def discover(self, now: int) -> None:
         """Look for new splits if it is time to."""
@@ -72,10 +76,17 @@ class _Source:
         """When splits are looked for again (ms)."""
         return float("inf") if self.rediscover_ms is None else self.state.discovered_ms + self.rediscover_ms
 
-    def take(self, elements: int, ranges: Ranges) -> None:
+    def readers(self) -> set[Reader]:
+        """The subtasks that have something to read, or may get it."""
+        unread = {split.subtask_index for split in self.state.unread}
+        subtasks = unread if self.rediscover_ms is None else range(self.parallelism)
+        return {(self.vertex_id, subtask) for subtask in subtasks}
+
+    def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> None:
         """Add what each subtask reads next, about so many elements; the sources of a HybridSource one by one."""
-        state = self.state
-        left = dict.fromkeys(range(self.parallelism), elements * self.kind.units_per_element)
+        state, units = self.state, self.kind.units_per_element
+        limits = {s: aligner.limit((self.vertex_id, s), elements) * units for s in range(self.parallelism)}
+        left = dict(limits)
         phase = min((split.source_index for split in state.unread), default=0)
         for split in state.unread:
             position = state.positions.get(split.split_id, 0)
@@ -86,6 +97,8 @@ class _Source:
                 state.positions[split.split_id] = position + amount
                 part = SplitRange(split, position, position + amount)
                 ranges.setdefault((self.vertex_id, split.subtask_index), []).append(part)
+        for subtask, limit in limits.items():
+            aligner.give((self.vertex_id, subtask), (limit - left[subtask]) // units)
         self._forget_read_splits()
 
     def _forget_read_splits(self) -> None:
@@ -119,6 +132,7 @@ class SplitEnumerator:
     def __init__(self, job_graph: JobGraph, elements: int = _FIRST_ELEMENTS) -> None:
         self._sources = [_Source(vertex) for vertex in job_graph.vertices if not vertex.inputs]
         self._elements = elements
+        self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in self._sources if s.alignment is not None})
 
     @property
     def has_ended(self) -> bool:
@@ -150,12 +164,14 @@ class SplitEnumerator:
         """What a batch reads that starts at `now` (ms); it may be nothing."""
         ranges: Ranges = {}
         ended: set[str] = set()
-        for source in self._sources:
-            if not source.state.ended:
-                source.discover(now)
-                source.take(self._elements, ranges)
-                if source.state.ended:
-                    ended.add(source.vertex_id)
+        unended = [source for source in self._sources if not source.state.ended]
+        for source in unended:
+            source.discover(now)
+        self._aligner.begin_plan({reader for source in unended for reader in source.readers()})
+        for source in unended:
+            source.take(self._elements, ranges, self._aligner)
+            if source.state.ended:
+                ended.add(source.vertex_id)
         return BatchPlan(ranges, frozenset(ended))
 
     def plan_end(self) -> BatchPlan:
@@ -169,6 +185,10 @@ class SplitEnumerator:
         """How long no source has anything to read (seconds), after a plan that read nothing."""
         next_ms = min((source.next_discovery() for source in self._sources), default=float("inf"))
         return min(_NOTHING_TO_COME_S, max(0.0, (next_ms - now) / 1000))
+
+    def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
+        """Take the watermarks that the sources have now: the next plans keep aligned ones together."""
+        self._aligner.observe(reports)
 
     def batch_took(self, seconds: float) -> None:
         """Read more per batch while batches are short, less when they are long."""

@@ -44,6 +44,11 @@ class SourceRunner(Operator):
             self.output.watermark(MAX_WATERMARK)
             self.output.end()
 
+    @property
+    def alignment_watermark(self) -> int | None:
+        """The watermark that aligned sources wait for; None if this one ended, is idle or has none."""
+        return None if self.has_ended else self._emitter.current
+
     def advance_processing_time(self, now_ms: int) -> None:
         """Emit the periodic watermark."""
         if not self.has_ended:

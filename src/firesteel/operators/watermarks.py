@@ -47,6 +47,11 @@ class WatermarkEmitter(WatermarkOutput):
         self._unsent: tuple[list[Any], Timestamps] = ([], None)
         self._sent = self._seen = 0
 
+    @property
+    def current(self) -> int | None:
+        """The last watermark; None while idle and before the first one."""
+        return None if self._is_idle or self._emitted <= MIN_TIMESTAMP else self._emitted
+
     def emit(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
         """Emit elements, and watermarks behind those that call for one; `events` is what the generator sees of them."""
         if not values or not self._active:

@@ -88,6 +88,7 @@ class StreamingRun(Run):
         plan = replace(plan, is_checkpoint=is_due or self._enumerator.has_ended)
         reports = pipeline.run_batch(batch_id, plan, self._stopping.is_set)
         self._checkpoints.batch_ended(batch_id, reports)
+        self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         if plan.is_checkpoint:
             self._checkpointed_s = time.monotonic()
             stats = self._checkpoints.complete(self._enumerator, self._begun_s)

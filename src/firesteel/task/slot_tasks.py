@@ -22,13 +22,17 @@ from firesteel.task.version_store import Versions, VersionStore
 
 @dataclass(frozen=True, slots=True)
 class SubtaskReport:
-    """What one subtask did so far in this attempt, and whether it is done."""
+    """What one subtask did so far in this attempt, and whether it is done.
+
+    `source_watermark` is how far a source is in event time; None where that should hold nobody back.
+    """
 
     vertex_id: str
     subtask_index: int
     records_in: int
     records_out: int
     has_ended: bool
+    source_watermark: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +292,14 @@ class SlotTasks:
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""
         return [
-            SubtaskReport(s.task.vertex_id, s.task.subtask_index, s.records_in, s.records_out, s.has_ended)
+            SubtaskReport(
+                s.task.vertex_id,
+                s.task.subtask_index,
+                s.records_in,
+                s.records_out,
+                s.has_ended,
+                None if s.source is None else s.source.alignment_watermark,
+            )
             for s in self._stages.get(stage, {}).values()
         ]
 
