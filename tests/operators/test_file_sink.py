@@ -39,9 +39,12 @@ def rows_of(path: Path, **rolling: int) -> FileSink.RowFormatBuilder:
     return builder.with_rolling_policy(RollingPolicy.default_rolling_policy(**rolling))
 
 
-def context(subtask: int = 0, job_id: str = "job", is_batch: bool = False, time: list[int] | None = None) -> Any:
-    clock = time or [0]
-    return WriterInitContext(job_id, "sink", subtask, 2, 0, is_batch, Types.STRING(), {}, lambda: clock[0])
+def context(subtask: int = 0, job_id: str = "job", checkpoints: list[bool] | None = None) -> Any:
+    """`checkpoints[-1]` says whether a checkpoint follows."""
+    checkpoints = checkpoints or [True]
+    return WriterInitContext(
+        job_id, "sink", subtask, 2, 0, False, Types.STRING(), {}, lambda: 0, lambda: checkpoints[-1]
+    )
 
 
 def writer_of(builder: Any, state: Any = None, **who: Any) -> FileWriter:
@@ -240,6 +243,40 @@ def test_parquet_holds_values_of_each_type(type_info: Any, value: Any, expected:
     assert pyarrow.parquet.read_table(path).to_pylist() == [{"field": expected}, {"field": None}]
 
 
+def test_parquet_part_is_gone_on_from_in_its_middle(tmp_path: Path) -> None:
+    """The slot dies twice in the batch that finishes the part: before and after the file is made."""
+    builder = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON)).with_bucket_assigner(
+        FLAT
+    )
+    checkpoints = [False]
+    first = writer_of(builder, checkpoints=checkpoints)
+    first.write(Row("Ann", 1), None)
+    first.flush(False)
+    assert first.prepare_commit() == []
+    state = first.snapshot_state()
+    first.write(Row("lost", 2), None)
+    checkpoints.append(True)
+    first.flush(False)
+    second = writer_of(builder, state, checkpoints=checkpoints)
+    second.write(Row("Bo", 3), None)
+    second.close()
+    third = writer_of(builder, state, checkpoints=checkpoints)
+    third.write(Row("Cy", 4), None)
+    third.flush(False)
+    commit(third)
+    (path,) = tmp_path.iterdir()
+    assert [row["name"] for row in pyarrow.parquet.read_table(path).to_pylist()] == ["Ann", "Cy"]
+    with pytest.raises(OSError, match="was shown since the version was taken, and Parquet files can't be gone on from"):
+        writer_of(builder, state)
+
+
+def test_parquet_files_are_not_put_one_behind_the_other(tmp_path: Path) -> None:
+    builder = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON))
+    strategy = FileCompactStrategy.builder().set_size_threshold(4).build()
+    with pytest.raises(ValueError, match="Parquet files can't be put one behind the other"):
+        writer_of(builder.enable_compact(strategy, FileCompactor.concat_file_compactor()))
+
+
 def test_bulk_format_without_writer_is_named(tmp_path: Path) -> None:
     sink = FileSink.for_bulk_format(str(tmp_path), BulkWriterFactory("orc")).build()
     with pytest.raises(Exception, match="no writer for bulk format 'orc'; there are csv, parquet"):
@@ -266,7 +303,7 @@ def test_files_are_put_together_when_they_are_large_enough(tmp_path: Path) -> No
     assert all(path.name.startswith("compacted-part-") for path in tmp_path.iterdir())
 
 
-def test_files_are_put_together_after_so_many_batches(tmp_path: Path) -> None:
+def test_files_are_put_together_after_so_many_checkpoints(tmp_path: Path) -> None:
     writer = writer_of(compacting(tmp_path, FileCompactStrategy.builder().enable_compaction_on_checkpoint(2)))
     seen = []
     for text in "abcde":

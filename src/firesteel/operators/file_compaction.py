@@ -13,17 +13,18 @@ from typing import IO
 
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.connectors.file_sink import FileCompaction
+from firesteel.operators.file_format import PartFormat
 
 COMPACTED_PREFIX = "compacted-"
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """The finished parts of one bucket, their size in bytes, and how many batches ended since the first came."""
+    """The finished parts of one bucket, their size in bytes, and how many checkpoints there were with them."""
 
     parts: list[FinishedPart] = field(default_factory=list)
     size: int = 0
-    batches: int = 0
+    checkpoints: int = 0
 
 
 class Compactor:
@@ -31,13 +32,22 @@ class Compactor:
 
     Args:
         compaction: What was set on the sink.
+        part_format: Of the files.
         attempt: Part of the names of hidden files, so that no two attempts write to one.
+
+    Raises:
+        ValueError: files of the format can't be put one behind the other.
     """
 
-    def __init__(self, compaction: FileCompaction, attempt: str) -> None:
+    def __init__(self, compaction: FileCompaction, part_format: PartFormat, attempt: str) -> None:
         self._strategy = compaction.strategy
         self._concatenates = compaction.compactor.kind == "concat"
         self._delimiter = compaction.compactor.file_delimiter or b""
+        if self._concatenates and not part_format.is_appendable:
+            raise ValueError(
+                f"FileSink.enable_compact: {part_format.name} files can't be put one behind the other; use "
+                "FileCompactor.identical_file_compactor() or no compaction"
+            )
         self._attempt = attempt
         self._waiting: dict[str, _Waiting] = {}
 
@@ -47,19 +57,19 @@ class Compactor:
         waiting.parts.append(part)
         waiting.size += os.path.getsize(part.pending)
 
-    def end_batch(self, end_of_input: bool) -> list[FinishedPart]:
-        """The files that are to be committed now: those of buckets that have enough, or of all."""
+    def checkpoint(self, end_of_input: bool) -> list[FinishedPart]:
+        """The files that are to be committed with a checkpoint: those of buckets that have enough, or of all."""
         ready: list[FinishedPart] = []
         for bucket, waiting in list(self._waiting.items()):
-            waiting.batches += 1
+            waiting.checkpoints += 1
             if end_of_input or self._is_enough(waiting):
                 del self._waiting[bucket]
                 ready += self._put_together(waiting.parts)
         return ready
 
     def _is_enough(self, waiting: _Waiting) -> bool:
-        threshold, batches = self._strategy.size_threshold, self._strategy.num_checkpoints_before_compaction
-        return 0 <= threshold <= waiting.size or 0 < batches <= waiting.batches
+        threshold, checkpoints = self._strategy.size_threshold, self._strategy.num_checkpoints_before_compaction
+        return 0 <= threshold <= waiting.size or 0 < checkpoints <= waiting.checkpoints
 
     def _put_together(self, parts: list[FinishedPart]) -> list[FinishedPart]:
         if not self._concatenates:
@@ -78,15 +88,15 @@ class Compactor:
         return [FinishedPart(pending, os.path.join(directory, name), replaced)]
 
     def snapshot(self) -> dict[str, tuple[list[FinishedPart], int]]:
-        """What waits in each bucket, and for how many batches."""
-        return {bucket: (list(waiting.parts), waiting.batches) for bucket, waiting in self._waiting.items()}
+        """What waits in each bucket, and for how many checkpoints."""
+        return {bucket: (list(waiting.parts), waiting.checkpoints) for bucket, waiting in self._waiting.items()}
 
     def restore(self, snapshot: dict[str, tuple[list[FinishedPart], int]]) -> None:
         """Go on from there."""
-        for bucket, (parts, batches) in snapshot.items():
+        for bucket, (parts, checkpoints) in snapshot.items():
             for part in parts:
                 self.add(bucket, part)
-            self._waiting[bucket].batches = batches
+            self._waiting[bucket].checkpoints = checkpoints
 
 
 def _append(target: IO[bytes], path: str) -> None:

@@ -26,17 +26,28 @@ _PATTERN = re.compile("|".join(_PATTERN_FIELDS))
 
 
 class PartStream(Protocol):
-    """Writes elements into one open part file."""
+    """Writes elements into one open part file, so that they can be gone on from at any length it had."""
 
     def write(self, values: list[Any]) -> None:
         """Append elements."""
 
-    def finish(self) -> None:
-        """Write what is left; no element follows."""
+    def finish(self) -> str | None:
+        """No element follows; gives the path of the file to show, if it is not the one that was written."""
 
 
-OpenStream = Callable[[IO[bytes]], PartStream]
-"""Makes the stream of a file that is open for appending."""
+@dataclass(frozen=True, slots=True)
+class PartFormat:
+    """How elements become part files.
+
+    Attributes:
+        name: For messages.
+        open: Makes the stream of a file that is open for appending.
+        is_appendable: A complete file can be gone on from in its middle, and be put behind another one.
+    """
+
+    name: str
+    open: Callable[[IO[bytes]], PartStream]
+    is_appendable: bool = True
 
 
 class EncodedStream:
@@ -54,10 +65,10 @@ class EncodedStream:
         self._file.write(b"".join([encode(value) for value in values]))
 
     def finish(self) -> None:
-        """Nothing is left."""
+        """The file is complete as it is."""
 
 
-def format_of(settings: FileSinkSettings, input_type: Any) -> OpenStream:
+def format_of(settings: FileSinkSettings, input_type: Any) -> PartFormat:
     """How elements are written: as lines of Java's text, or in a bulk format.
 
     Raises:
@@ -65,7 +76,7 @@ def format_of(settings: FileSinkSettings, input_type: Any) -> OpenStream:
     """
     if settings.encoder is not None:
         text, charset = java_formatter(input_type), settings.encoder.charset_name
-        return lambda file: EncodedStream(file, lambda value: f"{text(value)}\n".encode(charset))
+        return PartFormat("text", lambda file: EncodedStream(file, lambda value: f"{text(value)}\n".encode(charset)))
     factory = settings.writer_factory
     name = getattr(factory, "format_name", None)
     if factory is None or name not in _BULK_FORMATS:
@@ -73,7 +84,7 @@ def format_of(settings: FileSinkSettings, input_type: Any) -> OpenStream:
     return _BULK_FORMATS[name](factory)
 
 
-def _csv(factory: BulkWriterFactory) -> OpenStream:
+def _csv(factory: BulkWriterFactory) -> PartFormat:
     schema: CsvSchema = factory.settings
     dialect = CsvDialect(
         schema.column_separator,
@@ -86,15 +97,15 @@ def _csv(factory: BulkWriterFactory) -> OpenStream:
     encode = CsvRowSerializationSchema(schema.row_type, dialect).serialize
     names = [column.name for column in schema.columns]
     header = schema.column_separator.join(names) + schema.line_separator if schema.use_header else ""
-    return lambda file: EncodedStream(file, encode, header.encode())
+    return PartFormat("CSV", lambda file: EncodedStream(file, encode, header.encode()))
 
 
-def _parquet(factory: BulkWriterFactory) -> OpenStream:
+def _parquet(factory: BulkWriterFactory) -> PartFormat:
     row_type = factory.settings
-    return lambda file: ParquetStream(file, row_type)
+    return PartFormat("Parquet", lambda file: ParquetStream(file, row_type), is_appendable=False)
 
 
-_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], OpenStream]] = {"csv": _csv, "parquet": _parquet}
+_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {"csv": _csv, "parquet": _parquet}
 
 
 def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:

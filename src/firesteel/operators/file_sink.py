@@ -20,7 +20,7 @@ from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_committer import FinishedPart, sync_directory
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
 from firesteel.operators.file_compaction import COMPACTED_PREFIX, Compactor
-from firesteel.operators.file_format import OpenStream, PartStream, bucket_at, format_of, rolling_of
+from firesteel.operators.file_format import PartFormat, PartStream, bucket_at, format_of, rolling_of
 
 _COPY_BYTES = 1 << 20
 
@@ -39,12 +39,16 @@ class _Part:
     stream: PartStream | None = None
     synced: int = 0
 
-    def write(self, values: list[Any], now: int, open_stream: OpenStream) -> None:
+    def open(self, part_format: PartFormat) -> tuple[IO[bytes], PartStream]:
         if self.stream is None or self.file is None:
             self.file = open(self.pending, "ab")  # noqa: SIM115 - stays open from batch to batch
-            self.stream = open_stream(self.file)
-        self.stream.write(values)
-        self.size = self.file.tell()
+            self.stream = part_format.open(self.file)
+        return self.file, self.stream
+
+    def write(self, values: list[Any], now: int, part_format: PartFormat) -> None:
+        file, stream = self.open(part_format)
+        stream.write(values)
+        self.size = file.tell()
         self.modified_ms = now
 
     def sync(self) -> None:
@@ -57,13 +61,14 @@ class _Part:
             sync_directory(os.path.dirname(self.pending))
         self.synced = self.size
 
-    def finish(self) -> FinishedPart:
-        if self.stream is not None and self.file is not None:
-            self.stream.finish()
-            self.size = self.file.tell()
+    def finish(self, part_format: PartFormat) -> FinishedPart:
+        _, stream = self.open(part_format)
+        shown = stream.finish()
         self.sync()
         self.close()
-        return FinishedPart(self.pending, self.final, self.replaced)
+        if shown is None:
+            return FinishedPart(self.pending, self.final, self.replaced)
+        return FinishedPart(shown, self.final, (*self.replaced, self.pending))
 
     def close(self) -> None:
         if self.file is not None:
@@ -81,7 +86,7 @@ class FileWriter(SinkWriter):
         self._base = Path(settings.base_path.removeprefix("file://"))
         self._prefix = settings.output_file_config.part_prefix
         self._suffix = settings.output_file_config.part_suffix
-        self._open_stream = format_of(settings, context.input_type)
+        self._format = format_of(settings, context.input_type)
         self._bucket_at = bucket_at(settings.bucket_assigner)
         self._rolling = rolling_of(settings.rolling_policy)
         self._now = context.processing_time
@@ -91,7 +96,9 @@ class FileWriter(SinkWriter):
         self._counter = 0
         self._parts: dict[str, _Part] = {}
         self._finished: list[FinishedPart] = []
-        self._compactor = None if settings.compaction is None else Compactor(settings.compaction, self._attempt)
+        self._compactor = None
+        if settings.compaction is not None:
+            self._compactor = Compactor(settings.compaction, self._format, self._attempt)
         # In BATCH mode no other attempt uses the names of this one.
         self._may_find_leftovers = not context.is_batch
 
@@ -106,7 +113,7 @@ class FileWriter(SinkWriter):
         now = self._now()
         bucket = self._bucket_at(now)
         part = self._parts.get(bucket) or self._new_part(bucket, now)
-        part.write(list(elements), now, self._open_stream)
+        part.write(list(elements), now, self._format)
         if part.size >= self._rolling.part_size:
             self._finish(bucket)
 
@@ -124,7 +131,7 @@ class FileWriter(SinkWriter):
         return os.path.join(directory, f".{name}.inprogress.{self._attempt}")
 
     def _finish(self, bucket: str) -> None:
-        part = self._parts.pop(bucket).finish()
+        part = self._parts.pop(bucket).finish(self._format)
         if self._compactor is None:
             self._finished.append(part)
         else:
@@ -132,15 +139,15 @@ class FileWriter(SinkWriter):
 
     def flush(self, end_of_input: bool) -> None:
         """Finish the parts that the rolling policy says, or all; make the rest durable so far."""
-        now = self._now()
+        now, is_checkpoint = self._now(), self._is_checkpoint()
         for bucket, part in list(self._parts.items()):
-            is_over = self._is_checkpoint() and self._rolling.is_over(part.created_ms, part.modified_ms, now)
+            is_over = is_checkpoint and self._rolling.is_over(part.created_ms, part.modified_ms, now)
             if end_of_input or is_over:
                 self._finish(bucket)
             else:
                 part.sync()
-        if self._compactor is not None:
-            self._finished += self._compactor.end_batch(end_of_input)
+        if self._compactor is not None and (is_checkpoint or end_of_input):
+            self._finished += self._compactor.checkpoint(end_of_input)
 
     def prepare_commit(self) -> Sequence[FinishedPart]:
         """The parts that were finished."""
@@ -186,20 +193,26 @@ class FileWriter(SinkWriter):
 
     def _go_on_with(self, part: _Part) -> _Part:
         """The part in a file of this attempt, as long as the version says."""
-        source = part.pending if os.path.exists(part.pending) else part.final
+        source = part.pending
+        if not os.path.exists(source) and os.path.exists(part.final):
+            if not self._format.is_appendable:
+                raise OSError(
+                    f"part file {part.final} was shown since the version was taken, and {self._format.name} files "
+                    "can't be gone on from: remove it and start with a newer checkpoint"
+                )
+            source = part.final
         pending = self._pending_name(part.final)
         _copy(source, pending, part.size)
         replaced = (*part.replaced, part.pending)
-        return _Part(part.final, pending, part.created_ms, part.modified_ms, part.size, replaced)
+        return _Part(part.final, pending, part.created_ms, part.modified_ms, part.size, replaced, synced=part.size)
 
     def _remove_leftovers(self, known: dict[str, set[str]]) -> None:
         """Remove, once, what failed attempts wrote behind the version; what awaits its commit has smaller numbers."""
         if not self._may_find_leftovers:
             return
         self._may_find_leftovers = False
-        name = re.compile(
-            rf"\.((?:{COMPACTED_PREFIX})?{re.escape(self._prefix)}-{self._uid}-(\d+){re.escape(self._suffix)})\.inprogress\.(\w+)"
-        )
+        part = rf"(?:{COMPACTED_PREFIX})?{re.escape(self._prefix)}-{self._uid}-(\d+){re.escape(self._suffix)}"
+        name = re.compile(rf"\.({part})\.inprogress\.(\w+)(\.parquet)?")
         for path in self._base.rglob(f".*-{self._uid}-*.inprogress.*"):
             found = name.fullmatch(path.name)
             if found is None or found[3] == self._attempt:
@@ -210,7 +223,7 @@ class FileWriter(SinkWriter):
 
 
 def _copy(source: str, target: str, size: int) -> None:
-    """Copy the first `size` bytes.
+    """Copy the first `size` bytes, so that they outlive a crash of the machine.
 
     Raises:
         OSError: the source is gone or shorter.
@@ -223,6 +236,9 @@ def _copy(source: str, target: str, size: int) -> None:
                 raise OSError(f"part file {source} ends after {size - left} bytes, the version was taken at {size}")
             writer.write(data)
             left -= len(data)
+        writer.flush()
+        os.fsync(writer.fileno())
+    sync_directory(os.path.dirname(target))
 
 
 def _uid(context: WriterInitContext) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+from collections.abc import Iterator
 from typing import IO, Any
 
 from firesteel.common.typeinfo import (
@@ -36,34 +39,50 @@ _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
 class ParquetStream:
-    """Gathers rows into row groups and writes them to a file."""
+    """Gathers rows in a file and makes a Parquet file of them when they are complete.
+
+    A Parquet file can't be gone on from in its middle, as a part file must be that is in progress at a checkpoint.
+    """
 
     def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
-        import pyarrow
-        import pyarrow.parquet  # late: a third of a second that only jobs with Parquet files pay
-
-        self._names = row_type.get_field_names()
+        self._file = file
         self._row_type = row_type
-        self._schema = pyarrow.schema(list(zip(self._names, map(arrow_type, row_type.get_field_types()), strict=True)))
-        self._make_table = pyarrow.Table.from_pylist
-        self._writer = pyarrow.parquet.ParquetWriter(file, self._schema)
-        self._rows: list[dict[str, Any]] = []
 
     def write(self, values: list[Any]) -> None:
         """Append rows."""
-        self._rows += [_plain(value, self._row_type) for value in values]
-        if len(self._rows) >= ROW_GROUP_ROWS:
-            self._write_group()
+        pickle.dump([_plain(value, self._row_type) for value in values], self._file, pickle.HIGHEST_PROTOCOL)
 
-    def _write_group(self) -> None:
-        self._writer.write_table(self._make_table(self._rows, schema=self._schema))
-        self._rows = []
+    def finish(self) -> str:
+        """Write the Parquet file beside the gathered rows, so that they are there if it is to be written again."""
+        import pyarrow
+        import pyarrow.parquet  # late: a third of a second that only jobs with Parquet files pay
 
-    def finish(self) -> None:
-        """Write the last row group and the footer."""
-        if self._rows:
-            self._write_group()
-        self._writer.close()
+        self._file.flush()
+        names, types = self._row_type.get_field_names(), self._row_type.get_field_types()
+        schema = pyarrow.schema(list(zip(names, map(arrow_type, types), strict=True)))
+        path = f"{self._file.name}.parquet"
+        with open(path, "wb") as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
+            for rows in _row_groups(self._file.name):
+                writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+            writer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        return path
+
+
+def _row_groups(path: str) -> Iterator[list[dict[str, Any]]]:
+    rows: list[dict[str, Any]] = []
+    with open(path, "rb") as file:
+        while True:
+            try:
+                rows += pickle.load(file)
+            except EOFError:
+                break
+            if len(rows) >= ROW_GROUP_ROWS:
+                yield rows
+                rows = []
+    if rows:
+        yield rows
 
 
 def arrow_type(type_info: TypeInformation) -> Any:

@@ -134,7 +134,7 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Puts files together after so many checkpoints (here: batches)."""
+            """Puts files together after so many checkpoints."""
             self._num_checkpoints = num_checkpoints_before_compaction
             return self
 
