@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Row, Time, Types
+from firesteel.common import Configuration, Row, Time, Types, WatermarkStrategy
+from firesteel.common.watermark_strategy import TimestampAssigner
+from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream import operator_descriptors as op
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import (
     AggregateFunction,
     CoMapFunction,
@@ -24,7 +27,7 @@ from firesteel.datastream.window import CountTrigger, EventTimeTrigger, GlobalWi
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.operator import MAX_WATERMARK
 from firesteel.runtime.failure import TaskFailure
-from firesteel.testing import OperatorHarness
+from firesteel.testing import OperatorHarness, run_local
 
 BAD = ("k", 2)
 VALUES = [("k", 1), BAD, ("k", 3)]
@@ -267,3 +270,18 @@ def test_users_line_is_shown_where_a_library_fails_below_it() -> None:
     with pytest.raises(UserFunctionError) as caught, OperatorHarness(op.MapOperator(parse)) as h:
         h.process("{")
     assert str(caught.value.failure["user_location"]).endswith("in parse: return json.loads(text)")
+
+
+class NotThree(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        if value == 3:
+            raise RuntimeError("spoilt")
+        return int(value)
+
+
+def test_record_of_a_source_is_named() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration())
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(NotThree())
+    env.from_source(NumberSequenceSource(0, 5), strategy, "numbers", Types.LONG()).print()
+    with pytest.raises(UserFunctionError, match="operator 'Source: numbers': RuntimeError: spoilt; on record 3"):
+        run_local(env)

@@ -33,8 +33,8 @@ class SourceRunner(Operator):
                 yield
 
     def _timestamps_of(self, values: list[Any]) -> Timestamps:
-        extract = self._extract
-        return None if extract is None else [int(extract(value, MIN_TIMESTAMP)) for value in values]
+        extract, remaining = self._extract, iter(values)
+        return None if extract is None else [int(extract(value, MIN_TIMESTAMP)) for value in remaining]
 
     def end(self) -> None:
         """All splits were read: emit the final watermark and the end of input."""
