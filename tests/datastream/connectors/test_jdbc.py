@@ -22,10 +22,10 @@ import pytest
 
 from firesteel.common import Instant, Row, Types, WatermarkStrategy
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.datastream.connectors.base import CommitRequest
+from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.datastream.connectors.jdbc_database import PostgresDatabase, count_parameters, native_statement
-from firesteel.datastream.connectors.jdbc_writer import INLINE_ROWS, PreparedRows, RowError
+from firesteel.datastream.connectors.jdbc_writer import INLINE_ROWS, JdbcWriter, PreparedRows, RowError
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.committables import SinkCommitError
 from firesteel.operators.errors import UserFunctionError
@@ -177,6 +177,36 @@ def test_many_rows_travel_in_files_that_are_gone_afterwards(target: Target, tmp_
     run_local(env, checkpoint=tmp_path / "versions")
     assert target.execute(SELECT) == expected(count)
     assert list(tmp_path.glob("firesteel-staging-*")) == []
+
+
+def writer(directory: Path, state: int | None = None) -> JdbcWriter:
+    configuration = {"execution.checkpointing.dir": str(directory)}
+    who = ("job", "sink", 0, 1, 0, False, None, configuration, lambda: 0, lambda: True)
+    made = JdbcSink.sink(INSERT, ROW, options(f"jdbc:sqlite:{directory}/x.db")).create_writer(WriterInitContext(*who))
+    assert isinstance(made, JdbcWriter)
+    if state is not None:
+        made.restore_state(state)
+    return made
+
+
+def test_files_of_failed_attempts_are_removed_and_those_that_await_their_commit_are_not(tmp_path: Path) -> None:
+    many = [Row(n, "name") for n in range(INLINE_ROWS + 1)]
+    first = writer(tmp_path)
+    first.write_all(many, None)
+    first.flush(False)
+    (awaiting,) = first.prepare_commit()
+    state = first.snapshot_state()
+    first.write_all(many, None)
+    first.flush(False)
+    assert len(list((tmp_path / "job/staging").iterdir())) == 2
+    second = writer(tmp_path, state)
+    second.write_all(many, None)
+    assert len(list((tmp_path / "job/staging").iterdir())) == 2
+    second.close()
+    assert [path.name for path in (tmp_path / "job/staging").iterdir()] == [Path(awaiting.staged).name]
+    assert len(list(awaiting)) == len(many)
+    awaiting.discard()
+    assert not (tmp_path / "job/staging").exists()
 
 
 def test_two_sinks_of_one_database_are_told_apart(target: Target) -> None:

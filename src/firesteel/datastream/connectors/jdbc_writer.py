@@ -7,6 +7,7 @@ nobody knew whether it was, is recognised.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import tempfile
@@ -47,11 +48,13 @@ class PreparedRows:
         yield from self.rows
 
     def discard(self) -> None:
-        """Remove the file; its directory with the last one."""
+        """Remove the file and those that other attempts made in its place; their directory with the last one."""
         if self.staged is not None:
-            Path(self.staged).unlink(missing_ok=True)
+            path = Path(self.staged)
+            for attempt in path.parent.glob(f"{path.stem}.*"):
+                attempt.unlink(missing_ok=True)
             with suppress(OSError):
-                Path(self.staged).parent.rmdir()
+                path.parent.rmdir()
 
 
 class JdbcWriter(SinkWriter):
@@ -63,6 +66,12 @@ class JdbcWriter(SinkWriter):
         self._convert: Callable[[Any], _Row] = lambda element: convert(coerce(element))
         self._is_batch = context.is_batch
         self._directory = _staging_directory(context)
+        sink = hashlib.md5(context.sink_id.encode(), usedforsecurity=False).hexdigest()[:12]
+        self._file_prefix = f"{sink}-{context.subtask_index}-"
+        self._attempt = uuid.uuid4().hex[:12]
+        self._files = 0
+        # In BATCH mode two attempts may write at once.
+        self._may_find_leftovers = not context.is_batch
         self._rows: list[_Row] = []
         self._file: IO[bytes] | None = None
         self._prepared: list[PreparedRows] = []
@@ -84,10 +93,30 @@ class JdbcWriter(SinkWriter):
 
     def _stage(self) -> None:
         if self._file is None:
+            self._remove_leftovers()
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._file = open(self._directory / uuid.uuid4().hex, "wb")  # noqa: SIM115 - closed when it is prepared
+            path = self._directory / f"{self._file_prefix}{self._files}.{self._attempt}"
+            self._file = open(path, "wb")  # noqa: SIM115 - closed when it is prepared
+            self._files += 1
         pickle.dump(self._rows, self._file, protocol=pickle.HIGHEST_PROTOCOL)
         self._rows = []
+
+    def _remove_leftovers(self) -> None:
+        """Remove, once, what failed attempts made behind the version; what awaits its commit has smaller numbers."""
+        if not self._may_find_leftovers:
+            return
+        self._may_find_leftovers = False
+        for path in self._directory.glob(f"{self._file_prefix}*.*"):
+            if int(path.stem.removeprefix(self._file_prefix)) >= self._files:
+                path.unlink(missing_ok=True)
+
+    def snapshot_state(self) -> int | None:
+        """How many files there were."""
+        return self._files or None
+
+    def restore_state(self, state: int) -> None:
+        """Go on with the next one."""
+        self._files = max(self._files, state)
 
     def flush(self, end_of_input: bool) -> None:
         """Finish the rows of the batch; the file, if there is one, outlives a crash of the machine."""
