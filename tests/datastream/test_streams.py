@@ -15,6 +15,7 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction
+from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
 from firesteel.errors import InvalidProgramError
 from firesteel.testing import run_local
@@ -257,3 +258,21 @@ def test_keys_without_type_that_are_equal_but_of_other_classes_stay_apart(env, m
     counted = env.from_collection(keys * 2).key_by(first).reduce(lambda a, b: (a[0], f"{a[1]} {b[1]}"))
     counted.filter(lambda value: " " in value[1]).map(lambda value: value[1], Types.STRING()).collect_async()
     assert sorted(run_local(env).elements) == ["bool bool", "float float", "int int", "ints ints", "tuple tuple"]
+
+
+@pytest.mark.parametrize("key_type", [None, Types.LIST(Types.INT())], ids=["no type", "list"])
+@pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH])
+def test_lists_may_be_keys(env, mode, key_type):
+    class Counts(KeyedProcessFunction):
+        def open(self, runtime_context):
+            self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+        def process_element(self, value, ctx):
+            self.count.update((self.count.value() or 0) + 1)
+            yield ctx.get_current_key(), self.count.value()
+
+    env.set_runtime_mode(mode)
+    stream = env.from_collection([1, 2, 3, 1, 2, 1], Types.INT())
+    stream.key_by(lambda n: [n, n * n], key_type).process(Counts()).collect_async()
+    found = run_local(env, batch_elements=2).elements
+    assert sorted(found) == [([1, 1], 1), ([1, 1], 2), ([1, 1], 3), ([2, 4], 1), ([2, 4], 2), ([3, 9], 1)]

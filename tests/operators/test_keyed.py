@@ -312,7 +312,24 @@ class Color(IntEnum):
     RED = 1
 
 
-LIKE_ONE = [1, 1.0, True, Decimal(1), Color.RED, (1,), (1.0,), (True,), ((True,), "a"), ((1,), "a"), Row(1), Row(True)]
+LIKE_ONE = [
+    1,
+    1.0,
+    True,
+    Decimal(1),
+    Color.RED,
+    (1,),
+    (1.0,),
+    (True,),
+    ((True,), "a"),
+    ((1,), "a"),
+    Row(1),
+    Row(True),
+    [1],
+    [True],
+    {"a": 1},
+    (1, [1]),
+]
 
 
 class CountOfKey(KeyedProcessFunction):

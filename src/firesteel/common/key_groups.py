@@ -119,7 +119,7 @@ def java_hasher(type_info: TypeInformation | None) -> Hasher:
 
 def _key_hasher(key_type: TypeInformation | None) -> Hasher:
     deep = _deep_hasher(key_type)
-    return lambda key: 31 + deep(key) & _MASK
+    return lambda key: 31 + deep(key_of(key)) & _MASK
 
 
 def _deep_hasher(type_info: TypeInformation | None) -> Hasher:
@@ -212,7 +212,6 @@ def _time_hash(type_info: Any) -> Hasher:
 
 
 def _pickled_hash(value: Any) -> int:
-    value = key_of(value)
     if value.__class__ is bool or (value.__class__ is float and value.is_integer()):
         value = int(value)
     if value.__class__ in (int, str, bytes, float):

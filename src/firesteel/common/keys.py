@@ -1,18 +1,24 @@
-"""Keys without declared type, told apart as their pickled bytes would be.
+"""Keys as they are kept: told apart as their pickled bytes would be, and always hashable.
 
-Python holds 1, 1.0 and True for equal. PyFlink compares such keys by their pickled bytes, where they are three keys. So
-where the class of a key, or of a part of it, decides, its class becomes part of the key. Keys with a declared type have
-one class each and need none of this.
+Python holds 1, 1.0 and True for equal. PyFlink compares keys without declared type by their pickled bytes, where they
+are three keys. So where the class of a key, or of a part of it, decides, its class becomes part of the key. Keys with a
+declared type have one class each and need none of that. Lists, sets and dicts, which PyFlink takes for keys as well,
+are kept as bytes.
 """
 
 from __future__ import annotations
 
 import datetime
+import io
+import pickle
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Number
 from typing import Any
 
+from firesteel.common.coercion import coercer
+from firesteel.common.typeinfo import MapTypeInfo, TypeInformation, _ElementTypeInfo
 from firesteel.common.types import Row
 
 _PLAIN = frozenset({int, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta})
@@ -30,8 +36,19 @@ class KeyOfClass(tuple[Any, Any]):
         return repr(self[1])
 
 
+class FrozenKey(tuple[bytes]):
+    """`(pickled key,)`: a key that can't be hashed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(key_of(self))
+
+
 def told_apart(key: Any) -> Any:
     """The key as it is kept: itself, or a `KeyOfClass`. Objects of other classes are compared by their own equality.
+
+    What can't be hashed becomes a `FrozenKey`.
 
     Example:
         >>> len({told_apart(key) for key in (1, 1.0, True, (1,), (True,))})
@@ -40,12 +57,43 @@ def told_apart(key: Any) -> Any:
     if key.__class__ in _PLAIN:
         return key
     classes = _classes(key)
-    return key if classes is None else KeyOfClass((classes, key))
+    return _frozen(key if classes is None else KeyOfClass((classes, key)), key)
+
+
+def key_keeper(key_type: TypeInformation | None) -> Callable[[Any], Any]:
+    """What makes of a user's key the one that is kept: in its declared type or, without one, `told_apart`."""
+    convert = coercer(key_type)
+    if convert is None:
+        return told_apart
+    if not isinstance(key_type, (_ElementTypeInfo, MapTypeInfo)):
+        return convert
+
+    def keep(key: Any) -> Any:
+        converted = convert(key)
+        return _frozen(converted, converted)
+
+    return keep
+
+
+def _frozen(kept: Any, key: Any) -> Any:
+    """What is kept if it can be hashed, else the key as a `FrozenKey`."""
+    try:
+        hash(kept)
+    except TypeError:
+        buffer = io.BytesIO()
+        pickler = pickle.Pickler(buffer, protocol=5)
+        pickler.fast = True  # no memo: its references depend on the identity of the parts, not on their values
+        pickler.dump(key)
+        return FrozenKey((buffer.getvalue(),))
+    return kept
 
 
 def key_of(kept: Any) -> Any:
-    """The user's key, of what `told_apart` made of it."""
-    return kept[1] if kept.__class__ is KeyOfClass else kept
+    """The user's key, of what is kept."""
+    kind = kept.__class__
+    if kind is KeyOfClass:
+        return kept[1]
+    return pickle.loads(kept[0]) if kind is FrozenKey else kept
 
 
 def _classes(key: Any) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from firesteel.common.coercion import coercer
-from firesteel.common.keys import told_apart
+from firesteel.common.keys import key_keeper
 from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.datastream.connectors.base import Sink
 from firesteel.errors import TranslationError
@@ -84,11 +83,6 @@ def _same(function: Any) -> Any:
     return function
 
 
-def _kept_key(key_type: Any) -> Callable[[Any], Any]:
-    """A key in its declared type, or one without type told apart from those of other classes."""
-    return coercer(key_type) or told_apart
-
-
 def _project(indexes: tuple[int, ...]) -> Callable[[Any], Any]:
     return lambda value: tuple(value[index] for index in indexes)
 
@@ -136,10 +130,10 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.RemoveTimestampOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _value_of_pair),
     descriptors.CacheWriteOperator: lambda d, name, task, out: DiscardingRunner(name, task, out),
     descriptors.KeyByOperator: lambda d, name, task, out: KeyByRunner(
-        name, task, out, d.key_selector, _kept_key(d.key_type)
+        name, task, out, d.key_selector, key_keeper(d.key_type)
     ),
     descriptors.TagAndKeyByOperator: lambda d, name, task, out: TagAndKeyByRunner(
-        name, task, out, d.key_selector, _kept_key(d.key_type), d.side
+        name, task, out, d.key_selector, key_keeper(d.key_type), d.side
     ),
     descriptors.ValuesOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _value_of_pair),
     descriptors.PartitionCustomOperator: lambda d, name, task, out: KeyByRunner(name, task, out, d.key_selector),

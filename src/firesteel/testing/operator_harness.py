@@ -9,7 +9,7 @@ from typing import Any, Self
 import cloudpickle
 
 from firesteel.common.coercion import coercer
-from firesteel.common.keys import told_apart
+from firesteel.common.keys import key_keeper
 from firesteel.operators.factory import make_operator
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.operator import (
@@ -63,7 +63,7 @@ class OperatorHarness:
         self.has_ended = False
         self._side_elements: dict[str, list[Element]] = {}
         self._key_selectors = list(key_selectors)
-        self._kept_key = coercer(getattr(descriptor, "key_type", None)) or told_apart
+        self._kept_key = key_keeper(getattr(descriptor, "key_type", None))
         task = TaskInfo(
             "job", "vertex", "vertex", subtask_index, parallelism, max_parallelism, 0, is_batch, configuration or {}
         )
