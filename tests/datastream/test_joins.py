@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 
 from firesteel.common import Configuration, Duration, Time, Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
+from firesteel.coordinator.checkpoints import RECOVERY_PATH
 from firesteel.datastream import DataStream, OutputTag, RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
 from firesteel.datastream.window import (
     CountTrigger,
@@ -332,3 +336,85 @@ def test_interval_join_gives_the_pairs_of_the_model(
 class BothOf(ProcessJoinFunction):
     def process_element(self, left: Element, right: Element, ctx: Any) -> Any:
         yield left, right
+
+
+def sessions(left: list[Element], right: list[Element], gap: int) -> Counter[Any]:
+    """Per key, the elements of both sides between two gaps."""
+    found: Counter[Any] = Counter()
+    tagged = sorted((e[0], e[2], side, e[1]) for side, elements in enumerate((left, right)) for e in elements)
+    for _, of_key in groupby(tagged, key=first):
+        last, sides = None, (list[int](), list[int]())
+        for _, time, side, number in of_key:
+            if last is not None and time > last + gap:
+                found[tuple(sorted(sides[0])), tuple(sorted(sides[1]))] += 1
+                sides = ([], [])
+            sides[side].append(number)
+            last = time
+        found[tuple(sorted(sides[0])), tuple(sorted(sides[1]))] += 1
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(left=ELEMENTS, right=ELEMENTS, parallelism=st.integers(1, 3), is_batch=st.booleans())
+def test_sessions_of_a_co_group_are_those_of_both_sides_together(
+    left: list[Element], right: list[Element], parallelism: int, is_batch: bool
+) -> None:
+    env = environment(parallelism, is_batch)
+    sides = timed(env, left).co_group(timed(env, right)).where(first).equal_to(first)
+    windows = sides.window(EventTimeSessionWindows.with_gap(Time.milliseconds(7)))
+    windows.apply(
+        lambda one, two: [(tuple(sorted(e[1] for e in one)), tuple(sorted(e[1] for e in two)))]
+    ).collect_async()
+    assert Counter(run_local(env, batch_elements=3).elements) == sessions(left, right, 7)
+
+
+# --- over jobs -----------------------------------------------------------------------------------------------------
+
+
+def numbers_joined(parallelism: int, savepoint: Path | None) -> StreamExecutionEnvironment:
+    """Both kinds of joins over two sources of 60 numbers each; 10 ms lie between two numbers."""
+    configuration = Configuration()
+    if savepoint is not None:
+        configuration.set_string(RECOVERY_PATH, str(savepoint))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(parallelism)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(10_000))
+    strategy = strategy.with_timestamp_assigner(TenPerNumber())
+    streams = [env.from_source(NumberSequenceSource(0, 59), strategy, f"numbers {i}").uid(f"in {i}") for i in (1, 2)]
+    windows = streams[0].join(streams[1]).where(mod_7).equal_to(mod_7, Types.LONG()).window(tumbling(100))
+    windows.apply(lambda a, b: f"{a} {b}", Types.STRING()).uid("window").print("window").uid("window out")
+    keyed = [stream.key_by(mod_7, Types.LONG()) for stream in streams]
+    near = keyed[0].interval_join(keyed[1]).between(Time.milliseconds(-70), Time.milliseconds(140))
+    near.process(NumberPair(), Types.STRING()).uid("interval").print("interval").uid("interval out")
+    return env
+
+
+class TenPerNumber(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value) * 10
+
+
+class NumberPair(ProcessJoinFunction):
+    def process_element(self, left: int, right: int, ctx: Any) -> Any:
+        yield f"{left} {right}"
+
+
+def mod_7(number: int) -> int:
+    return number % 7
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))
+def test_joins_go_on_from_a_savepoint_in_any_parallelism(
+    tmp_path_factory: pytest.TempPathFactory, before: int, after: int, batches: int
+) -> None:
+    directory = tmp_path_factory.mktemp("savepoint")
+    one = run_local(numbers_joined(before, None), batch_elements=4, batches=batches, savepoint=directory)
+    two = run_local(numbers_joined(after, one.savepoint), batch_elements=4)
+    found: dict[str, Counter[str]] = {"window": Counter(), "interval": Counter()}
+    for line in one.lines + two.lines:
+        name, pair = line.split("> ")
+        found[name.split(":")[0]][pair] += 1
+    numbers = [(a, b) for a in range(60) for b in range(60) if a % 7 == b % 7]
+    assert found["window"] == Counter(f"{a} {b}" for a, b in numbers if a // 10 == b // 10)
+    assert found["interval"] == Counter(f"{a} {b}" for a, b in numbers if -7 <= b - a <= 14)
