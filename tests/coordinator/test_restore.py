@@ -74,17 +74,25 @@ def finals(*results: LocalResult) -> dict[int, int]:
     return dict(last)
 
 
+BACKENDS = st.sampled_from(["hashmap", "rocksdb"]).map(lambda kind: {"state.backend.type": kind})
 EXPECTED = dict(Counter(number % KEYS for number in range(LAST + 1)))
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6), st.integers(1, 30))
-def test_a_savepoint_goes_on_in_any_parallelism(
-    tmp_path_factory: pytest.TempPathFactory, before: int, after: int, batches: int, elements: int
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6), st.integers(1, 30), BACKENDS, BACKENDS)
+def test_a_savepoint_goes_on_in_any_parallelism_and_back_end(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: int,
+    after: int,
+    batches: int,
+    elements: int,
+    backend: dict[str, str],
+    later_backend: dict[str, str],
 ) -> None:
     tmp_path = tmp_path_factory.mktemp("savepoint")
-    first = run_local(counts(environment(before)), batch_elements=elements, batches=batches, savepoint=tmp_path)
-    second = run_local(counts(environment(after, first.savepoint)), batch_elements=elements)
+    program = counts(environment(before, **backend))
+    first = run_local(program, batch_elements=elements, batches=batches, savepoint=tmp_path)
+    second = run_local(counts(environment(after, first.savepoint, **later_backend)), batch_elements=elements)
     # A savepoint behind the end leaves nothing to do: the timers have fired.
     assert finals(first, second) == EXPECTED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -137,16 +138,16 @@ def test_disabled_cleanup_leaves_expired_values_until_they_are_read(clock: Manua
 
 
 def version(states: States) -> Any:
-    """What changed since the last version."""
+    """What changed since the last version, in parts."""
     assert isinstance(states.harness.operator, KeyedOperator)
-    return pickle.loads(pickle.dumps(states.harness.operator.backend.delta()))
+    return pickle.loads(pickle.dumps(list(states.harness.operator.backend.delta())))
 
 
 def restored_from(versions: list[Any], descriptor: StateDescriptor, ttl: StateTtlConfig.Builder) -> States:
     """The state behind all these versions."""
     states = States(descriptor, ttl)
     assert isinstance(states.harness.operator, KeyedOperator)
-    for delta in versions:
+    for delta in chain.from_iterable(versions):
         states.harness.operator.backend.load(delta)
     return states
 

@@ -10,36 +10,36 @@ from firesteel.task.state_file import StateFileError, read_state_file, write_sta
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "3.full"
-    assert write_state_file(path, b"state") == path.stat().st_size
-    write_state_file(path, b"other")
-    assert read_state_file(path) == b"other"
+    assert write_state_file(path, [b"state"]) == path.stat().st_size
+    write_state_file(path, iter([b"other", b"", b"more"]))
+    assert list(read_state_file(path)) == [b"other", b"", b"more"]
     assert [p.name for p in tmp_path.iterdir()] == ["3.full"]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StateFileError, match=r"state file .*/3\.full is missing"):
-        read_state_file(tmp_path / "3.full")
+        list(read_state_file(tmp_path / "3.full"))
 
 
 @pytest.mark.parametrize("position", range(10, 60, 7))
 def test_each_changed_byte_is_found(tmp_path: Path, position: int) -> None:
     path = tmp_path / "3.full"
-    write_state_file(path, bytes(range(64)))
+    write_state_file(path, [bytes(range(32)), bytes(range(32))])
     data = bytearray(path.read_bytes())
     data[position] ^= 64
     path.write_bytes(data)
     with pytest.raises(StateFileError, match=r"is damaged|has format version"):
-        read_state_file(path)
+        list(read_state_file(path))
 
 
 def test_each_cut_is_found(tmp_path: Path) -> None:
     path = tmp_path / "3.full"
-    size = write_state_file(path, bytes(range(64)))
+    size = write_state_file(path, [bytes(range(32)), bytes(range(32))])
     whole = path.read_bytes()
     for length in range(size):
         path.write_bytes(whole[:length])
         with pytest.raises(StateFileError, match=r"is damaged|is no state file"):
-            read_state_file(path)
+            list(read_state_file(path))
 
 
 def test_a_file_of_a_later_format_is_refused_with_both_versions(
@@ -48,6 +48,6 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
     path = tmp_path / "3.full"
     with monkeypatch.context() as later:
         later.setattr(state_file, "FORMAT_VERSION", 7)
-        write_state_file(path, b"state")
+        write_state_file(path, [b"state"])
     with pytest.raises(StateFileError, match="has format version 7, this firesteel reads up to 1"):
-        read_state_file(path)
+        list(read_state_file(path))

@@ -1,24 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from firesteel.task.state_file import StateFileError
-from firesteel.task.version_store import MAX_DELTAS, Versions, VersionStore, version_files
+from firesteel.task.version_store import MAX_DELTAS, Frame, VersionStore, version_files
 
 
 def write(store: VersionStore, batch: int, size: int = 0, stage: int = 0) -> int:
-    """Write a version that tells its batch and whether it is full; deltas have `size` bytes more than nothing."""
-    return store.write(stage, batch, lambda full: {"v": {"batch": batch, "full": full, "data": b"x" * size}})
+    """Write a version that tells its batch and has `size` bytes of state."""
+    return store.write(stage, batch, lambda full: iter([("v", "o", b"x" * size), ("v", None, {"batch": batch})]))
 
 
 def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
-def batches(versions: list[Versions]) -> list[int]:
-    return [version["v"]["batch"] for version in versions]
+def batches(frames: Iterator[Frame]) -> list[int]:
+    return [state["batch"] for _, operator_id, state in frames if operator_id is None]
 
 
 def test_a_version_is_a_full_file_and_the_deltas_behind_it(tmp_path: Path) -> None:
@@ -26,7 +27,6 @@ def test_a_version_is_a_full_file_and_the_deltas_behind_it(tmp_path: Path) -> No
     assert [write(store, batch, size=1000 if batch in (0, 4) else 1) for batch in range(7)] == [0, 0, 0, 0, 0, 5, 5]
     assert batches(store.read(0, 3)) == [0, 1, 2, 3]
     assert batches(store.read(0, 6)) == [5, 6]
-    assert store.read(0, -1) == []
     assert [p.name for p in version_files(tmp_path, 0, 3, 5, 6)] == ["5.full", "6.delta"]
 
 
@@ -47,10 +47,10 @@ def test_version_that_is_missing_is_an_error_with_its_name(tmp_path: Path) -> No
     for batch in range(3):
         write(store, batch, size=1000 if batch == 0 else 0)
     with pytest.raises(StateFileError, match=r"0/0/3\.delta is missing"):
-        store.read(0, 3)
+        list(store.read(0, 3))
     (tmp_path / "0" / "0" / "1.delta").unlink()
     with pytest.raises(StateFileError, match=r"0/0/1\.delta is missing"):
-        store.read(0, 2)
+        list(store.read(0, 2))
 
 
 def test_version_written_again_replaces_the_first_whatever_kind_it_was(tmp_path: Path) -> None:
@@ -70,12 +70,13 @@ def test_version_written_again_replaces_the_first_whatever_kind_it_was(tmp_path:
 def test_a_store_that_read_a_version_goes_on_with_deltas(tmp_path: Path) -> None:
     write(VersionStore(tmp_path, 0), 0, size=1000)
     store = VersionStore(tmp_path, 0)
-    store.read(0, 0)
+    assert batches(store.read(0, 0)) == [0]
     assert write(store, 1) == 0
 
 
 def test_nothing_is_left_of_a_version_that_could_not_be_written(tmp_path: Path) -> None:
-    def fail(full: bool) -> Versions:
+    def fail(full: bool) -> Iterator[Frame]:
+        yield "v", "o", b"half"
         raise OSError("no space left on device")
 
     with pytest.raises(OSError, match="no space"):

@@ -35,7 +35,7 @@ from firesteel.task.checkpoint_metadata import (
 from firesteel.task.restore import plan_restore, write_restore_plan
 from firesteel.task.slot_tasks import StageReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
-from firesteel.task.state_file import StateFileError, read_state_file
+from firesteel.task.state_file import StateFileError, check_state_file
 from firesteel.task.version_store import version_files, versions_directory
 
 NUM_RETAINED = "execution.checkpointing.num-retained"
@@ -96,7 +96,7 @@ def _intact(directory: Path) -> CheckpointMetadata:
 def _check(directory: Path) -> CheckpointMetadata:
     metadata = read_metadata(directory)
     for path in metadata.files_in(metadata.versions_in(directory)):
-        read_state_file(path)
+        check_state_file(path)
     return metadata
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from firesteel.common.coercion import coercer
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.operators.context import KeyedContext, TaskRuntimeContext
+from firesteel.operators.disk_store import DiskStore
 from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.ownership import MUTABLE, own
@@ -37,6 +38,22 @@ class _NoKey:
 NO_KEY = _NoKey()
 
 
+_STATE_BACKEND = "state.backend.type"
+_IN_MEMORY, _ON_DISK = "hashmap", "rocksdb"
+
+
+def _store_of(task: TaskInfo) -> DiskStore | None:
+    """Where the state of a task's operator is, None: in memory, as in BATCH mode, where it is that of one key.
+
+    Raises:
+        ValueError: the configuration asks for something that there is not.
+    """
+    kind = task.configuration.get(_STATE_BACKEND, _IN_MEMORY)
+    if kind not in (_IN_MEMORY, _ON_DISK):
+        raise ValueError(f"{_STATE_BACKEND} is {kind!r}, allowed are {_IN_MEMORY!r} and {_ON_DISK!r}")
+    return DiskStore(task.configuration) if kind == _ON_DISK and not task.is_batch else None
+
+
 class KeyedOperator(Operator):
     """What all keyed operators share: the state backend, the timers, and BATCH mode's one key at a time.
 
@@ -48,7 +65,8 @@ class KeyedOperator(Operator):
     def __init__(self, name: str, task: TaskInfo, output: Output, key_type: Any) -> None:
         super().__init__(name, task, output)
         # map, flat_map, filter and their two-input kin know their key's type from their input alone.
-        self.backend = KeyedStateBackend(task.key_type if key_type is None else key_type, task.max_parallelism)
+        key_type = task.key_type if key_type is None else key_type
+        self.backend = KeyedStateBackend(key_type, task.max_parallelism, _store_of(task))
         self.collector = Collector(output)
         self._open_inputs = self.inputs
         self._kept = SortedInput(task) if task.is_batch else None

@@ -1,22 +1,29 @@
-"""The keyed state of one operator, in memory, with what changed since the last version.
+"""The keyed state of one operator, in memory or on disk, with what changed since the last version.
 
 Each state is a table from entry to value. An entry is the key, or `(key, namespace)` in states that windows keep apart.
-The tables know nothing of files: `KeyedStateBackend.delta` hands out what changed, `load` takes it back.
+The tables know nothing of versions: `KeyedStateBackend.delta` hands out what changed, `load` takes it back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from itertools import islice
 from typing import Any
 
 from firesteel.common.key_groups import key_group_assigner
+from firesteel.operators.disk_store import DiskDict, DiskStore
 
 Delta = dict[int, dict[str, dict[Any, Any]]]
 """Key group -> state name -> entry -> value, where `DELETED` stands for an entry that is gone."""
 
+_CHUNK = 10_000
+"""Entries that are handed out at once."""
 
 NAMESPACED = "@"
 """What the names of tables begin with whose entries are `(key, namespace, ...)` and not the key alone."""
+
+TIMERS_TABLE = f"{NAMESPACED}timers"
+"""The table of timers, which is in memory always, as they are queued there anyway."""
 
 WITH_TTL = "\0ttl"
 """What the names of tables end with whose values have a time to live, and therefore a time in them."""
@@ -33,18 +40,23 @@ DELETED = _Deleted()
 
 
 class StateTable:
-    """One named state: `data` maps entries to values, `dirty` names the entries touched since the last version.
+    """One named state.
 
-    `unexpired` gives what of `data` a full snapshot takes, None: all of it.
+    Attributes:
+        data: Entries and their values.
+        dirty: The entries that were touched since the last version. A value that is changed in place must be got right
+            before its entry is added here.
+        namespaced: Whether entries are more than the key.
+        unexpired: What of `(entry, value)` pairs a full snapshot takes, None: all of it.
     """
 
     __slots__ = ("data", "dirty", "namespaced", "unexpired")
 
-    def __init__(self, name: str) -> None:
-        self.data: dict[Any, Any] = {}
-        self.dirty: set[Any] = set()
+    def __init__(self, name: str, data: DiskDict | None) -> None:
+        self.data: MutableMapping[Any, Any] = {} if data is None else data
+        self.dirty: set[Any] = set() if data is None else _DirtyOnDisk(data)
         self.namespaced = name.startswith(NAMESPACED)
-        self.unexpired: Callable[[], dict[Any, Any]] | None = None
+        self.unexpired: Callable[[Iterable[tuple[Any, Any]]], Iterator[tuple[Any, Any]]] | None = None
 
     def put(self, entry: Any, value: Any) -> None:
         """Set the value of an entry."""
@@ -58,10 +70,23 @@ class StateTable:
             self.dirty.add(entry)
 
 
+class _DirtyOnDisk(set[Any]):
+    """Tells a table on disk which of its cached values were changed in place."""
+
+    def __init__(self, data: DiskDict) -> None:
+        super().__init__()
+        self._data = data
+
+    def add(self, entry: Any) -> None:
+        super().add(entry)
+        self._data.touched(entry)
+
+
 class KeyedStateBackend:
     """All states of one keyed operator.
 
-    Flink: `runtime.state.heap.HeapKeyedStateBackend`. Differs in that a version is the changes of one batch.
+    Flink: `runtime.state.heap.HeapKeyedStateBackend` or, with a `store`, `EmbeddedRocksDBStateBackend`. Differs in that
+    a version is the changes of one batch.
 
     Attributes:
         current_key: The key that states without namespace refer to.
@@ -70,7 +95,8 @@ class KeyedStateBackend:
         on_records: Called before elements are processed, with their number: clean-ups that each record drives.
     """
 
-    def __init__(self, key_type: Any, max_parallelism: int) -> None:
+    def __init__(self, key_type: Any, max_parallelism: int, store: DiskStore | None = None) -> None:
+        self._store = store
         self.current_key: Any = None
         self.current_entry: Any = None
         self.tables: dict[str, StateTable] = {}
@@ -81,30 +107,32 @@ class KeyedStateBackend:
         """The table of a state, made when first asked for."""
         table = self.tables.get(name)
         if table is None:
-            table = self.tables[name] = StateTable(name)
+            data = None if self._store is None or name == TIMERS_TABLE else self._store.table()
+            table = self.tables[name] = StateTable(name, data)
         return table
 
-    def delta(self) -> Delta:
-        """What changed since the last call."""
-        delta: Delta = {}
+    def delta(self) -> Iterator[Delta]:
+        """What changed since the last call of this or `full`, in parts."""
         for name, table in self.tables.items():
-            self._group(delta, name, table, table.dirty, table.data)
-            table.dirty = set()
-        return delta
+            get = table.data.get
+            yield from self._parts(name, table, ((entry, get(entry, DELETED)) for entry in table.dirty))
+            table.dirty.clear()
 
-    def full(self) -> Delta:
-        """Everything but what is left out of snapshots, in the form of a delta."""
-        delta: Delta = {}
+    def full(self) -> Iterator[Delta]:
+        """Everything but what is left out of snapshots, in parts of the form of a delta."""
         for name, table in self.tables.items():
-            data = table.data if table.unexpired is None else table.unexpired()
-            self._group(delta, name, table, data, data)
-        return delta
+            items = table.data.items()
+            yield from self._parts(name, table, items if table.unexpired is None else table.unexpired(items))
+            table.dirty.clear()
 
-    def _group(self, delta: Delta, name: str, table: StateTable, entries: Iterable[Any], data: dict[Any, Any]) -> None:
-        key_group, namespaced = self.key_group, table.namespaced
-        for entry in entries:
-            group = key_group(entry[0] if namespaced else entry)
-            delta.setdefault(group, {}).setdefault(name, {})[entry] = data.get(entry, DELETED)
+    def _parts(self, name: str, table: StateTable, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+        key_group, namespaced, items = self.key_group, table.namespaced, iter(items)
+        while part := list(islice(items, _CHUNK)):
+            delta: Delta = {}
+            for entry, value in part:
+                group = key_group(entry[0] if namespaced else entry)
+                delta.setdefault(group, {}).setdefault(name, {})[entry] = value
+            yield delta
 
     def load(self, delta: Delta) -> None:
         """Apply a delta to the tables; nothing counts as changed by it."""

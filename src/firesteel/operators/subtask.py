@@ -35,9 +35,12 @@ FITTING_OUTPUT = (
 """Operators whose output needs no conversion: it has its type, or is a pair that only the next operator sees."""
 
 Version = dict[str, Any]
-"""What a subtask needs to go on: whether it `ended`, where its `gate` and its `edges` are, and in `operators` by id
-`(has state, bytes)` of each: whether there is something that another job would have to take over, and the pickled keyed
-state (a Delta) and snapshot."""
+"""What a subtask needs to go on beside its keyed state: whether it `ended`, where its `gate` and its `edges` are, in
+`operators` by id `(has state, pickled snapshot)` of each: whether there is something that another job would have to
+take over."""
+
+State = tuple[str, bytes]
+"""(operator id, pickled Delta): a part of the keyed state of an operator."""
 
 
 class RestoredState(Protocol):
@@ -211,38 +214,39 @@ class Subtask:
 
     # --- versions ----------------------------------------------------------------------------------------------
 
-    def version(self, full: bool) -> Version:
-        """What changed since the last version, or (`full`) everything."""
+    def keyed_state(self, full: bool) -> Iterator[State]:
+        """What changed of the keyed state since the last version, or (`full`) all of it."""
+        for operator_id, operator in self.operators:
+            if isinstance(operator, KeyedOperator):
+                for delta in operator.backend.full() if full else operator.backend.delta():
+                    yield operator_id, pickled(delta)
+
+    def version(self) -> Version:
+        """Where everything else is."""
         snapshots = self._take_snapshots() if self._is_open else self._snapshots
         operators = {}
         for operator_id, operator in self.operators:
-            state: Delta = {}
-            if isinstance(operator, KeyedOperator):
-                state = operator.backend.delta()
-                if full:
-                    state = operator.backend.full()
             snapshot = snapshots.get(operator_id)
-            has_state = bool(state) or (operator.carries_state and bool(snapshot))
-            operators[operator_id] = (has_state, pickled((state, snapshot)))
+            operators[operator_id] = (operator.carries_state and bool(snapshot), pickled(snapshot))
         edges = [edge.snapshot() for edge in self._edges]
         return {"ended": self.has_ended, "gate": self.gate.snapshot(), "edges": edges, "operators": operators}
 
     def _take_snapshots(self) -> dict[str, Any]:
         return {operator_id: operator.snapshot() for operator_id, operator in self.operators}
 
-    def start(self, versions: Sequence[Version]) -> None:
-        """Open the operators and go on from these versions, the oldest first; what has ended stays closed."""
-        snapshots: dict[str, Any] = {}
-        for version in versions:
-            for operator_id, operator in self.operators:
-                delta, snapshots[operator_id] = pickle.loads(version["operators"][operator_id][1])
-                if isinstance(operator, KeyedOperator):
-                    operator.backend.load(delta)
-        self._snapshots = snapshots
-        last = versions[-1] if versions else None
-        if last is not None:
-            self._restore_ends(last)
-        if last is None or not last["ended"]:
+    def load(self, operator_id: str, delta: bytes) -> None:
+        """Take a part of an operator's keyed state, before `start`."""
+        operator = next(operator for found, operator in self.operators if found == operator_id)
+        assert isinstance(operator, KeyedOperator)
+        operator.backend.load(pickle.loads(delta))
+
+    def start(self, version: Version | None) -> None:
+        """Open the operators and go on from that version, None: begin; what has ended stays closed."""
+        if version is not None:
+            states = version["operators"].items()
+            self._snapshots = {operator_id: pickle.loads(snapshot) for operator_id, (_, snapshot) in states}
+            self._restore_ends(version)
+        if version is None or not version["ended"]:
             self.open()
             self._restore_operators()
 

@@ -9,11 +9,10 @@ from typing import Any
 from firesteel.datastream.timerservice import TimerService
 from firesteel.operators.clock import now_ms
 from firesteel.operators.operator import MIN_TIMESTAMP
-from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
+from firesteel.operators.state_backend import TIMERS_TABLE, KeyedStateBackend
 
 EVENT_TIME = 0
 PROCESSING_TIME = 1
-TIMERS_TABLE = f"{NAMESPACED}timers"
 
 
 class _TimerQueue:

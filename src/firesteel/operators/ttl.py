@@ -5,7 +5,7 @@ A value is stored as `(value, when its life began in ms)`; lists and maps hold s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.datastream.state_ttl import StateTtlConfig
@@ -105,7 +105,7 @@ class Life:
         if self._size and every_record:
             backend.on_records.append(lambda records: self._clean_up(self._size * records))
         if config.get_cleanup_strategies().in_full_snapshot():
-            table.unexpired = lambda: self._snapshot(unexpired)
+            table.unexpired = lambda items: self._snapshot(unexpired, items)
 
     def access(self) -> int:
         """Clean up the share of one access; gives the present time (ms)."""
@@ -136,10 +136,12 @@ class Life:
             self._table.put(entry, (stamped[0], now))
         return stamped[0]
 
-    def _snapshot(self, unexpired: Unexpired) -> dict[Any, Any]:
+    def _snapshot(self, unexpired: Unexpired, items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
         deadline = now_ms() - self.ttl_ms
-        kept = ((entry, unexpired(stored, deadline)) for entry, stored in self._table.data.items())
-        return {entry: stored for entry, stored in kept if stored is not None}
+        for entry, stored in items:
+            kept = unexpired(stored, deadline)
+            if kept is not None:
+                yield entry, kept
 
 
 def _increments(strategies: StateTtlConfig.CleanupStrategies) -> tuple[int, bool]:

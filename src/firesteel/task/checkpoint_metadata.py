@@ -106,7 +106,7 @@ class CheckpointMetadata:
 def write_metadata(directory: Path, metadata: CheckpointMetadata) -> None:
     """Write the metadata: with it the checkpoint is complete."""
     directory.mkdir(parents=True, exist_ok=True)
-    write_state_file(directory / METADATA, pickle.dumps(metadata, protocol=5))
+    write_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)])
 
 
 def read_metadata(directory: Path) -> CheckpointMetadata:
@@ -115,7 +115,7 @@ def read_metadata(directory: Path) -> CheckpointMetadata:
     Raises:
         StateFileError: it is damaged, or of a later format.
     """
-    return pickle.loads(read_state_file(directory / METADATA))  # type: ignore[no-any-return]
+    return pickle.loads(next(read_state_file(directory / METADATA)))  # type: ignore[no-any-return]
 
 
 def checkpoints_in(job_directory: Path) -> list[Path]:

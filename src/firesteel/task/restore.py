@@ -8,7 +8,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from firesteel.operators.state_backend import Delta
 from firesteel.operators.subtask import operators_of
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
 from firesteel.task.state_file import read_state_file, write_state_file
-from firesteel.task.version_store import Versions, version_files
+from firesteel.task.version_store import Frame, read_frames, version_files
 
 RESTORED = "restored"
 """Name of the file in a job's directory that says where its first state comes from."""
@@ -89,12 +88,14 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, versions: Path, new: di
 def _has_state(metadata: CheckpointMetadata, versions: Path, vertex: VertexLayout, operator_id: str) -> bool:
     if operator_id in pickle.loads(metadata.sources):
         return True
-    return any(
-        version[vertex.vertex_id]["operators"][operator_id][0]
-        for subtask in range(vertex.parallelism)
-        for version in _read(versions, vertex.stage, vertex.first_slot + subtask, metadata.bases, metadata.batch_id)
-        if vertex.vertex_id in version
-    )
+    for subtask in range(vertex.parallelism):
+        files = _files(versions, vertex, subtask, metadata.bases, metadata.batch_id)
+        for vertex_id, found, state in read_frames(files):
+            if vertex_id == vertex.vertex_id and (
+                found == operator_id or (found is None and state["operators"][operator_id][0])
+            ):
+                return True
+    return False
 
 
 def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
@@ -115,21 +116,20 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
 def write_restore_plan(job_directory: Path, plan: RestorePlan) -> None:
     """Leave the plan where the job's slots find it."""
     job_directory.mkdir(parents=True, exist_ok=True)
-    write_state_file(job_directory / RESTORED, pickle.dumps(plan, protocol=5))
+    write_state_file(job_directory / RESTORED, [pickle.dumps(plan, protocol=5)])
 
 
 def read_restored_state(job_directory: Path) -> PlannedState | None:
     """The state that a job begins with, None if it begins without."""
     path = job_directory / RESTORED
-    return PlannedState(pickle.loads(read_state_file(path))) if path.exists() else None
+    return PlannedState(pickle.loads(next(read_state_file(path)))) if path.exists() else None
 
 
 class PlannedState:
-    """Reads the state of a plan; files that were read are remembered."""
+    """Reads the state of a plan."""
 
     def __init__(self, plan: RestorePlan) -> None:
         self._plan = plan
-        self._read = cache(lambda stage, slot: _read(Path(plan.versions), stage, slot, plan.bases, plan.batch_id))
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
         """The keyed state of an operator in some key groups, to be applied in order."""
@@ -138,23 +138,30 @@ class PlannedState:
             assert layout is not None
             owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
             wanted = range(max(owned.start, key_groups.start), min(owned.stop, key_groups.stop))
-            for delta, _ in self._contents(operator_id, layout, subtask) if wanted else ():
-                yield {group: states for group, states in delta.items() if group in wanted}
+            for vertex_id, found, state in self._frames(layout, subtask) if wanted else ():
+                if vertex_id == layout.vertex_id and found == operator_id:
+                    delta = pickle.loads(state)
+                    yield {group: states for group, states in delta.items() if group in wanted}
 
     def snapshots(self, operator_id: str) -> list[Any]:
         """The snapshots of all subtasks of an operator, in order."""
         layout = self._plan.operators.get(operator_id)
         if layout is None:
             return []
-        return [list(self._contents(operator_id, layout, subtask))[-1][1] for subtask in range(layout.parallelism)]
+        last: dict[int, Any] = {}
+        for subtask in range(layout.parallelism):
+            for vertex_id, found, version in self._frames(layout, subtask):
+                if vertex_id == layout.vertex_id and found is None:
+                    last[subtask] = version["operators"][operator_id][1]
+        return [pickle.loads(snapshot) for snapshot in last.values()]
 
-    def _contents(self, operator_id: str, layout: VertexLayout, subtask: int) -> Iterator[tuple[Delta, Any]]:
-        for version in self._read(layout.stage, layout.first_slot + subtask):
-            yield pickle.loads(version[layout.vertex_id]["operators"][operator_id][1])
+    def _frames(self, layout: VertexLayout, subtask: int) -> Iterator[Frame]:
+        plan = self._plan
+        return read_frames(_files(Path(plan.versions), layout, subtask, plan.bases, plan.batch_id))
 
 
-def _read(versions: Path, stage: int, slot: int, bases: dict[tuple[int, int], int], batch_id: int) -> list[Versions]:
-    if (stage, slot) not in bases:
-        return []
-    files = version_files(versions, stage, slot, bases[stage, slot], batch_id)
-    return [pickle.loads(read_state_file(path)) for path in files]
+def _files(
+    versions: Path, layout: VertexLayout, subtask: int, bases: dict[tuple[int, int], int], batch_id: int
+) -> list[Path]:
+    slot = layout.first_slot + subtask
+    return version_files(versions, layout.stage, slot, bases[layout.stage, slot], batch_id)

@@ -14,10 +14,10 @@ from firesteel.operators.buffers import decode, encode
 from firesteel.operators.input_gate import InputGate
 from firesteel.operators.operator import TaskInfo, Timestamps
 from firesteel.operators.sources import SplitRange
-from firesteel.operators.subtask import Edge, RestoredState, Subtask
+from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
-from firesteel.task.version_store import Versions, VersionStore
+from firesteel.task.version_store import Frame, VersionStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +153,21 @@ class SlotTasks:
         self._done[stage] = version
 
     def _start(self, stage: int, version: int) -> None:
-        versions = self._store.read(stage, version) if self._store is not None else []
-        restored = None if versions else self._restored()
-        for vertex_id, subtask in self._stages[stage].items():
-            if restored is not None:
+        subtasks = self._stages[stage]
+        restored = self._restored() if version < 0 else None
+        if restored is not None:
+            for subtask in subtasks.values():
                 subtask.start_from(restored)
-            else:
-                subtask.start([version[vertex_id] for version in versions])
+            return
+        versions: dict[str, Version] = {}
+        if self._store is not None and version >= 0:
+            for vertex_id, operator_id, state in self._store.read(stage, version):
+                if operator_id is None:
+                    versions[vertex_id] = state
+                else:
+                    subtasks[vertex_id].load(operator_id, state)
+        for vertex_id, subtask in subtasks.items():
+            subtask.start(versions.get(vertex_id))
 
     def _make_subtask(self, plan: StagePlan, vertex: JobVertex, index: int, subtasks: dict[str, Subtask]) -> Subtask:
         channels = {
@@ -281,13 +289,15 @@ class SlotTasks:
             return -1, {}
         sizes: dict[str, int] = {}
 
-        def make(full: bool) -> Versions:
-            versions = {vertex_id: subtask.version(full) for vertex_id, subtask in self._stages[stage].items()}
-            for version in versions.values():
-                sizes.update({operator_id: len(state) for operator_id, (_, state) in version["operators"].items()})
-            return versions
+        def frames(full: bool) -> Iterator[Frame]:
+            for vertex_id, subtask in self._stages[stage].items():
+                for operator_id, state in subtask.keyed_state(full):
+                    sizes[operator_id] = sizes.get(operator_id, 0) + len(state)
+                    yield vertex_id, operator_id, state
+            for vertex_id, subtask in self._stages[stage].items():
+                yield vertex_id, None, subtask.version()
 
-        return self._store.write(stage, batch_id, make), sizes
+        return self._store.write(stage, batch_id, frames), sizes
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""

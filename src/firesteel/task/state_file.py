@@ -1,7 +1,7 @@
 """Files that hold state: what is in them is whole, of a known format, and as it was written.
 
-A header (magic, format version, CRC-32 and length of the rest), then the content. A file appears under its name only
-when it is complete.
+A header (magic, format version, CRC-32 and length of the rest), then frames, each with its length before it: so a file
+may hold more than fits into memory. A file appears under its name only when it is complete.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from firesteel.errors import FiresteelError
 
@@ -18,6 +20,8 @@ FORMAT_VERSION = 1
 
 _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")
+_LENGTH = struct.Struct(">Q")
+_BLOCK = 1 << 20
 
 
 class StateFileError(FiresteelError):
@@ -37,23 +41,29 @@ class StateFileError(FiresteelError):
         return f"state file {self.path} {self.problem}"
 
 
-def write_state_file(path: Path, content: bytes) -> int:
+def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
     """Write a file, replacing one of that name; gives its size in bytes."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    header = _HEADER.pack(_MAGIC, FORMAT_VERSION, zlib.crc32(content), len(content))
     try:
         with temporary.open("wb") as file:
-            file.write(header)
-            file.write(content)
+            file.write(bytes(_HEADER.size))
+            checksum = length = 0
+            for frame in frames:
+                for part in (_LENGTH.pack(len(frame)), frame):
+                    file.write(part)
+                    checksum = zlib.crc32(part, checksum)
+                    length += len(part)
+            file.seek(0)
+            file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return len(header) + len(content)
+    return _HEADER.size + length
 
 
-def read_state_file(path: Path) -> bytes:
-    """The content of a file.
+def read_state_file(path: Path) -> Iterator[bytes]:
+    """The frames of a file, all of which were found to be as they were written.
 
     Raises:
         StateFileError: it is missing or damaged, or a later version of firesteel wrote it.
@@ -61,24 +71,44 @@ def read_state_file(path: Path) -> bytes:
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as directory:
-        ...     size = write_state_file(Path(directory) / "7.full", b"state")
-        ...     read_state_file(Path(directory) / "7.full")
-        b'state'
+        ...     size = write_state_file(Path(directory) / "7.full", [b"state", b"timers"])
+        ...     list(read_state_file(Path(directory) / "7.full"))
+        [b'state', b'timers']
+    """
+    check_state_file(path)
+    with path.open("rb") as file:
+        file.seek(_HEADER.size)
+        while head := file.read(_LENGTH.size):
+            yield file.read(_LENGTH.unpack(head)[0])
+
+
+def check_state_file(path: Path) -> None:
+    """See that a file is as it was written.
+
+    Raises:
+        StateFileError: it is missing or damaged, or a later version of firesteel wrote it.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            _check(path, file)
     except FileNotFoundError:
         raise StateFileError(path, "is missing") from None
     except OSError as error:
         raise StateFileError(path, f"can't be read: {error.strerror}") from error
-    if len(data) < _HEADER.size or not data.startswith(_MAGIC):
+
+
+def _check(path: Path, file: IO[bytes]) -> None:
+    header = file.read(_HEADER.size)
+    if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is no state file of firesteel: it does not begin like one")
-    _, version, checksum, length = _HEADER.unpack_from(data)
+    _, version, checksum, length = _HEADER.unpack(header)
     if version > FORMAT_VERSION:
         raise StateFileError(path, f"has format version {version}, this firesteel reads up to {FORMAT_VERSION}")
-    content = data[_HEADER.size :]
-    if len(content) != length:
-        raise StateFileError(path, f"is damaged: {length} bytes were written, {len(content)} are there")
-    if zlib.crc32(content) != checksum:
-        raise StateFileError(path, f"is damaged: its checksum is {zlib.crc32(content):08x}, not {checksum:08x}")
-    return content
+    found_checksum = found_length = 0
+    while block := file.read(_BLOCK):
+        found_checksum = zlib.crc32(block, found_checksum)
+        found_length += len(block)
+    if found_length != length:
+        raise StateFileError(path, f"is damaged: {length} bytes were written, {found_length} are there")
+    if found_checksum != checksum:
+        raise StateFileError(path, f"is damaged: its checksum is {found_checksum:08x}, not {checksum:08x}")

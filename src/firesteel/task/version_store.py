@@ -1,25 +1,26 @@
 """The versions of one slot's subtasks in a directory of versions: one file per stage, slot and batch.
 
 `<directory>/<stage>/<slot>/<batch>.delta` holds what changed in the batch, `<batch>.full` everything. Each batch writes
-one of them, so a version is a full file and all deltas behind it.
+one of them, so a version is a full file and all deltas behind it. A file has frames of two kinds, pickled:
+`(vertex id, operator id, delta)` with a part of an operator's keyed state, as bytes, and behind all of those
+`(vertex id, None, version)` with the rest of a subtask.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from firesteel.operators.buffers import pickled
-from firesteel.operators.subtask import Version
 from firesteel.task.state_file import StateFileError, read_state_file, write_state_file
 
 MAX_DELTAS = 200
 """A full version follows so many deltas at the latest, so that a restart reads few files."""
 
-Versions = dict[str, Version]
-"""Vertex id -> version of its subtask in the slot."""
+Frame = tuple[str, str | None, Any]
+"""(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
 
 
 def versions_directory(checkpoint: str) -> Path:
@@ -31,6 +32,17 @@ def version_files(directory: Path, stage: int, slot: int, base: int, batch_id: i
     """The files of one version: the full one of batch `base`, and the deltas up to `batch_id`."""
     parent = directory / str(stage) / str(slot)
     return [parent / f"{base}.full", *(parent / f"{batch}.delta" for batch in range(base + 1, batch_id + 1))]
+
+
+def read_frames(files: Iterable[Path]) -> Iterator[Frame]:
+    """The frames of some files.
+
+    Raises:
+        StateFileError: a file is missing or damaged.
+    """
+    for path in files:
+        for frame in read_state_file(path):
+            yield pickle.loads(frame)
 
 
 @dataclass(slots=True)
@@ -61,8 +73,8 @@ class VersionStore:
     def _stage(self, stage: int) -> Path:
         return self._directory / str(stage) / str(self._slot)
 
-    def write(self, stage: int, batch_id: int, make: Callable[[bool], Versions]) -> int:
-        """Write the version of a batch, `make(full)`; gives the batch of its full file.
+    def write(self, stage: int, batch_id: int, make: Callable[[bool], Iterator[Frame]]) -> int:
+        """Write the version of a batch, the frames of `make(full)`; gives the batch of its full file.
 
         A full one is written when the deltas are as large as the last full one: so what is written is at most twice
         what changed, and what is kept at most twice what there is.
@@ -76,7 +88,8 @@ class VersionStore:
         parent.mkdir(parents=True, exist_ok=True)
         # What an earlier try of the batch wrote is not to be mistaken for a part of this version.
         (parent / f"{batch_id}.{other}").unlink(missing_ok=True)
-        size = write_state_file(parent / f"{batch_id}.{kind}", pickled(make(full)))
+        frames = (pickle.dumps(frame, protocol=5) for frame in make(full))
+        size = write_state_file(parent / f"{batch_id}.{kind}", frames)
         if full or chain is None:
             chain = self._chains[stage] = _Chain(batch_id, batch_id, size)
         else:
@@ -84,21 +97,17 @@ class VersionStore:
             chain.delta_bytes += size
         return chain.base
 
-    def read(self, stage: int, batch_id: int) -> list[Versions]:
-        """The versions to apply, oldest first, to be at the end of `batch_id`; empty before the first batch.
+    def read(self, stage: int, batch_id: int) -> Iterator[Frame]:
+        """The frames to apply, in order, to be at the end of `batch_id`.
 
         Raises:
             StateFileError: a file is missing or damaged.
         """
-        self._chains.pop(stage, None)
-        if batch_id < 0:
-            return []
         base = self._base_of(stage, batch_id)
         files = version_files(self._directory, stage, self._slot, base, batch_id)
-        contents = [read_state_file(path) for path in files]
-        sizes = [len(content) for content in contents]
+        yield from read_frames(files)
+        sizes = [path.stat().st_size for path in files]
         self._chains[stage] = _Chain(base, batch_id, sizes[0], sum(sizes[1:]))
-        return [pickle.loads(content) for content in contents]
 
     def _base_of(self, stage: int, batch_id: int) -> int:
         """The batch of the last full version up to `batch_id`."""

@@ -21,7 +21,7 @@ from firesteel.operators.operator import (
     Timestamps,
     with_operator_named,
 )
-from firesteel.operators.timers import TIMERS_TABLE
+from firesteel.operators.state_backend import TIMERS_TABLE
 
 Element = tuple[Any, int | None]
 """(value, timestamp in ms or None)."""
@@ -70,9 +70,10 @@ class OperatorHarness:
         output = _RecordingOutput(self, output_type)
         self.operator: Operator = make_operator(descriptor, "operator", task, output)
         self._inputs = (OperatorInput(self.operator, 0), OperatorInput(self.operator, 1))
-        state, own = pickle.loads(snapshot) if snapshot is not None else ({}, None)
-        if isinstance(self.operator, KeyedOperator):
-            self.operator.backend.load(state)
+        state, own = pickle.loads(snapshot) if snapshot is not None else ([], None)
+        for part in state:
+            assert isinstance(self.operator, KeyedOperator)
+            self.operator.backend.load(part)
         with_operator_named(self.operator, self.operator.open)
         if own is not None:
             self.operator.restore(own)
@@ -145,7 +146,7 @@ class OperatorHarness:
     def snapshot(self) -> bytes:
         """State, timers and what else the operator needs to go on, for another harness."""
         operator = self.operator
-        state = operator.backend.full() if isinstance(operator, KeyedOperator) else {}
+        state = list(operator.backend.full()) if isinstance(operator, KeyedOperator) else []
         return cloudpickle.dumps((state, operator.snapshot()))  # type: ignore[no-any-return]
 
 

@@ -66,7 +66,7 @@ class WriterInitContext:
     input_type: Any
     configuration: dict[str, str]
     processing_time: Callable[[], int]
-    is_checkpoint: Callable[[], bool]
+    is_checkpoint: Callable[[], bool] = lambda: True
 
 
 class SinkWriter:

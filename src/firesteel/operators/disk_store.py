@@ -1,0 +1,155 @@
+"""Keyed state larger than memory: tables in a temporary database on local disk, with the entries last used in memory.
+
+The database is SQLite's, a private file without a name that is gone when its process is. It need not survive anything:
+what does are the versions. Flink's counterpart is RocksDB, and `state.backend.type: rocksdb` chooses this.
+"""
+
+from __future__ import annotations
+
+import io
+import marshal
+import os
+import pickle
+import sqlite3
+import tempfile
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from firesteel.operators.buffers import pickled
+
+CACHED_ENTRIES = 20_000
+"""Entries of a table in either generation of its cache."""
+
+_PAGE_CACHE_KIB = 4096
+_LOCAL_DIRECTORY = "state.backend.rocksdb.localdir"
+_BATCH = 1000
+
+
+class DiskStore:
+    """The database of one operator; `table` makes a dictionary in it."""
+
+    def __init__(self, configuration: dict[str, str]) -> None:
+        # SQLite reads it whenever it makes a temporary file.
+        os.environ["SQLITE_TMPDIR"] = configuration.get(_LOCAL_DIRECTORY, tempfile.gettempdir())
+        self._database = sqlite3.connect("", isolation_level=None)
+        for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
+            self._database.execute(f"PRAGMA {setting}")
+        self._tables = 0
+
+    def table(self) -> DiskDict:
+        """A new dictionary."""
+        self._tables += 1
+        return DiskDict(self._database, f"state{self._tables}")
+
+
+class DiskDict(MutableMapping[Any, Any]):
+    """A dictionary most of which is on disk.
+
+    What was used last is in the younger of two generations, which becomes the older one when it is full. What is
+    changed in place must have been got before, with nothing else got in between, and be named to `touched` right after.
+    """
+
+    def __init__(self, database: sqlite3.Connection, name: str) -> None:
+        self._execute, self._execute_many = database.execute, database.executemany
+        self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID")
+        self._read = f"SELECT v FROM {name} WHERE k = ?"
+        self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?)"
+        self._remove = f"DELETE FROM {name} WHERE k = ?"
+        self._read_after = f"SELECT k, v FROM {name} WHERE k > ? ORDER BY k LIMIT {_BATCH}"
+        self._count = f"SELECT count(*) FROM {name}"
+        self._young: dict[Any, Any] = {}
+        self._old: dict[Any, Any] = {}
+        self._unwritten: set[Any] = set()
+
+    def get(self, entry: Any, default: Any = None) -> Any:
+        """The value of an entry, or the default."""
+        value = self._young.get(entry)
+        if value is not None:
+            return value
+        value = self._old.get(entry)
+        if value is None:
+            row = self._execute(self._read, (_encode(entry),)).fetchone()
+            if row is None:
+                return default
+            value = pickle.loads(row[0])
+        self._keep(entry, value)
+        return value
+
+    def _keep(self, entry: Any, value: Any) -> None:
+        if len(self._young) >= CACHED_ENTRIES:
+            self.write()
+            self._old, self._young = self._young, {}
+        self._young[entry] = value
+
+    def touched(self, entry: Any) -> None:
+        """The value of an entry was changed in place, or the entry was removed."""
+        if entry in self._young:
+            self._unwritten.add(entry)
+
+    def write(self) -> None:
+        """Write what is in memory only."""
+        if self._unwritten:
+            young, old = self._young, self._old
+            values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
+            self._execute("BEGIN")
+            self._execute_many(self._write, sorted((_encode(entry), pickled(value)) for entry, value in values))
+            self._execute("COMMIT")
+            self._unwritten.clear()
+
+    def __getitem__(self, entry: Any) -> Any:
+        value = self.get(entry)
+        if value is None:
+            raise KeyError(entry)
+        return value
+
+    def __setitem__(self, entry: Any, value: Any) -> None:
+        self._keep(entry, value)
+        self._unwritten.add(entry)
+
+    def __delitem__(self, entry: Any) -> None:
+        self._young.pop(entry, None)
+        self._old.pop(entry, None)
+        self._unwritten.discard(entry)
+        self._execute(self._remove, (_encode(entry),))
+
+    def __contains__(self, entry: Any) -> bool:
+        return self.get(entry) is not None
+
+    def __iter__(self) -> Iterator[Any]:
+        for entry, _ in self._stored():
+            yield entry
+
+    def items(self) -> Any:
+        """Pairs of entry and value, in no order of use to anybody; entries may be changed meanwhile."""
+        for entry, value in self._stored():
+            yield entry, pickle.loads(value)
+
+    def _stored(self) -> Iterator[tuple[Any, bytes]]:
+        self.write()
+        last = b""
+        while rows := self._execute(self._read_after, (last,)).fetchall():
+            last = rows[-1][0]
+            for entry, value in rows:
+                yield _decode(entry), value
+
+    def __len__(self) -> int:
+        self.write()
+        return int(self._execute(self._count).fetchone()[0])
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self)
+
+
+def _encode(entry: Any) -> bytes:
+    """The bytes of an entry, the same for equal ones: nothing in them depends on which objects are identical."""
+    if entry.__class__ in (int, str, bytes):
+        return marshal.dumps(entry, 2)
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, 5)
+    pickler.fast = True
+    pickler.dump(entry)
+    return buffer.getvalue()
+
+
+def _decode(data: bytes) -> Any:
+    return pickle.loads(data) if data.startswith(b"\x80") else marshal.loads(data)

@@ -1,0 +1,110 @@
+"""Dictionaries on disk behave as those in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from firesteel.common.keys import told_apart
+from firesteel.common.types import Row
+from firesteel.datastream.window import TimeWindow
+from firesteel.operators import disk_store
+from firesteel.operators.disk_store import DiskStore
+from firesteel.operators.state_backend import DELETED, KeyedStateBackend
+
+NUMBERS = (0, 1, -5, 2**70, *range(2, 12), told_apart(1.0), told_apart(True))
+TUPLES = (("a", "a"), ("a", 1), Row("a", 1), ("k", TimeWindow(0, 10)), ("k", TimeWindow(10, 20)))
+ENTRIES = st.sampled_from(("a", "ä", "", b"a", *NUMBERS, *TUPLES))
+
+
+class DiskDictMachine(RuleBasedStateMachine):
+    """A table with a cache of three entries per generation, beside a dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(disk_store, "CACHED_ENTRIES", 3)
+        self.table = DiskStore({}).table()
+        self.model: dict[Any, list[int]] = {}
+
+    @rule(entry=ENTRIES, value=st.integers())
+    def put(self, entry: Any, value: int) -> None:
+        self.table[entry] = [value]
+        self.model[entry] = [value]
+
+    @rule(entry=ENTRIES, value=st.integers())
+    def change_in_place(self, entry: Any, value: int) -> None:
+        stored = self.table.get(entry)
+        if stored is not None:
+            stored.append(value)
+            self.table.touched(entry)
+            self.model[entry].append(value)
+
+    @rule(entry=ENTRIES)
+    def get(self, entry: Any) -> None:
+        assert self.table.get(entry) == self.model.get(entry)
+        assert (entry in self.table) == (entry in self.model)
+
+    @rule(entry=ENTRIES)
+    def remove(self, entry: Any) -> None:
+        assert (self.table.pop(entry, None) is None) == (self.model.pop(entry, None) is None)
+
+    @rule()
+    def list_all(self) -> None:
+        assert dict(self.table.items()) == self.model
+        assert set(self.table) == set(self.model)
+
+    @invariant()
+    def sizes_are_the_same(self) -> None:
+        assert len(self.table) == len(self.model)
+        assert bool(self.table) == bool(self.model)
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+
+TestDiskDict = DiskDictMachine.TestCase
+TestDiskDict.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+def test_the_same_entry_has_the_same_bytes_whichever_objects_it_is_made_of() -> None:
+    part = "".join(["long", "text"])
+    same = (part, part)
+    other = ("".join(["long", "text"]), "".join(["lo", "ngtext"]))
+    table = DiskStore({}).table()
+    table[same] = 1
+    table.write()
+    table[other] = 2
+    assert dict(table.items()) == {same: 2}
+
+
+def test_changes_are_found_again_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_store, "CACHED_ENTRIES", 2)
+    backend = KeyedStateBackend(None, 128, DiskStore({}))
+    table = backend.table("list")
+    for key in range(10):
+        table.put(key, [key])
+    assert len(list(backend.full())) == 1
+    assert list(backend.delta()) == []
+    table.data.get(3).append(30)
+    table.dirty.add(3)
+    table.remove(4)
+    (delta,) = backend.delta()
+    changed = {entry: value for states in delta.values() for entry, value in states["list"].items()}
+    assert changed == {3: [3, 30], 4: DELETED}
+    again = KeyedStateBackend(None, 128, DiskStore({}))
+    for part in backend.full():
+        again.load(part)
+    assert dict(again.table("list").data.items()) == {k: [3, 30] if k == 3 else [k] for k in range(10) if k != 4}
+
+
+def test_files_lie_where_the_configuration_says_and_have_no_name(tmp_path: Any) -> None:
+    table = DiskStore({"state.backend.rocksdb.localdir": str(tmp_path)}).table()
+    for key in range(20_000):
+        table[key] = "x" * 1000
+    assert len(table) == 20_000
+    assert list(tmp_path.iterdir()) == []
