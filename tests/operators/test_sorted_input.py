@@ -252,3 +252,14 @@ def test_memory_stays_bounded_over_two_million_records(keys: int) -> None:
     count, grown_mb = map(int, done.stdout.split())
     assert count == 2_000_000
     assert grown_mb < 100
+
+
+def test_spilled_list_takes_more_once_it_was_taken() -> None:
+    spilled = SpilledList(10_000, None)
+    for _ in range(3):
+        for number in range(600):
+            spilled.add([number], None)
+        assert spilled._places
+        assert [values[0] for values, _ in spilled.take()] == list(range(600))
+    spilled.add([1], None)
+    assert not spilled._places

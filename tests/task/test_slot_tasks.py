@@ -15,6 +15,8 @@ from firesteel.datastream.connectors.file_system import FileSink, OutputFileConf
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import KeyedProcessFunction, MapFunction
 from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.spill import SpillFile
+from firesteel.task import slot_tasks
 from firesteel.testing import Fault, run_local
 
 BATCH = RuntimeExecutionMode.BATCH
@@ -296,3 +298,21 @@ def test_several_receivers_do_not_see_each_others_changes() -> None:
     lists.map(change).print("changed")
     lists.print("same")
     assert sorted(run_local(env).lines) == ["changed> [1, 0]", "changed> [2, 0]", "same> [1]", "same> [2]"]
+
+
+def test_what_a_keyed_operator_puts_out_at_the_end_is_spilled(monkeypatch: Any) -> None:
+    monkeypatch.setattr(slot_tasks, "_PENDING_BYTES", 1000)
+    env = environment(2, BATCH)
+    stream = numbers(env, 20_000).map(lambda n: (n, 1), Types.TUPLE([Types.LONG(), Types.INT()]))
+    totals = stream.key_by(lambda v: v[0], Types.LONG()).reduce(lambda a, b: a)
+    totals.rebalance().map(lambda v: v[0], Types.LONG()).collect_async()
+    spilled: list[int] = []
+    write = SpillFile.write
+
+    def note(file: SpillFile, chunk: Any) -> tuple[int, int]:
+        spilled.append(1)
+        return write(file, chunk)
+
+    monkeypatch.setattr(SpillFile, "write", note)
+    assert sorted(run_local(env).elements) == list(range(1, 20_001))
+    assert spilled

@@ -97,7 +97,7 @@ class SizeEstimate:
         while position < count:
             size = size_of(values[position]) + _ELEMENT_OVERHEAD
             self.bytes += size * self._gap
-            self._gap = max(1, min(_MAX_GAP, _SAMPLED_BYTES // size))
+            self._gap = max(1, min(2 * self._gap, _MAX_GAP, _SAMPLED_BYTES // size))
             position += self._gap
         self._next = position - count
         self.elements += count
@@ -173,6 +173,7 @@ class SpilledList:
         """All elements in order, once; the list is empty behind it."""
         places, self._places = self._places, []
         kept, self._kept = self._kept, []
+        self._estimate = SizeEstimate()
         for place in places:
             assert self._file is not None
             yield from self._file.read(place)
@@ -184,6 +185,7 @@ class SpilledList:
     def close(self) -> None:
         """Drop all elements."""
         self._kept, self._places = [], []
+        self._estimate = SizeEstimate()
         if self._file is not None:
             self._file.close()
             self._file = None

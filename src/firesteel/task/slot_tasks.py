@@ -14,10 +14,15 @@ from firesteel.operators.buffers import decode, encode
 from firesteel.operators.input_gate import InputGate
 from firesteel.operators.operator import TaskInfo, Timestamps
 from firesteel.operators.sources import SplitRange
+from firesteel.operators.spill import SpilledList
 from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.version_store import Frame, VersionStore
+
+_PENDING_BYTES = 64 << 20
+"""What one call of the operators puts out is kept in memory up to so much: in BATCH mode, the end of input puts out
+all that a keyed operator has to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ class SlotTasks:
         self._stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[InputGate, int]]] = {}
         self._done: dict[int, int] = {}
-        self._rows: list[Row] = []
+        self._rows = SpilledList(_PENDING_BYTES, None)
 
     def open_stage(self, stage: int, version: int = -1) -> None:
         """Make the subtasks of a stage anew, as they were at the end of batch `version` (-1: before the first)."""
@@ -205,7 +210,7 @@ class SlotTasks:
         base, slot, gate = plan.base_of(target), self._slot, edge.gate
 
         def send(channel: int, payload: bytes) -> None:
-            self._rows.append((base + channel, slot, gate, payload))
+            self._rows.add([(base + channel, slot, gate, payload)], None)
 
         return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
 
@@ -217,6 +222,7 @@ class SlotTasks:
         """Close all subtasks; the first error is raised when all were closed."""
         subtasks = [subtask for stage in self._stages.values() for subtask in stage.values()]
         self._stages.clear()
+        self._rows.close()
         _close_all(subtasks)
 
     def run_stage(
@@ -245,7 +251,7 @@ class SlotTasks:
     def _run_open_stage(
         self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
     ) -> Iterator[Row]:
-        self._rows.clear()
+        self._rows.close()
         subtasks = self._stages[stage]
         for subtask in subtasks.values():
             subtask.task.is_checkpoint = batch.is_checkpoint
@@ -279,9 +285,9 @@ class SlotTasks:
         if subtask.task.vertex_id in batch.ended:
             source.end()
 
-    def _take_rows(self) -> list[Row]:
-        rows, self._rows = self._rows, []
-        return rows
+    def _take_rows(self) -> Iterator[Row]:
+        for rows, _ in self._rows.take():
+            yield from rows
 
     def _write_version(self, stage: int, batch_id: int) -> tuple[int, dict[str, int]]:
         """Write the version of a batch: the batch of its full file, and the bytes by operator."""
