@@ -54,8 +54,13 @@ class ParquetStream:
 
     def finish(self) -> str:
         """Write the Parquet file beside the gathered rows, so that they are there if it is to be written again."""
-        import pyarrow
-        import pyarrow.parquet  # late: a third of a second that only jobs with Parquet files pay
+        try:
+            import pyarrow
+            import pyarrow.parquet  # late: a third of a second that only jobs with Parquet files pay
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "Parquet files need the package pyarrow: pip install 'firesteel[parquet]'", name=error.name
+            ) from None
 
         self._file.flush()
         names, types = self._row_type.get_field_names(), self._row_type.get_field_types()
