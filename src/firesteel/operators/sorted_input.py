@@ -141,7 +141,8 @@ class SortedInput:
             groups = self._groups
             for key in list(groups):
                 elements = groups.pop(key)
-                elements.sort(key=_event_time)
+                if len(elements) > 1:
+                    elements.sort(key=_event_time)
                 yield key, _batches(elements)
         self.close()
 
