@@ -62,4 +62,4 @@ def own(value: Any) -> Any:
 
 
 def _is_flat(values: Any) -> bool:
-    return all(value.__class__ in IMMUTABLE for value in values)
+    return IMMUTABLE.issuperset(map(type, values))

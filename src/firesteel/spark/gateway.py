@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import struct
@@ -50,6 +51,9 @@ _JAVA_OPTIONS = (
 )
 """Those of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
 
+_JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
+"""The JVM moves buffers and runs no user code: its start counts, and the cores are for Python."""
+
 _UNSAFE_DENIED_SINCE = 24
 _START_TIMEOUT_S = 120
 
@@ -59,6 +63,7 @@ SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.driver.maxResultSize": "0",
     "spark.locality.wait": "0",
+    "spark.python.daemon.module": "firesteel.spark.worker_daemon",
     "spark.python.worker.reuse": "true",
     "spark.python.task.killTimeout": "100ms",
     "spark.python.unix.domain.socket.enabled": "true",
@@ -93,12 +98,12 @@ class SparkGateway:
             "-cp",
             os.pathsep.join([*_configuration_directories(home), f"{home}/jars/*"]),
             f"-Xmx{self._settings.get('spark.driver.memory', '1g')}",
-            "-XX:+UseParallelGC",
-            "-XX:+IgnoreUnrecognizedVMOptions",
+            *_JVM_OPTIONS,
             f"-Djava.io.tmpdir={self._directory}",
             *_JAVA_OPTIONS,
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
             *(("--sun-misc-unsafe-memory-access=allow",) if self.java.version >= _UNSAFE_DENIED_SINCE else ()),
+            *shlex.split(self._settings.get("spark.driver.extraJavaOptions", "")),
             "org.apache.spark.deploy.SparkSubmit",
             *(part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}")),
             "pyspark-shell",
@@ -171,6 +176,9 @@ def _forget_context() -> None:
     if context is not None:
         # The accumulator server would complain about the connection that breaks.
         vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
+    if SparkContext._gateway is not None:
+        # Java objects that Python forgets from now on need not be given back.
+        SparkContext._gateway._gateway_client.is_connected = False
     SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None
