@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from firesteel.common.coercion import coercer
+from firesteel.common.coercion import batch_coercer
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.ownership import MUTABLE, own
 
@@ -42,9 +42,10 @@ class Output:
     """Where one operator emits to: main output and side outputs, converted to their declared types."""
 
     def __init__(self, output_type: Any = None) -> None:
-        self._coerce: Callable[[Any], Any] | None = coercer(output_type)
+        self._coerce = batch_coercer(output_type)
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
+        self._coerce_sides: dict[str, Callable[[list[Any]], list[Any]] | None] = {}
 
     def connect(self, receiver: Receiver, output_tag: str | None) -> None:
         """Add a receiver of the main output, or of the side output with that tag id."""
@@ -64,18 +65,18 @@ class Output:
         """Emit elements to the main output."""
         if values:
             if self._coerce is not None:
-                remaining = iter(values)
-                values = list(map(self._coerce, remaining))
+                values = self._coerce(values)
             _hand_to(self._main, values, timestamps)
 
     def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
         """Emit elements to the side output of `tag` (an OutputTag); dropped where nobody reads it."""
         receivers = self._sides.get(tag.tag_id)
         if receivers:
-            coerce = coercer(tag.type_info)
+            if tag.tag_id not in self._coerce_sides:
+                self._coerce_sides[tag.tag_id] = batch_coercer(tag.type_info)
+            coerce = self._coerce_sides[tag.tag_id]
             if coerce is not None:
-                remaining = iter(values)
-                values = list(map(coerce, remaining))
+                values = coerce(values)
             _hand_to(receivers, values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
