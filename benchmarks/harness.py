@@ -11,9 +11,7 @@ import platform
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,93 +26,6 @@ Runs = Callable[[int, int], list[float]]
 
 
 # --- what the engines' processes do --------------------------------------------------------------------------------
-
-
-class Meter:
-    """Lets no record through, and leaves a file with the number of records and the times of the first and the last.
-
-    The end of all pipelines: shows that every record was processed, and when.
-    """
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self._count = 0
-        self._first = self._last = 0.0
-
-    def __call__(self, record: object) -> bool:
-        now = time.time()
-        if not self._count:
-            self._first = now
-        self._last = now
-        self._count += 1
-        return False
-
-    def leave(self) -> None:
-        if self._count:
-            path = Path(self._directory) / uuid.uuid4().hex
-            path.write_text(json.dumps([self._count, self._first, self._last]))
-
-
-def read_meters(directory: str, expected: int) -> float:
-    """Seconds from the first to the last record of all subtasks."""
-    found = [json.loads(path.read_text()) for path in Path(directory).iterdir()]
-    count = sum(entry[0] for entry in found)
-    if count != expected:
-        raise SystemExit(f"{count} records came to the end, {expected} were expected")
-    return max(entry[2] for entry in found) - min(entry[1] for entry in found)
-
-
-def datastream_runs(build: Callable[[object, int, str], None], expected: Callable[[int], int], engine: str) -> Runs:
-    """Runs of a DataStream program on firesteel or, if it is `pyflink:MODE`, on PyFlink: the very same program."""
-    name, _, mode = engine.partition(":")
-    if name == "firesteel":
-        from firesteel.compat import alias_pyflink
-
-        alias_pyflink()
-    import cloudpickle
-    from pyflink.common import Configuration
-    from pyflink.datastream import StreamExecutionEnvironment
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the workers do not find this module
-
-    def run(records: int) -> float:
-        configuration = Configuration()
-        if mode:
-            configuration.set_string("python.execution-mode", mode)
-            configuration.set_string("python.fn-execution.bundle.size", "100000")
-            configuration.set_string("python.executable", sys.executable)
-        env = StreamExecutionEnvironment.get_execution_environment(configuration)
-        env.set_parallelism(PARALLELISM)
-        with tempfile.TemporaryDirectory() as directory:
-            build(env, records, directory)
-            result = env.execute("benchmark")
-            between = read_meters(directory, expected(records))
-        # PyFlink's workers take seconds to start, which would weigh much in its shorter runs: they are left out.
-        return between if mode else result.get_net_runtime() / 1000
-
-    def runs(records: int, number: int) -> list[float]:
-        run(PYFLINK_WARM_UP if mode else records)
-        return [run(records) for _ in range(number)]
-
-    return runs
-
-
-def spark_session(settings: dict[str, str] | None = None):
-    """A plain session, with as many cores as the other engines have subtasks."""
-    from pyspark import cloudpickle
-    from pyspark.sql import SparkSession
-
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(f"local[{PARALLELISM}]").appName("benchmark")
-    defaults = {
-        "spark.ui.enabled": "false",
-        "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": str(PARALLELISM),
-    }
-    for key, value in {**defaults, **(settings or {})}.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 def timed_runs(run: Callable[[int], None]) -> Runs:
@@ -136,31 +47,75 @@ def timed_runs(run: Callable[[int], None]) -> Runs:
 
 
 @dataclass(frozen=True)
+class Engine:
+    """Something that runs a case.
+
+    Attributes:
+        label: For the report.
+        runs: Gives its runs; called in a process of its own.
+        slow: It takes long, and gets fewer records.
+    """
+
+    label: str
+    runs: Callable[[], Runs]
+    slow: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is compared: `firesteel` comes first among the engines by name; `pyflink:MODE` runs in PyFlink's Python."""
+
+    title: str
+    text: str
+    engines: dict[str, Engine]
+
+
+@dataclass(frozen=True)
 class Result:
-    """The runs of one engine."""
+    """The runs of one engine; `error` instead if it failed."""
 
     label: str
     records: int
     seconds: list[float]
     versions: dict[str, str]
+    error: str = ""
 
     @property
     def rate(self) -> float:
-        return self.records / statistics.median(self.seconds)
+        return self.records / statistics.median(self.seconds) if self.seconds else 0.0
 
 
-SLOW_ENGINES = {"spark-streaming"}
-
-
-def main(title: str, text: str, engines: dict[str, tuple[str, Callable[[str], Runs]]]) -> None:
+def main(title: str, text: str, cases: dict[str, Case]) -> None:
     """Run a benchmark as a program.
 
     Args:
         title: Short; names the file of the results.
-        text: What is measured; goes into the results.
-        engines: name -> (label, how to get its runs). `firesteel` comes first, `pyflink:MODE` needs --pyflink-python.
+        text: How it is measured; goes into the results.
+        cases: By the names that `--case` takes.
     """
+    options = _options(text, cases)
+    if options.engine:
+        seconds = cases[options.case].engines[options.engine].runs()(options.records, options.runs)
+        print(_MARK + json.dumps([seconds, _versions()]), flush=True)
+        return
+    chosen = cases if options.case is None else {options.case: cases[options.case]}
+    name = title if options.case is None else f"{title} {options.case}"
+    results = {case: _run_case(case, cases[case], options) for case in chosen}
+    conditions = f"Parallelism {PARALLELISM}. Median of {options.runs} run(s) after a warm-up."
+    lines = [f"# {name}", "", text, "", f"{environment_line()}. {conditions}", ""]
+    for case, found in results.items():
+        lines += _section(cases[case], found)
+    if options.only is None:
+        write_report(name, "\n".join(lines))
+    else:
+        print("\n".join(["", *lines]))
+    if any(result.error for found in results.values() for result in found):
+        raise SystemExit("Not all engines came to the end: see above.")
+
+
+def _options(text: str, cases: dict[str, Case]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=text)
+    parser.add_argument("--case", choices=list(cases), help="only that one [all]")
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3, help="runs per engine after a warm-up; their median counts [3]")
     parser.add_argument(
@@ -172,48 +127,74 @@ def main(title: str, text: str, engines: dict[str, tuple[str, Callable[[str], Ru
         default=100_000,
         help="for engines that take long: PyFlink, transformWithState [100000]",
     )
-    parser.add_argument("--engine", choices=list(engines), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.engine:
-        seconds = engines[options.engine][1](options.engine)(options.records, options.runs)
-        print(_MARK + json.dumps([seconds, _versions()]), flush=True)
-        return
-    results = _run_all(engines, options)
-    report = _report(title, text, results, options.runs)
-    print(f"\n{report}")
-    _write(title, report)
+    parser.add_argument(
+        "--only", nargs="*", metavar="ENGINE", help="leave the other engines out, and no results behind"
+    )
+    parser.add_argument("--engine", help=argparse.SUPPRESS)
+    return parser.parse_args()
 
 
-def _run_all(engines: dict[str, tuple[str, Callable[[str], Runs]]], options: argparse.Namespace) -> list[Result]:
-    results: list[Result] = []
-    pyflink: list[Result] = []
-    for name, (label, _) in engines.items():
-        if not name.startswith("pyflink"):
-            records = min(options.records, options.slow_records) if name in SLOW_ENGINES else options.records
-            results.append(_run_engine(name, label, sys.executable, records, options.runs))
-        elif options.pyflink_python:
-            records = min(options.records, options.slow_records)
-            trial = _run_engine(name, label, options.pyflink_python, min(records, PYFLINK_WARM_UP), 1)
-            pyflink.append(trial)
-    if pyflink:
-        best = max(pyflink, key=lambda result: result.rate)
-        name = next(name for name, (label, _) in engines.items() if label == best.label)
-        records = min(options.records, options.slow_records)
-        results.append(_run_engine(name, best.label, options.pyflink_python, records, options.runs))
-    return results
+def _run_case(name: str, case: Case, options: argparse.Namespace) -> list[Result]:
+    def run(engine: str, records: int, number: int) -> Result:
+        chosen = case.engines[engine]
+        records = min(records, options.slow_records) if chosen.slow else records
+        python = options.pyflink_python if engine.startswith("pyflink") else sys.executable
+        return _run_engine([python, sys.argv[0], "--case", name, "--engine", engine], chosen.label, records, number)
+
+    wanted = [engine for engine in case.engines if options.only is None or engine in options.only]
+    results = [run(engine, options.records, options.runs) for engine in wanted if not engine.startswith("pyflink")]
+    modes = [engine for engine in wanted if engine.startswith("pyflink") and options.pyflink_python]
+    if len(modes) > 1:
+        trials = {engine: run(engine, PYFLINK_WARM_UP, 1) for engine in modes}
+        modes = [max(trials, key=lambda engine: trials[engine].rate)]
+    return results + [run(engine, options.records, options.runs) for engine in modes]
 
 
-def _run_engine(name: str, label: str, python: str, records: int, runs: int) -> Result:
-    print(f"{label}: {records:,} records, {runs} run(s) ...", file=sys.stderr, flush=True)
-    command = [python, sys.argv[0], "--engine", name, "--records", str(records), "--runs", str(runs)]
+def _run_engine(command: list[str], label: str, records: int, runs: int) -> Result:
+    """Run an engine in a process of its own."""
+    print(f"{command[3]}, {label}: {records:,} records, {runs} run(s) ...", file=sys.stderr, flush=True)
     # PyFlink's workers take the first `python` on the PATH.
-    path = os.pathsep.join([str(Path(python).absolute().parent), os.environ.get("PATH", "")])
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
+    path = os.pathsep.join([str(Path(command[0]).absolute().parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        [*command, "--records", str(records), "--runs", str(runs)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": path},
+    )
     lines = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if done.returncode != 0 or not lines:
-        raise SystemExit(f"{label} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
+        print(f"{label} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}", file=sys.stderr)
+        error = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        return Result(label, records, [], {}, f"failed: {error[:200]}")
     seconds, versions = json.loads(lines[-1].removeprefix(_MARK))
-    return Result(label, records, seconds, versions)
+    result = Result(label, records, seconds, versions)
+    print(f"    {result.rate:,.0f} records/s", file=sys.stderr, flush=True)
+    return result
+
+
+def _section(case: Case, results: list[Result]) -> list[str]:
+    """A table of the engines of one case."""
+    ours = results[0].rate if results else 0.0
+    lines = [
+        f"## {case.title}",
+        "",
+        case.text,
+        "",
+        "| engine | versions | records | seconds | records/s | firesteel is |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for result in results:
+        if result.error:
+            lines.append(f"| {result.label} | | {result.records:,} | | | {result.error} |")
+            continue
+        versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
+        factor = "1" if result is results[0] else f"{ours / result.rate:.2f} times as fast"
+        seconds = statistics.median(result.seconds)
+        lines.append(
+            f"| {result.label} | {versions} | {result.records:,} | {seconds:.2f} | {result.rate:,.0f} | {factor} |"
+        )
+    return [*lines, ""]
 
 
 def _versions() -> dict[str, str]:
@@ -232,28 +213,6 @@ def environment_line() -> str:
 
 def versions_line() -> str:
     return ", ".join(f"{name} {version}" for name, version in _versions().items())
-
-
-def _report(title: str, text: str, results: list[Result], runs: int) -> str:
-    ours = results[0].rate
-    lines = [
-        f"# {title}",
-        "",
-        text,
-        "",
-        f"{environment_line()}. Parallelism {PARALLELISM}. Median of {runs} run(s) after a warm-up.",
-        "",
-        "| engine | versions | records | seconds | records/s | firesteel is |",
-        "|---|---|--:|--:|--:|--:|",
-    ]
-    for result in results:
-        versions = ", ".join(f"{name} {version}" for name, version in result.versions.items())
-        factor = "1" if result is results[0] else f"{ours / result.rate:.2f} times as fast"
-        seconds = statistics.median(result.seconds)
-        lines.append(
-            f"| {result.label} | {versions} | {result.records:,} | {seconds:.2f} | {result.rate:,.0f} | {factor} |"
-        )
-    return "\n".join([*lines, ""])
 
 
 def _write(title: str, report: str) -> None:

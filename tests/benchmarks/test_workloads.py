@@ -1,0 +1,74 @@
+"""Each workload gives the same results as the program by hand that it is compared with."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from firesteel.common import Types, WatermarkStrategy
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.testing import run_local
+
+RECORDS = 12_000
+KEYED = ["w2", "w3", "w4", "w5", "w6"]
+
+
+def by_hand(module):
+    """What the hand-written program makes of all positions, in batches."""
+    batches = (module.rows(range(start, start + 500)) for start in range(0, RECORDS, 500))
+    if module.ROW is None:
+        return [tuple(result) for batch in batches for result in batch]
+    return [tuple(result) for batch in module.results(batches) for result in batch]
+
+
+def program(build, parallelism=1):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(parallelism)
+    source = NumberSequenceSource(0, RECORDS - 1)
+    build(env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())).collect_async()
+    return env
+
+
+@pytest.mark.parametrize("name", ["w1", *KEYED])
+def test_program_and_hand_written_one_agree(name):
+    from workloads import workload
+
+    module = workload(name)
+    results = run_local(program(module.build), batch_elements=5000).elements
+    assert len(results) == module.expected(RECORDS)
+    assert Counter(results) == Counter(by_hand(module))
+
+
+def test_natural_join_gives_the_same():
+    from workloads import w6_window_join
+
+    results = run_local(program(w6_window_join.build_join)).elements
+    assert Counter(results) == Counter(by_hand(w6_window_join))
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_steps_by_key_give_the_same(name):
+    from workloads import workload
+
+    module = workload(name)
+    columns = [column.split()[0] for column in module.ROW.split(", ")]
+    states, results = {}, []
+    for row in module.rows(range(RECORDS)):
+        key = row[columns.index("key")]
+        states[key], found = module.step(states.get(key), row)
+        results += found
+    for state in states.values() if hasattr(module, "fire") else ():
+        results += [result for end_ms in sorted(state) for result in module.fire(state, end_ms)]
+    assert Counter(map(tuple, results)) == Counter(by_hand(module))
+
+
+def test_positions_of_parallel_subtasks_go_through_time_side_by_side():
+    import tempfile
+
+    from pipelines import Positions
+
+    with tempfile.TemporaryDirectory() as directory:
+        place = Positions(10, directory).map
+        assert [place(n) for n in range(10)] == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
