@@ -57,8 +57,9 @@ recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of hi
 soak: $(STAMP) zookeeper  ## simulate faults and kill JobManagers until stopped, or until something is wrong
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
 
-scenarios: $(STAMP)  ## write docs/scenarios.md anew: which tests cover which scenarios of the control plane
+scenarios: $(STAMP)  ## write the generated documents anew: scenarios and their tests, what is not compatible
 	@$(BIN)/python docs/scenarios.py
+	@$(BIN)/python docs/compatibility.py
 
 lint: $(STAMP)  ## check style and format
 	@$(BIN)/ruff check .
