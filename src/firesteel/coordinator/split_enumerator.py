@@ -68,6 +68,9 @@ class _Source:
             return
         state.discovered_ms = now
         found = self.kind.discover(self.source, self.parallelism)
+        if self.kind.grows:
+            now_long = {split.split_id: split.length for split in found}
+            state.unread = [replace(s, length=now_long.get(s.split_id, s.length)) for s in state.unread]
         known = state.done.union(split.split_id for split in state.unread)
         state.done.intersection_update([split.split_id for split in found])
         state.unread += [split for split in found if split.split_id not in known]
@@ -104,6 +107,8 @@ class _Source:
     def _forget_read_splits(self) -> None:
         state = self.state
         read = {s.split_id for s in state.unread if state.positions.get(s.split_id, 0) >= s.length}
+        if self.kind.grows and self.rediscover_ms is not None:
+            return
         if read:
             state.unread = [split for split in state.unread if split.split_id not in read]
             for split_id in read:

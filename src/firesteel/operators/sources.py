@@ -9,9 +9,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.errors import InvalidProgramError
 
@@ -61,12 +63,14 @@ class SourceKind:
         read: (source, range) -> lists of elements.
         units_per_element: A guess, for how much a batch should read.
         rediscover_ms: (source) -> how often new splits may appear (milliseconds); None: never, the source is bounded.
+        grows: Whether splits that are known may have become longer when they are discovered again.
     """
 
     discover: Callable[[Any, int], list[Split]]
     read: Callable[[Any, SplitRange], Iterator[list[Any]]]
     units_per_element: int = 1
     rediscover_ms: Callable[[Any], int | None] = lambda source: None
+    grows: bool = False
 
 
 # --- collections ---------------------------------------------------------------------------------------------------
@@ -196,6 +200,27 @@ def _hybrid_rediscover_ms(source: Any) -> int | None:
     return kind_of(last).rediscover_ms(last)
 
 
+# --- sources of the user's own -------------------------------------------------------------------------------------
+
+
+def _discover_own(source: Source, parallelism: int) -> list[Split]:
+    splits = source.discover_splits()
+    return [Split(s.split_id, i % parallelism, s.end - s.start, s.start) for i, s in enumerate(splits)]
+
+
+def _read_own(source: Source, part: SplitRange) -> Iterator[list[Any]]:
+    begin = part.split.start
+    elements = iter(source.read_split(part.split.split_id, begin + part.start, begin + part.end))
+    while chunk := list(islice(elements, CHUNK_ELEMENTS)):
+        yield chunk
+
+
+def _own_rediscover_ms(source: Source) -> int | None:
+    return None if source.is_bounded() else source.discovery_interval_ms
+
+
+_OWN = SourceKind(_discover_own, _read_own, 1, _own_rediscover_ms, grows=True)
+
 KINDS: dict[str, SourceKind] = {
     "tuple": SourceKind(_discover_collection, _read_collection),
     "NumberSequenceSource": SourceKind(_discover_numbers, _read_numbers),
@@ -211,9 +236,14 @@ def kind_of(source: Any) -> SourceKind:
         NotImplementedError: there is no reader for it yet.
     """
     kind = KINDS.get(type(source).__name__)
-    if kind is None:
-        raise NotImplementedError(f"no reader for source {type(source).__name__} yet; there are: {', '.join(KINDS)}")
-    return kind
+    if kind is not None:
+        return kind
+    if isinstance(source, Source) and type(source).read_split is not Source.read_split:
+        return _OWN
+    raise NotImplementedError(
+        f"no reader for source {type(source).__name__}: there are those for {', '.join(KINDS)}, and for classes "
+        "derived from Source that have discover_splits() and read_split()"
+    )
 
 
 def source_of(descriptor: Any) -> Any:
@@ -223,5 +253,5 @@ def source_of(descriptor: Any) -> Any:
     if isinstance(descriptor, SourceOperator):
         return descriptor.source
     raise NotImplementedError(
-        "add_source() with a Python SourceFunction can't be run yet: use from_collection() or from_source()"
+        "add_source() with a Python SourceFunction can't be run: use from_source() with a class derived from Source"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -15,6 +15,7 @@ __all__ = [
     "Sink",
     "SinkWriter",
     "Source",
+    "SourceSplit",
     "StreamTransformer",
     "SupportsPreprocessing",
     "WriterInitContext",
@@ -29,16 +30,55 @@ class DeliveryGuarantee(Enum):
     NONE = 2
 
 
+@dataclass(frozen=True, slots=True)
+class SourceSplit:
+    """A part of a source that one subtask reads (Flink: `api.connector.source.SourceSplit`).
+
+    Attributes:
+        split_id: Unique within the source, the same whenever it is discovered: a partition, a file.
+        end: Positions from `start` up to this one, exclusive, can be read by now. Of an unbounded source it may grow.
+        start: The first position.
+    """
+
+    split_id: str
+    end: int
+    start: int = 0
+
+
 class Source:
-    """Something that splits can be read from (FLIP-27)."""
+    """Something that splits can be read from (FLIP-27). Derive from it to read what firesteel has no source for.
+
+    Positions are kept in checkpoints, so a source is read exactly once if the same positions always give the same
+    elements. It must be picklable: connect in `read_split`, and keep the connection if it is to be used again.
+
+    Example:
+        >>> class Squares(Source):
+        ...     def discover_splits(self):
+        ...         return [SourceSplit("even", 10), SourceSplit("odd", 10)]
+        ...     def read_split(self, split_id, start, end):
+        ...         return [(2 * i + (split_id == "odd")) ** 2 for i in range(start, end)]
+        >>> Squares().read_split("odd", 0, 3)
+        [1, 9, 25]
+    """
+
+    discovery_interval_ms = 100
+    """How often an unbounded source is asked for its splits (milliseconds)."""
 
     def __init__(self, source: Any = None) -> None:
         if source is not None:
             raise NotImplementedError(f"Java sources are not available, found {source!r}; derive from Source in Python")
 
     def is_bounded(self) -> bool:
-        """True if it ends by itself."""
+        """True if it ends by itself: then its splits are discovered once."""
         return True
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        """All splits, with how far they can be read by now; called in the process of the JobManager."""
+        raise NotImplementedError(f"{type(self).__name__} has no discover_splits()")
+
+    def read_split(self, split_id: str, start: int, end: int) -> Iterable[Any]:
+        """The elements at the positions from `start` to `end`, exclusive; a position may have none or several."""
+        raise NotImplementedError(f"{type(self).__name__} has no read_split(split_id, start, end)")
 
 
 @dataclass(frozen=True, slots=True)
