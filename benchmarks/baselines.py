@@ -136,7 +136,7 @@ def _processor(workload: ModuleType) -> Any:
         def store(self, state):
             self.state.update((pickle.dumps(state),))
 
-        def handleInputRows(self, key, rows, timer_values):
+        def handleInputRows(self, key, rows, timerValues):
             state = self.load()
             before = set(state or ()) if hasattr(workload, "fire") else None
             for row in rows:
@@ -148,9 +148,9 @@ def _processor(workload: ModuleType) -> Any:
                     self.handle.registerTimer(end_ms)
             self.store(state)
 
-        def handleExpiredTimer(self, key, timer_values, expired_timer_info):
+        def handleExpiredTimer(self, key, timerValues, expiredTimerInfo):
             state = self.load()
-            results = workload.fire(state, expired_timer_info.getExpiryTimeInMs())
+            results = workload.fire(state, expiredTimerInfo.getExpiryTimeInMs())
             self.store(state)
             for result in results:
                 yield Row(result=pickle.dumps(result))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime
 import importlib.metadata
 import json
@@ -11,10 +12,12 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 PARALLELISM = 2
@@ -41,6 +44,14 @@ def timed_runs(run: Callable[[int], None]) -> Runs:
         return [once(records) for _ in range(number)]
 
     return runs
+
+
+def answer_call(functions: dict[str, Callable[..., object]]) -> bool:
+    """True if this process was started by `apart`: then the function was called and its result told."""
+    if len(sys.argv) != 4 or sys.argv[1] != "--call":
+        return False
+    print(_MARK + json.dumps(functions[sys.argv[2]](*json.loads(sys.argv[3]))), flush=True)
+    return True
 
 
 # --- what the benchmark itself does --------------------------------------------------------------------------------
@@ -153,24 +164,47 @@ def _run_case(name: str, case: Case, options: argparse.Namespace) -> list[Result
 def _run_engine(command: list[str], label: str, records: int, runs: int) -> Result:
     """Run an engine in a process of its own."""
     print(f"{command[3]}, {label}: {records:,} records, {runs} run(s) ...", file=sys.stderr, flush=True)
-    # PyFlink's workers take the first `python` on the PATH.
-    path = os.pathsep.join([str(Path(command[0]).absolute().parent), os.environ.get("PATH", "")])
     done = subprocess.run(
         [*command, "--records", str(records), "--runs", str(runs)],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": _path_for(command[0])},
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith(_MARK)]
     if done.returncode != 0 or not lines:
         print(f"{label} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}", file=sys.stderr)
-        error = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        errors = [line for line in done.stderr.splitlines() if "Error" in line]
+        error = (errors or done.stderr.strip().splitlines() or ["no output"])[-1]
         return Result(label, records, [], {}, f"failed: {error[:200]}")
     seconds, versions = json.loads(lines[-1].removeprefix(_MARK))
     result = Result(label, records, seconds, versions)
     print(f"    {result.rate:,.0f} records/s", file=sys.stderr, flush=True)
     return result
+
+
+def apart(function: str, *arguments: object, watch: Callable[[], None] | None = None, python: str = "") -> Any:
+    """What a function of this script gives in a fresh process; `watch` is called twice a second meanwhile."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        command = [python or sys.executable, sys.argv[0], "--call", function, json.dumps(arguments)]
+        environment = {**os.environ, "PATH": _path_for(command[0])}
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.5)
+                break
+            if watch is not None:
+                watch()
+        out.seek(0), err.seek(0)
+        for line in out:
+            if line.startswith(_MARK):
+                return json.loads(line.removeprefix(_MARK))
+        raise SystemExit(f"{function}{arguments} failed:\n{err.read()[-4000:]}")
+
+
+def _path_for(python: str) -> str:
+    """PyFlink's workers take the first `python` on the PATH."""
+    return os.pathsep.join([str(Path(python).absolute().parent), os.environ.get("PATH", "")])
 
 
 def _section(case: Case, results: list[Result]) -> list[str]:

@@ -1,0 +1,272 @@
+"""How cost per record, cost per chained function and memory grow.
+
+python benchmarks/bench_scaling.py [--part records|keys|chain|memory] [--quick]
+
+firesteel alone, but for the chain of functions: that is compared with the same functions in one hand-written loop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+
+import harness
+import memory
+import pipelines
+from pyflink.common import Types
+from pyflink.datastream import KeyedProcessFunction
+from pyflink.datastream.state import ValueStateDescriptor
+from workloads import w3_keyed_state
+
+MILLION = 1_000_000
+RECORDS = [1 * MILLION, 2 * MILLION, 5 * MILLION, 10 * MILLION, 20 * MILLION]
+KEYS = [1_000, 10_000, 100_000, 1_000_000]
+KEYS_RECORDS = 4 * MILLION
+CHAIN_RECORDS = 4 * MILLION
+MEMORY_KEYS = MILLION
+VALUE_BYTES = 100
+RUNS = 3
+
+
+# --- cost per record -----------------------------------------------------------------------------------------------
+
+
+def w3_seconds(records: int, keys: int, warm_up: int) -> float:
+    """Net run time of W3."""
+    for count in (warm_up, records):
+        net_s, _ = pipelines.run_once(lambda p: w3_keyed_state.build(p, keys), count, count, {})
+    return net_s
+
+
+# --- a chain of ten functions --------------------------------------------------------------------------------------
+
+
+def plus_one(n):
+    return n + 1
+
+
+def doubled(n):
+    return n * 2
+
+
+def as_event(n):
+    return {"id": n, "amount": n % 997}
+
+
+def with_text(event):
+    event["text"] = f"{event['id']}/{event['amount']}"
+    return event
+
+
+def dumped(event):
+    return json.dumps(event)
+
+
+def has_amount(event):
+    return event["amount"] > 10
+
+
+def is_odd(n):
+    return n & 1 == 1
+
+
+def not_seventh(n):
+    return n % 7 != 0
+
+
+def amount_of(event):
+    return event["amount"]
+
+
+CHAINS = {
+    "ten functions that do next to nothing": [
+        *(("map", plus_one), ("filter", not_seventh), ("map", doubled), ("map", plus_one), ("filter", is_odd)),
+        *(("map", plus_one), ("map", doubled), ("map", plus_one), ("filter", not_seventh), ("map", doubled)),
+    ],
+    "ten functions with JSON": [
+        *(("map", as_event), ("filter", has_amount), ("map", with_text), ("map", dumped), ("map", json.loads)),
+        *(("map", with_text), ("map", dumped), ("map", json.loads), ("map", amount_of), ("filter", not_seventh)),
+    ],
+}
+
+
+def loop_light(positions):
+    count = 0
+    for n in positions:
+        n = plus_one(n)
+        if not not_seventh(n):
+            continue
+        n = plus_one(doubled(n))
+        if not is_odd(n):
+            continue
+        n = plus_one(doubled(plus_one(n)))
+        if not not_seventh(n):
+            continue
+        n = doubled(n)
+        count += 1
+    return count
+
+
+def loop_json(positions):
+    count = 0
+    for n in positions:
+        event = as_event(n)
+        if not has_amount(event):
+            continue
+        event = json.loads(dumped(with_text(event)))
+        event = json.loads(dumped(with_text(event)))
+        if not not_seventh(amount_of(event)):
+            continue
+        count += 1
+    return count
+
+
+LOOPS = dict(zip(CHAINS, (loop_light, loop_json), strict=True))
+
+
+def chain_by_hand(name: str, records: int) -> tuple[float, int]:
+    """(seconds of the loop, how many records come out)."""
+    LOOPS[name](range(records // 10))
+    begin = time.perf_counter()
+    count = LOOPS[name](range(records))
+    return time.perf_counter() - begin, count
+
+
+def chain_seconds(name: str, records: int, expected: dict[str, int]) -> dict[str, float]:
+    """Net run times of the job with the chain, one subtask, by the number of records."""
+
+    def build(positions):
+        for kind, function in CHAINS[name]:
+            positions = getattr(positions, kind)(function)
+        return positions
+
+    seconds = {}
+    for count in (records // 2, records // 2, records):
+        seconds[str(count)], _ = pipelines.run_once(build, count, expected[str(count)], {}, parallelism=1)
+    return seconds
+
+
+# --- memory --------------------------------------------------------------------------------------------------------
+
+
+class KeepValue(KeyedProcessFunction):
+    """Keeps a value of so many bytes for each key."""
+
+    def open(self, runtime_context):
+        self.state = runtime_context.get_state(ValueStateDescriptor("value", Types.STRING()))
+
+    def process_element(self, value, ctx):
+        before = self.state.value()
+        self.state.update(f"{value:0{VALUE_BYTES}d}")
+        yield 0 if before is None else int(before)
+
+
+def keep_values(keys: int, backend: str) -> float:
+    """Seconds in which each key gets a value twice."""
+
+    def build(positions):
+        return positions.key_by(w3_keyed_state.KeyOf(keys), Types.LONG()).process(KeepValue(), Types.LONG())
+
+    return pipelines.run_once(build, 2 * keys, 2 * keys, {"state.backend.type": backend})[0]
+
+
+# --- the report ----------------------------------------------------------------------------------------------------
+
+
+def records_part(quick: bool) -> list[str]:
+    lines = [
+        "## W3 by records",
+        "",
+        f"{w3_keyed_state.KEYS:,} keys.",
+        "",
+        *_header("records", "seconds", "us per record"),
+    ]
+    for records in [count // 20 for count in RECORDS] if quick else RECORDS:
+        seconds = harness.apart("w3_seconds", records, w3_keyed_state.KEYS, min(records, MILLION))
+        lines.append(_row(f"{records:,}", f"{seconds:.2f}", f"{seconds / records * 1e6:.2f}"))
+    return lines
+
+
+def keys_part(quick: bool) -> list[str]:
+    records = KEYS_RECORDS // 20 if quick else KEYS_RECORDS
+    lines = ["## W3 by keys", "", f"{records:,} records.", "", *_header("keys", "seconds", "us per record")]
+    for keys in KEYS:
+        seconds = harness.apart("w3_seconds", records, keys, min(records, MILLION))
+        lines.append(_row(f"{keys:,}", f"{seconds:.2f}", f"{seconds / records * 1e6:.2f}"))
+    return lines
+
+
+def chain_part(quick: bool) -> list[str]:
+    lines = [
+        "## Ten chained functions",
+        "",
+        "One subtask, beside one loop in one process. Steady state is what the second half of the records costs.",
+        "",
+        *_header("functions", "records", "loop s", "firesteel s", "times the loop", "in steady state"),
+    ]
+    for name in CHAINS:
+        records = (CHAIN_RECORDS // 20 if quick else CHAIN_RECORDS) // (4 if "JSON" in name else 1)
+        loop_s, count = harness.apart("chain_by_hand", name, records)
+        half_s, half_count = harness.apart("chain_by_hand", name, records // 2)
+        expected = {str(records): count, str(records // 2): half_count}
+        trials = [harness.apart("chain_seconds", name, records, expected) for _ in range(1 if quick else RUNS)]
+        full_s = statistics.median(trial[str(records)] for trial in trials)
+        steady_s = statistics.median(trial[str(records)] - trial[str(records // 2)] for trial in trials)
+        ratios = f"{full_s / loop_s:.2f}", f"{steady_s / (loop_s - half_s):.2f}"
+        lines.append(_row(name, f"{records:,}", f"{loop_s:.2f}", f"{full_s:.2f}", *ratios))
+    return lines
+
+
+def memory_part(quick: bool) -> list[str]:
+    keys = MEMORY_KEYS // 20 if quick else MEMORY_KEYS
+    lines = [
+        "## Memory",
+        "",
+        f"{keys:,} keys with values of {VALUE_BYTES} bytes, each set twice. Peak of the PSS of all",
+    ]
+    lines += ["processes, measured twice a second.", "", *_header("state backend", "seconds", "MB", "of which")]
+    for backend in ("rocksdb", "hashmap"):
+        peak = memory.PeakMemory()
+        seconds = harness.apart("keep_values", keys, backend, watch=peak)
+        shares = ", ".join(f"{kind} {mb:.0f}" for kind, mb in sorted(peak.shares_mb.items()))
+        lines.append(_row(backend, f"{seconds:.2f}", f"{peak.peak_mb:.0f}", shares))
+    return lines
+
+
+def _header(*names: str) -> list[str]:
+    return [_row(*names), "|---" + "|--:" * (len(names) - 1) + "|"]
+
+
+def _row(*cells: str) -> str:
+    print(" | ".join(cells), flush=True)
+    return f"| {' | '.join(cells)} |"
+
+
+PARTS = {"records": records_part, "keys": keys_part, "chain": chain_part, "memory": memory_part}
+
+
+def main() -> None:
+    """Measure all parts and keep the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=list(PARTS), help="only that one [all]")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of all sizes, without leaving a result")
+    options = parser.parse_args()
+    lines = ["# Scaling", "", f"{harness.environment_line()}. {harness.versions_line()}.", ""]
+    for name, part in PARTS.items():
+        if options.part in (None, name):
+            lines += [*part(options.quick), ""]
+    if not options.quick:
+        harness.write_report(f"Scaling {options.part}" if options.part else "Scaling", "\n".join(lines))
+
+
+CALLS = {
+    "w3_seconds": w3_seconds,
+    "chain_by_hand": chain_by_hand,
+    "chain_seconds": chain_seconds,
+    "keep_values": keep_values,
+}
+
+if __name__ == "__main__" and not harness.answer_call(CALLS):
+    main()
