@@ -46,7 +46,7 @@ def arrow(rows: list[tuple], columns: str) -> Any:
     """An Arrow batch of rows; columns as `name type, ...`."""
     import pyarrow as pa
 
-    types = {"long": pa.int64(), "string": pa.string(), "binary": pa.binary()}
+    types = {"long": pa.int64(), "double": pa.float64(), "string": pa.string(), "binary": pa.binary()}
     names = [column.split() for column in columns.split(", ")]
     values = zip(*rows, strict=True) if rows else ([] for _ in names)
     arrays = {name: pa.array(column, types[kind]) for (name, kind), column in zip(names, values, strict=True)}

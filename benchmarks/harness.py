@@ -23,6 +23,8 @@ RESULTS = Path(__file__).parent / "results"
 PARALLELISM = 2
 PYFLINK_WARM_UP = 20_000
 _MARK = "BENCHMARK-RESULT "
+DONE = f"{_MARK}null"
+"""What a function that ends its process prints before."""
 
 Runs = Callable[[int, int], list[float]]
 """(records, runs) -> seconds of each run, after one more run to warm up."""
@@ -183,19 +185,27 @@ def _run_engine(command: list[str], label: str, records: int, runs: int) -> Resu
     return result
 
 
-def apart(function: str, *arguments: object, watch: Callable[[], None] | None = None, python: str = "") -> Any:
+def apart(
+    function: str,
+    *arguments: object,
+    watch: Callable[[], None] | None = None,
+    python: str = sys.executable,
+    timeout_s: float = 3600,
+) -> Any:
     """What a function of this script gives in a fresh process; `watch` is called twice a second meanwhile."""
+    command = [python, sys.argv[0], "--call", function, json.dumps(arguments)]
+    environment = {**os.environ, "PATH": _path_for(python)}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        command = [python or sys.executable, sys.argv[0], "--call", function, json.dumps(arguments)]
-        environment = {**os.environ, "PATH": _path_for(command[0])}
         process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
-        while True:
+        end = time.monotonic() + timeout_s
+        while process.poll() is None and time.monotonic() < end:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.5)
-                break
             if watch is not None:
                 watch()
-        out.seek(0), err.seek(0)
+        process.kill()
+        out.seek(0)
+        err.seek(0)
         for line in out:
             if line.startswith(_MARK):
                 return json.loads(line.removeprefix(_MARK))
