@@ -79,6 +79,6 @@ def test_nothing_is_left_of_a_version_that_could_not_be_written(tmp_path: Path) 
         yield "v", "o", b"half"
         raise OSError("no space left on device")
 
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(StateFileError, match=r"0\.full can.t be written: no space"):
         VersionStore(tmp_path, 0).write(0, 0, fail)
     assert names(tmp_path / "0" / "0") == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescr
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.commits import Collect
 from firesteel.spark.streaming_run import StreamingRun
+from firesteel.spark.temporary_directory import TemporaryDirectory
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 
@@ -32,7 +32,7 @@ class SparkDataPlane:
     def __init__(self, context: Callable[[], Any], collect: Collect) -> None:
         self._context = context
         self._collect = collect
-        self._temporary = Path(tempfile.mkdtemp(prefix="firesteel-checkpoints-"))
+        self._temporary = TemporaryDirectory("checkpoints")
 
     def restore(self, job_graph: JobGraph) -> None:
         """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one."""
@@ -53,9 +53,9 @@ class SparkDataPlane:
     def _directory_of(self, job_graph: JobGraph) -> Path:
         """The job's own directory below the configured one, or a temporary one."""
         configured = job_graph.configuration.get(CHECKPOINT_DIRECTORY)
-        parent = self._temporary if configured is None else Path(configured.removeprefix("file://"))
+        parent = self._temporary.path if configured is None else Path(configured.removeprefix("file://"))
         return parent / job_graph.job_id
 
     def close(self) -> None:
         """Remove what is temporary; nothing runs any more."""
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._temporary.remove()

@@ -3,6 +3,7 @@
 FiresteelError
   +- JavaNotFoundError     no Java 17 or newer
   +- SparkStartError       the JVM or the session did not come up
+  +- SparkLostError        the JVM ended while a job ran
 """
 
 from __future__ import annotations
@@ -27,3 +28,10 @@ class SparkStartError(FiresteelError):
 
     def __str__(self) -> str:
         return f"Spark could not be started: {self.args[0]}"
+
+
+class SparkLostError(FiresteelError):
+    """Spark's JVM does not answer any more."""
+
+    def __str__(self) -> str:
+        return "Spark's JVM ended while it ran the job: it crashed or was killed"

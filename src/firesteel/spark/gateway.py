@@ -11,12 +11,10 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -25,6 +23,7 @@ from typing import Any
 
 from firesteel.spark.errors import SparkStartError
 from firesteel.spark.java import Java, find_java
+from firesteel.spark.temporary_directory import TemporaryDirectory
 
 _OPENED_PACKAGES = [
     "java.lang",
@@ -77,17 +76,19 @@ _LONGEST_SOCKET_DIRECTORY = 60
 
 
 class SparkGateway:
-    """One JVM: started by the constructor, ready when `context` returns."""
+    """A JVM: started by the constructor, ready when `context` returns; another one if it was killed since."""
 
     def __init__(self, master: str, settings: dict[str, str]) -> None:
         self.java: Java = find_java()
-        self._directory = tempfile.mkdtemp(prefix="firesteel-spark-")
+        self._temporary = TemporaryDirectory("spark")
+        self._directory = str(self._temporary.path)
         self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
         if len(self._directory) > _LONGEST_SOCKET_DIRECTORY:
             self._settings["spark.python.unix.domain.socket.enabled"] = "false"
         self._connection_file = Path(self._directory) / "connection"
         self._log = Path(self._directory) / "jvm.log"
         self._context: Any = None
+        self._was_asked = False
         self._lock = threading.Lock()
         self._process = self._start()
 
@@ -116,16 +117,24 @@ class SparkGateway:
             )
 
     def context(self) -> Any:
-        """The SparkContext; waits for the JVM.
+        """The SparkContext; waits for the JVM. Where it is gone since the last call, a new one is started.
 
         Raises:
             SparkStartError: the JVM ended or did not answer in time.
         """
         with self._lock:
+            if self._was_asked and self._process.poll() is not None:
+                self._start_again()
+            self._was_asked = True
             if self._context is None:
                 self._connect()
                 self._context = self._make_context()
             return self._context
+
+    def _start_again(self) -> None:
+        self._end()
+        self._connection_file.unlink(missing_ok=True)
+        self._process = self._start()
 
     def _connect(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
@@ -148,7 +157,10 @@ class SparkGateway:
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         configuration = SparkConf().setAppName("firesteel").setAll(list(self._settings.items()))
         try:
-            return SparkContext.getOrCreate(configuration)
+            context = SparkContext.getOrCreate(configuration)
+            # The accumulator server would complain about a connection that breaks with the JVM.
+            vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
+            return context
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
@@ -160,22 +172,23 @@ class SparkGateway:
 
     def close(self) -> None:
         """End the JVM and remove its files."""
+        self._end()
+        self._temporary.remove()
+
+    def _end(self) -> None:
+        """Kill the JVM, if it lives, with what it started."""
         if self._context is not None:
+            self._context = None
             _forget_context()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def _forget_context() -> None:
-    """Let PySpark forget the context of a JVM that is about to be killed, without a word to that JVM."""
+    """Let PySpark forget the context of a JVM that was or is about to be killed, without a word to it."""
     from pyspark import SparkContext
 
-    context = SparkContext._active_spark_context
-    if context is not None:
-        # The accumulator server would complain about the connection that breaks.
-        vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
     if SparkContext._gateway is not None:
         # Java objects that Python forgets from now on need not be given back.
         SparkContext._gateway._gateway_client.is_connected = False

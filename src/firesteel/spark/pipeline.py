@@ -13,7 +13,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from py4j.protocol import Py4JError
+
 from firesteel.operators.buffers import decode
+from firesteel.spark.errors import SparkLostError
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.task.protocol import REPORT_GATE, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
@@ -37,6 +40,7 @@ class Pipeline:
     """
 
     def __init__(self, context: Any, run: RunStage, plan: StagePlan, slots: int, checkpoint: str) -> None:
+        self._context = context
         self._run = run
         self._level_of_gate = tuple(plan.level_of_gate)
         self._stages = plan.levels
@@ -49,6 +53,7 @@ class Pipeline:
 
         Raises:
             Py4JJavaError: user code raised, or Spark gave the batch up.
+            SparkLostError: the JVM is gone.
         """
         for attempt in range(1, _TRIES + 1):
             try:
@@ -56,8 +61,17 @@ class Pipeline:
             except Exception as error:
                 if is_stopping() or attempt == _TRIES or FAILURE_MARK in str(error):
                     raise
+                if self._jvm_is_gone():
+                    raise SparkLostError from error
                 logger.warning("batch %d is run again, try %d failed: %s", batch_id, attempt, error)
         raise AssertionError("the last try returns or raises")
+
+    def _jvm_is_gone(self) -> bool:
+        try:
+            self._context._jsc.sc().isStopped()
+        except (Py4JError, OSError):
+            return True
+        return False
 
     def _try_batch(self, batch_id: int, plan: BatchPlan) -> list[StageReport]:
         rows = self._row_per_slot

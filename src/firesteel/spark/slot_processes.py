@@ -11,18 +11,16 @@ import contextlib
 import os
 import pickle
 import secrets
-import shutil
 import signal
 import sys
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.failures import task_failure
 from firesteel.spark.gateway import python_environment
+from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
     LENGTH,
     CancelAll,
@@ -62,10 +60,11 @@ class SlotProcesses:
 
     def __init__(self, listener: TaskStateListener) -> None:
         self._listener = listener
-        self._directory = Path(tempfile.mkdtemp(prefix="firesteel-slots-"))
+        self._directory = TemporaryDirectory("slots")
         self._slots: dict[str, _Slot] = {}
         self._server: asyncio.Server | None = None
         self._forker: asyncio.subprocess.Process | None = None
+        self._watcher: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
@@ -82,16 +81,17 @@ class SlotProcesses:
                 stdin=asyncio.subprocess.PIPE,
                 env=python_environment(),
             )
+            self._watcher = asyncio.create_task(self._watch(self._forker))
 
     @property
     def _control_path(self) -> str:
-        return str(self._directory / "control")
+        return str(self._directory.path / "control")
 
     # --- TaskRunner --------------------------------------------------------------------------------------------
 
     async def open_slot(self, allocation_id: str, slot_index: int) -> str:
         """Name the slot's data socket; its process starts with the first task that needs one."""
-        address = str(self._directory / f"slot-{slot_index}-{secrets.token_hex(4)}")
+        address = str(self._directory.path / f"slot-{slot_index}-{secrets.token_hex(4)}")
         self._slots[allocation_id] = _Slot(allocation_id, address)
         return address
 
@@ -130,14 +130,23 @@ class SlotProcesses:
         """End all processes and remove their files."""
         await asyncio.gather(*(self.close_slot(allocation_id) for allocation_id in list(self._slots)))
         if self._forker is not None:
+            assert self._watcher is not None
+            self._watcher.cancel()
             assert self._forker.stdin is not None
             self._forker.stdin.close()
             await self._forker.wait()
         if self._server is not None:
             self._server.close()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._directory.remove()
 
     # --- processes ---------------------------------------------------------------------------------------------
+
+    async def _watch(self, forker: asyncio.subprocess.Process) -> None:
+        """Have a new server fork what was asked of one that was killed: slot processes end with their server."""
+        if await forker.wait() < 0:
+            for slot in list(self._slots.values()):
+                if slot.is_forked and slot.process_id is None:
+                    await self._fork(slot)
 
     async def _fork(self, slot: _Slot) -> None:
         slot.is_forked = True
@@ -145,7 +154,9 @@ class SlotProcesses:
         assert self._forker is not None
         assert self._forker.stdin is not None
         self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.address}\n".encode())
-        await self._forker.stdin.drain()
+        # A server that was killed is seen by `_watch`.
+        with contextlib.suppress(ConnectionError):
+            await self._forker.stdin.drain()
 
     async def _close_tasks(self, slot: _Slot) -> None:
         """Ask the process to close its tasks; kill it if it does not in time."""
@@ -191,9 +202,7 @@ class SlotProcesses:
         slot.connected.clear()
         slot.closed.set()
         if not slot.is_closing and slot.running:
-            # Without a slot server there is nobody to serve any more: this process is about to end.
-            with contextlib.suppress(ConnectionError):
-                await self._fork(slot)
+            await self._fork(slot)
 
     def _take(self, slot: _Slot, message: object) -> None:
         """Act on what a slot process says."""

@@ -114,7 +114,7 @@ class SlotProcess:
         writer: Any = connection.makefile("wb", _SOCKET_BUFFER)
         try:
             self._answer(reader, writer)
-        except OSError:
+        except ConnectionError:
             # Spark gave the task up or lost its worker; it asks again, and the stage starts again from its version.
             self._close_tasks()
         except Exception as error:

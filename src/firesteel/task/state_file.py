@@ -42,7 +42,11 @@ class StateFileError(FiresteelError):
 
 
 def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
-    """Write a file, replacing one of that name; gives its size in bytes."""
+    """Write a file, replacing one of that name; gives its size in bytes.
+
+    Raises:
+        StateFileError: it could not be written: the disk may be full. What had that name is unchanged.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
@@ -56,8 +60,10 @@ def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
             file.seek(0)
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise StateFileError(path, f"can't be written: {error.strerror or error}") from error
         raise
     return _HEADER.size + length
 
