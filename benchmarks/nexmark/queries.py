@@ -21,7 +21,8 @@ LAST_AUCTIONS = 10
 
 
 def numbers(count):
-    return Types.TUPLE([NUMBER] * count)
+    """A type made anew: PyFlink's types, once used, can't be sent to its workers along with functions."""
+    return Types.TUPLE([Types.LONG()] * count)
 
 
 def first(value):
@@ -58,9 +59,9 @@ class LocalItems(KeyedCoProcessFunction):
     """Auctions wait for their seller."""
 
     def open(self, runtime_context):
-        person_type = Types.TUPLE([TEXT, TEXT, TEXT])
+        person_type = Types.TUPLE([Types.STRING()] * 3)
         self.person = runtime_context.get_state(ValueStateDescriptor("person", person_type))
-        self.waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", NUMBER))
+        self.waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", Types.LONG()))
 
     def process_element1(self, value, ctx):
         _, name, city, state = value
@@ -93,7 +94,7 @@ class WinningBid(KeyedCoProcessFunction):
 
     def open(self, runtime_context):
         self.auction = runtime_context.get_state(ValueStateDescriptor("auction", numbers(4)))
-        self.highest = runtime_context.get_state(ValueStateDescriptor("highest", NUMBER))
+        self.highest = runtime_context.get_state(ValueStateDescriptor("highest", Types.LONG()))
         self.waiting = runtime_context.get_list_state(ListStateDescriptor("bids before the auction", numbers(2)))
 
     def process_element1(self, value, ctx):
@@ -200,7 +201,7 @@ def q5(events):
     """Hot items: (end of window, auction, count) of the auctions with the most bids in sliding windows."""
     by_auction = bids(events).map(lambda bid: (bid[0],), numbers(1)).key_by(first, NUMBER)
     windows = SlidingEventTimeWindows.of(Time.milliseconds(WINDOW_MS), Time.milliseconds(SLIDE_MS))
-    counts = by_auction.window(windows).aggregate(Count(), CountOfWindow(), NUMBER, numbers(3))
+    counts = by_auction.window(windows).aggregate(Count(), CountOfWindow(), Types.LONG(), numbers(3))
     of_one_end = TumblingEventTimeWindows.of(Time.milliseconds(SLIDE_MS))
     return counts.key_by(first, NUMBER).window(of_one_end).process(Hottest(), numbers(3))
 
