@@ -294,7 +294,7 @@ ENGINES = {
 
 TEXT = f"""\
 {RECORDS_PER_S} records per second with {KEYS} keys: {FILES_PER_S} times a second a file of lines appears in a watched
-directory. The first {WARM_UP_S} s of results do not count. A record's time begins when its line is written and ends when
+directory. The first {WARM_UP_S} s of results do not count. A record's time begins when its line is written and ends as
 the sink function gets its result: for firesteel and PyFlink the last operator of the very same program, for Structured
 Streaming a `mapInArrow` at the end of the query. "At the client" ends where `execute_and_collect` gives the result,
 behind the checkpoint that it belongs to. To a sink function PyFlink runs without checkpoints, at the client with one
