@@ -54,7 +54,7 @@ recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of hi
 	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200
 
 # PYTHONHASHSEED makes a seed take the same way each time.
-soak: $(STAMP) zookeeper  ## simulate faults and kill JobManagers until stopped, or until something is wrong
+soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
 
 scenarios: $(STAMP)  ## write the generated documents anew: scenarios and their tests, what is not compatible

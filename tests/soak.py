@@ -1,7 +1,8 @@
 """Faults without end: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
 
-In turn, until stopped or until something is wrong: seeds of the simulation, each one new, and JobManager processes
-that are killed while clients submit jobs. What failed is told with what repeats it.
+In turn, until stopped or until something is wrong: seeds of the simulation, each one new, JobManager processes that are
+killed while clients submit jobs, and running jobs that are hit by all kinds of faults, whose output must be what it
+would have been without. What failed is told with what repeats it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.exactly_once.series import RUNS, Series, page
 from tests.runtime.highavailability.zookeeper_server import JAR
 from tests.runtime.recovery.killing import measure
 from tests.simulation.simulation import simulate
@@ -44,6 +46,11 @@ def jobs_were_lost(kind: str, kills: int = KILLS) -> bool:
     return False
 
 
+def output_was_wrong() -> bool:
+    """Whether faults changed what jobs commit, told with the job."""
+    return Series(random.randrange(2**32), page()).run(RUNS)
+
+
 def main() -> int:
     """Go on until something is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -52,10 +59,11 @@ def main() -> int:
     os.environ.setdefault("FIRESTEEL_RPC_SECRET", os.urandom(16).hex())
     kinds = ["filesystem", "zookeeper"] if JAR.exists() else ["filesystem"]
     turns = 0
-    while failing_seed(first) is None and not any(map(jobs_were_lost, kinds)):
+    while failing_seed(first) is None and not any(map(jobs_were_lost, kinds)) and not output_was_wrong():
         first += SEEDS
         turns += 1
-        print(f"{turns * SEEDS:,} seeds, up to {first - 1}; {turns * KILLS} kills with each of {kinds}", flush=True)
+        kills = f"{turns * KILLS} kills with each of {kinds}, {turns * RUNS} fault runs"
+        print(f"{turns * SEEDS:,} seeds, up to {first - 1}; {kills}", flush=True)
     return 1
 
 

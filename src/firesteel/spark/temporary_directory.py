@@ -1,7 +1,7 @@
 """Directories for temporary files that go with their process, however it ends.
 
 A process holds a lock on each of its directories. The lock goes with the process, also when that is killed; so
-whoever makes a directory knows which others nobody uses any more, and removes those.
+whoever makes or removes a directory knows which others nobody uses any more, and removes those.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import fcntl
 import os
 import shutil
 import tempfile
-from functools import cache
 from pathlib import Path
 
 _PREFIX = "firesteel-tmp-"
@@ -45,6 +44,8 @@ class TemporaryDirectory:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
+            # Again: what a killed process had started may have written for a moment longer.
+            _remove_abandoned(tempfile.gettempdir())
 
 
 def _make_locked(name: str) -> tuple[Path, int]:
@@ -59,9 +60,8 @@ def _make_locked(name: str) -> tuple[Path, int]:
             os.close(lock)
 
 
-@cache
 def _remove_abandoned(parent: str) -> None:
-    """Remove, once per process, the directories whose processes are gone."""
+    """Remove the directories whose processes are gone."""
     for path in Path(parent).glob(f"{_PREFIX}*"):
         try:
             lock = os.open(path, os.O_RDONLY)

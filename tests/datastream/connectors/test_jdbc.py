@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import os
-import shutil
-import socket
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,6 +26,7 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.committables import SinkCommitError
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import Fault, run_local
+from tests.datastream.connectors import postgres_server
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 INSERT = "INSERT INTO results (id, name) VALUES (?, ?)"
@@ -65,45 +62,11 @@ def sqlite(tmp_path: Path) -> Target:
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """The address of a PostgreSQL server of our own."""
-    postgres = shutil.which("postgres")
-    if postgres is None or shutil.which("initdb") is None:
+    pytest.importorskip("psycopg")
+    if not postgres_server.IS_INSTALLED:
         pytest.skip("needs the programs postgres and initdb")
-    user = "postgres" if os.getuid() == 0 else None  # The server refuses to run as root.
-    directory = Path(tempfile.mkdtemp(prefix="pg"))
-    try:
-        if user is not None:
-            shutil.chown(directory, user)
-        data = directory / "data"
-        command = ["initdb", "-D", str(data), "-U", "tester", "--auth=trust", "--no-sync"]
-        subprocess.run(command, user=user, cwd=directory, check=True, capture_output=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        command = [postgres, "-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", str(directory), "-F"]
-        log = (directory / "log").open("wb")
-        process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
-        try:
-            _wait_for(port, process)
-            yield f"jdbc:postgresql://127.0.0.1:{port}/postgres?user=tester"
-        finally:
-            process.terminate()
-            process.wait(30)
-            log.close()
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    psycopg = pytest.importorskip("psycopg")
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            psycopg.connect(f"postgresql://tester@127.0.0.1:{port}/postgres").close()
-            return
-        except psycopg.OperationalError:
-            assert process.poll() is None, "the server ended"
-            assert time.monotonic() < deadline, "the server does not answer"
-            time.sleep(0.1)
+    with postgres_server.running() as url:
+        yield url
 
 
 @pytest.fixture

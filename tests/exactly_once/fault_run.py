@@ -1,0 +1,247 @@
+"""One fault run: a job is started as a user would, hit at random moments, and started again until it is done.
+
+Then what it committed is compared with the truth, and nothing of it may be left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from firesteel.task.checkpoint_metadata import METADATA, checkpoints_in
+from tests.exactly_once.outputs import Output
+from tests.exactly_once.processes import KINDS, MARK, left_after, processes_of
+from tests.exactly_once.truth import truth, write_input
+
+PROGRAM = Path(__file__).parent / "job.py"
+FULL_DISK = "full disk"
+OPTIONS = {
+    "execution.checkpointing.interval": "200 ms",
+    "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+    "execution.buffer-timeout.interval": "100 ms",
+    "restart-strategy.type": "fixed-delay",
+    "restart-strategy.fixed-delay.attempts": "10",
+    "restart-strategy.fixed-delay.delay": "100 ms",
+}
+_DISK = "2m"
+_GIVE_UP_S = 180
+_ORPHANS_GONE_S = 10.0
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run: the job, how many records it reads, what hits it, and the seed of the moments."""
+
+    job: str
+    faults: tuple[str, ...]
+    seed: int
+    records: int = 60_000
+
+
+@dataclass
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        starts: How often the job was started.
+        hit: The faults that there were: a job may end before the last ones.
+        errors: Why it ended when it failed.
+        recoveries: Fault, seconds to the next committed output.
+        hidden_files: Part files in progress that were left behind.
+        violations: What is wrong; nothing should be.
+    """
+
+    starts: int = 0
+    hit: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    recoveries: list[tuple[str, float]] = field(default_factory=list)
+    hidden_files: int = 0
+    seconds: float = 0.0
+    violations: list[str] = field(default_factory=list)
+
+
+class FaultRun:
+    """Runs a case in a directory; `output` is where its job writes."""
+
+    def __init__(self, case: Case, directory: Path, output: Output) -> None:
+        self._case = case
+        self._directory = directory
+        self._output = output
+        self._random = random.Random(case.seed)
+        self._mark = uuid.uuid4().hex
+        # The paths of Unix sockets must be short.
+        self._temporary = Path(tempfile.mkdtemp(prefix="fault-"))
+        self._checkpoints = directory / "checkpoints"
+        self._filler = self._checkpoints / "filler"
+        self._log = directory / "log"
+        self._expected = truth(case.job, case.records)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._had_checkpoint = False
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """Run to the end and check."""
+        begin_s = time.monotonic()
+        self._checkpoints.mkdir(parents=True)
+        if self._case.job == "windows":
+            write_input(self._directory / "input", self._case.records)
+        is_mounted = FULL_DISK in self._case.faults
+        if is_mounted:
+            mount(self._checkpoints)
+        try:
+            self._run_to_the_end(begin_s + _GIVE_UP_S)
+            self._check()
+        finally:
+            for process in processes_of(self._mark):
+                process.kill()
+            if is_mounted:
+                subprocess.run(["umount", "--lazy", self._checkpoints], check=True)
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        self.outcome.seconds = time.monotonic() - begin_s
+        return self.outcome
+
+    # --- start and end -----------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        options = {**OPTIONS, "execution.checkpointing.dir": str(self._checkpoints)}
+        newest = self._newest_checkpoint()
+        command = [
+            *(sys.executable, "-m", "firesteel", "run"),
+            *(part for key, value in options.items() for part in ("-D", f"{key}={value}")),
+            *(() if newest is None else ("-s", str(newest))),
+            *(str(PROGRAM), self._case.job, self._output.sink, str(self._directory), str(self._case.records)),
+        ]
+        environment = {**os.environ, MARK: self._mark, "TMPDIR": str(self._temporary)}
+        with self._log.open("ab") as log:
+            self._log_begin = log.tell()
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        self._had_checkpoint = False
+        self.outcome.starts += 1
+
+    def _newest_checkpoint(self) -> Path | None:
+        found = [chk for job in self._checkpoints.iterdir() for chk in checkpoints_in(job)[:1]]
+        return max(found, key=lambda chk: (chk / METADATA).stat().st_mtime_ns, default=None)
+
+    def _said(self) -> str:
+        """What the job said since its last start."""
+        with self._log.open("rb") as log:
+            log.seek(self._log_begin)
+            return log.read().decode(errors="replace")
+
+    def _is_finished(self) -> bool:
+        """Whether the job came to its end before it was killed: it removes its checkpoints then."""
+        job = re.search("JobID ([0-9a-f]+)", said := self._said())
+        has_checkpoint = job is not None and bool(checkpoints_in(self._checkpoints / job[1]))
+        self._had_checkpoint |= has_checkpoint
+        return "is FINISHED" in said or (self._had_checkpoint and not has_checkpoint)
+
+    def _run_to_the_end(self, deadline_s: float) -> None:
+        faults = list(self._case.faults)
+        total = self._expected.total()
+        moments = sorted(self._random.uniform(0, 0.7) * total for _ in faults)
+        self._start()
+        while time.monotonic() < deadline_s:
+            assert self._process is not None
+            code = self._process.poll()
+            is_finished = self._is_finished()
+            if code is not None:
+                if code == 0 or (code == -9 and is_finished):
+                    return
+                self._begin_again(code)
+            elif faults and not is_finished and self._output.count() >= moments[0]:
+                time.sleep(self._random.uniform(0, 0.4))
+                if self._hit(faults[0]):
+                    del faults[0], moments[0]
+            time.sleep(_POLL_S)
+        self.outcome.violations.append(f"the job did not end within {_GIVE_UP_S} s")
+
+    def _begin_again(self, code: int) -> None:
+        """Start the job again, from its newest checkpoint."""
+        if code != -9:
+            error = next(iter(re.findall("^Error: .*", self._said(), re.MULTILINE)), "no message")
+            self.outcome.errors.append(error)
+            if FULL_DISK not in self.outcome.hit or "No space left on device" not in error:
+                self.outcome.violations.append(f"the job failed: {error}")
+        self._start()
+
+    # --- faults ------------------------------------------------------------------------------------------------
+
+    def _hit(self, fault: str) -> bool:
+        """Let it happen and wait for the next committed output; False if there is nothing to hit."""
+        before = self._output.count()
+        if fault == FULL_DISK:
+            self.outcome.hit.append(fault)
+            self._fill_disk()
+            return True
+        found = KINDS[fault](processes_of(self._mark))
+        if not found:
+            return False
+        self._random.choice(found).kill()
+        self.outcome.hit.append(fault)
+        self._await_output(fault, before, time.monotonic())
+        return True
+
+    def _fill_disk(self) -> None:
+        """Leave no room for checkpoints for a while."""
+        with contextlib.suppress(OSError), self._filler.open("wb", buffering=0) as file:
+            while file.write(bytes(1 << 12)):
+                pass
+        ends_s = time.monotonic() + self._random.uniform(0.5, 3)
+        while time.monotonic() < ends_s and self._process is not None and self._process.poll() is None:
+            time.sleep(_POLL_S)
+        before = self._output.count()
+        self._filler.unlink()
+        self._await_output(FULL_DISK, before, time.monotonic())
+
+    def _await_output(self, fault: str, before: int, begin_s: float) -> None:
+        while time.monotonic() - begin_s < _GIVE_UP_S:
+            if self._output.count() > before:
+                self.outcome.recoveries.append((fault, time.monotonic() - begin_s))
+                return
+            assert self._process is not None
+            code, is_finished = self._process.poll(), self._is_finished()
+            if is_finished:
+                return
+            if code is not None:
+                self._begin_again(code)
+            time.sleep(_POLL_S)
+
+    # --- checks ------------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        violations = self.outcome.violations
+        try:
+            found = self._output.results()
+        except ValueError as error:
+            violations.append(f"half-written: {error}")
+        else:
+            if lost := self._expected - found:
+                violations.append(f"{lost.total()} lost: {sorted(lost)[:3]}")
+            if doubled := found - self._expected:
+                violations.append(f"{doubled.total()} doubled or wrong: {sorted(doubled)[:3]}")
+        if orphans := left_after(self._mark, _ORPHANS_GONE_S):
+            violations.append(f"still alive: {[process.command[:120] for process in orphans]}")
+        if left := sorted(os.listdir(self._temporary)):
+            violations.append(f"left in the directory for temporary files: {left}")
+        self.outcome.hidden_files = sum(1 for _ in (self._directory / "output").rglob(".*"))
+
+
+def mount(directory: Path) -> None:
+    """A small file system of its own at a directory.
+
+    Raises:
+        CalledProcessError: this user may not, or the system can't.
+    """
+    command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "none", directory]
+    subprocess.run(command, check=True, capture_output=True)

@@ -1,0 +1,132 @@
+"""The jobs of the fault runs, as a user's program: `firesteel run job.py <job> <sink> <where> <records>`.
+
+Watermark alignment keeps the batches small, so that a job is long enough to be hit at many moments. What a job writes
+does not depend on the order in which its sources are read, so there is one truth (see `truth`).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from firesteel.common import Duration, Encoder, Row, Time, Types, WatermarkStrategy
+from firesteel.common.watermark_strategy import TimestampAssigner
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
+from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.datastream.functions import KeyedProcessFunction, ProcessJoinFunction, ProcessWindowFunction
+from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.datastream.window import TumblingEventTimeWindows
+
+KEYS = 100
+WINDOW_MS = 500
+JOIN_WINDOW_MS = 200
+BOUND_MS = 150
+DRIFT = Duration.of_millis(600)
+ROW = Types.ROW_NAMED(["k", "a", "b"], [Types.LONG(), Types.LONG(), Types.LONG()])
+TRIPLE = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
+INSERT = "INSERT INTO results (k, a, b) VALUES (?, ?, ?)"
+
+
+class EventTime(TimestampAssigner):
+    """Both halves of a number sequence, each read by one subtask, begin at time 0."""
+
+    def __init__(self, records):
+        self.half = records // 2
+
+    def extract_timestamp(self, value, record_timestamp):
+        return int(value) % self.half
+
+
+def strategy(records):
+    aligned = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(EventTime(records))
+    return aligned.with_watermark_alignment("all", DRIFT, Duration.of_millis(100))
+
+
+def numbers(env, records, name="numbers"):
+    return env.from_source(NumberSequenceSource(0, records - 1), strategy(records), name, Types.LONG())
+
+
+class Totals(KeyedProcessFunction):
+    """Counts the numbers of a key one by one."""
+
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        key = ctx.get_current_key()
+        yield key, count, count * key
+
+
+class Sums(ProcessWindowFunction):
+    """Key, begin and sum of a window."""
+
+    def process(self, key, context, elements):
+        yield key, context.window().start, sum(elements)
+
+
+class Pairs(ProcessJoinFunction):
+    """Key and both numbers."""
+
+    def process_element(self, left, right, context):
+        yield left % KEYS, left, right
+
+
+def key_of(number):
+    return number % KEYS
+
+
+def totals(env, records, where):
+    return numbers(env, records).key_by(key_of, Types.LONG()).process(Totals(), TRIPLE)
+
+
+def windows(env, records, where):
+    """Sums over numbers that come out of files."""
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), f"{where}/input").build()
+    lines = env.from_source(source, strategy(records), "lines", Types.STRING())
+    keyed = lines.map(int, Types.LONG()).key_by(key_of, Types.LONG())
+    return keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))).process(Sums(), TRIPLE)
+
+
+def window_join(env, records, where):
+    left, right = numbers(env, records, "left"), numbers(env, records, "right").filter(lambda n: n % 3 == 0)
+    joined = left.join(right).where(key_of, Types.LONG()).equal_to(key_of, Types.LONG())
+    windowed = joined.window(TumblingEventTimeWindows.of(Time.milliseconds(JOIN_WINDOW_MS)))
+    return windowed.apply(lambda left, right: (left % KEYS, left, right), TRIPLE)
+
+
+def interval_join(env, records, where):
+    left = numbers(env, records, "left").key_by(key_of, Types.LONG())
+    right = numbers(env, records, "right").filter(lambda n: n % 3 == 0).key_by(key_of, Types.LONG())
+    joined = left.interval_join(right).between(Time.milliseconds(-BOUND_MS), Time.milliseconds(BOUND_MS))
+    return joined.process(Pairs(), TRIPLE)
+
+
+JOBS = {"totals": totals, "windows": windows, "window join": window_join, "interval join": interval_join}
+
+ROLLING = {
+    "files": RollingPolicy.on_checkpoint_rolling_policy(),
+    "rolling files": RollingPolicy.default_rolling_policy(3_000, 60_000, 60_000),
+}
+"""Part files that are finished with each checkpoint, and those that grow over several."""
+
+
+def write(stream, sink, where):
+    """To files below `where`, or to the database at the address `sink`."""
+    if sink in ROLLING:
+        encoder, rolling = Encoder.simple_string_encoder(), ROLLING[sink]
+        files = FileSink.for_row_format(f"{where}/output", encoder).with_rolling_policy(rolling).build()
+        stream.map(lambda t: " ".join(map(str, t)), Types.STRING()).sink_to(files)
+    else:
+        options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(sink).build()
+        stream.map(lambda t: Row(*t), ROW).add_sink(JdbcSink.sink(INSERT, ROW, options))
+
+
+if __name__ == "__main__":
+    job, sink, where, records = sys.argv[1:]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    write(JOBS[job](env, int(records), where), sink, where)
+    env.execute(job)

@@ -1,0 +1,162 @@
+"""Many fault runs with random faults: `python -m tests.exactly_once.series 56 [seed]`.
+
+Writes what came of them to benchmarks/results, after each run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import product
+from pathlib import Path
+
+from tests.datastream.connectors import postgres_server
+from tests.exactly_once.fault_run import FULL_DISK, OPTIONS, Case, FaultRun, Outcome, mount
+from tests.exactly_once.job import JOBS
+from tests.exactly_once.outputs import Files, Output, Postgres, Sqlite
+from tests.exactly_once.processes import KINDS
+
+RUNS = 56
+_MOST_FAULTS = 3
+
+HEAD = """# Exactly once
+
+A job is started with `firesteel run`, hit by `kill -9` at random moments (slot processes and the server that forks
+them, Spark's Python workers and their daemon, the JVM, the process of the JobManager) or by a checkpoint directory
+without a free byte for up to 3 s, and started again from its newest checkpoint (`-s`) as often as it ended before its
+input did. Then what it committed is compared with the truth: nothing lost, nothing doubled, nothing half-written, no
+process left after 10 s, no temporary directory left. {records:,} records per run, a checkpoint every {interval}.
+`make soak` runs it; the seed was {seed}.
+
+{date}, {cores} cores, {machine}. Python {python}. {runs} runs, {faults} faults, {wrong} wrong.
+
+## From a fault to the next committed output
+
+Of a full disk: from when there is room again. The process of the JobManager has to be started again, with a JVM.
+
+| fault | times | seconds, median | max |
+|---|--:|--:|--:|
+{recoveries}
+## Runs
+
+| job | sink | faults | starts | failed | seconds | wrong |
+|---|---|---|--:|--:|--:|---|
+{table}"""
+
+
+def can_mount() -> bool:
+    """Whether this user may make a small file system."""
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            mount(Path(directory))
+        except (OSError, subprocess.CalledProcessError):
+            return False
+        subprocess.run(["umount", directory], check=True)
+        return True
+
+
+def cases(seed: int, sinks: Sequence[str]) -> Iterator[tuple[Case, str]]:
+    """Without end: all jobs with all sinks, all faults in turn with random further ones."""
+    rng = random.Random(seed)
+    faults = [*KINDS, *([FULL_DISK] if can_mount() else ())]
+    while True:
+        combinations = list(product(JOBS, sinks))
+        rng.shuffle(combinations)
+        for number, (job, sink) in enumerate(combinations):
+            further = rng.choices(faults, k=rng.randrange(_MOST_FAULTS))
+            hit = [faults[number % len(faults)], *further]
+            rng.shuffle(hit)
+            yield Case(job, tuple(hit), rng.randrange(2**32)), sink
+
+
+def output_of(sink: str, directory: Path, url: str | None) -> Output:
+    """Where a run in that directory writes."""
+    if sink == "PostgreSQL":
+        assert url is not None
+        return Postgres(url)
+    return Sqlite(directory / "results.db") if sink == "SQLite" else Files(sink, directory / "output")
+
+
+class Series:
+    """Some runs, and the page about them."""
+
+    def __init__(self, seed: int, page: Path) -> None:
+        self._seed = seed
+        self._page = page
+        self._done: list[tuple[Case, str, Outcome]] = []
+
+    def run(self, runs: int) -> bool:
+        """Whether something was wrong; the directory of such a run is kept, and told."""
+        with ExitStack() as stack:
+            sinks, url = ["files", "rolling files", "SQLite"], None
+            if postgres_server.IS_INSTALLED:
+                sinks.append("PostgreSQL")
+                url = stack.enter_context(postgres_server.running())
+            turns = cases(self._seed, sinks)
+            wrong = [self._run(*next(turns), url) for _ in range(runs)]
+        return any(wrong)
+
+    def _run(self, case: Case, sink: str, url: str | None) -> bool:
+        directory = Path(tempfile.mkdtemp(prefix="exactly-once-"))
+        outcome = FaultRun(case, directory, output_of(sink, directory, url)).run()
+        self._done.append((case, sink, outcome))
+        self._page.write_text(self._text())
+        if outcome.violations:
+            print(f"{case} with {sink}: {outcome.violations}; see {directory}", file=sys.stderr, flush=True)
+            return True
+        shutil.rmtree(directory)
+        return False
+
+    def _text(self) -> str:
+        outcomes = [outcome for _, _, outcome in self._done]
+        return HEAD.format(
+            records=self._done[0][0].records,
+            interval=OPTIONS["execution.checkpointing.interval"],
+            seed=self._seed,
+            date=time.strftime("%Y-%m-%d"),
+            cores=os.cpu_count(),
+            machine=f"{os.uname().sysname} {os.uname().machine}",
+            python=sys.version.split()[0],
+            runs=len(outcomes),
+            faults=sum(len(outcome.hit) for outcome in outcomes),
+            wrong=sum(bool(outcome.violations) for outcome in outcomes),
+            recoveries=_recoveries(outcomes),
+            table="".join(_line(*done) for done in self._done),
+        )
+
+
+def _recoveries(outcomes: Sequence[Outcome]) -> str:
+    by_fault: defaultdict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        for fault, seconds in outcome.recoveries:
+            by_fault[fault].append(seconds)
+    return "".join(
+        f"| {fault} | {len(found)} | {statistics.median(found):.1f} | {max(found):.1f} |\n"
+        for fault, found in sorted(by_fault.items())
+    )
+
+
+def _line(case: Case, sink: str, outcome: Outcome) -> str:
+    return (
+        f"| {case.job} | {sink} | {', '.join(outcome.hit)} | {outcome.starts} | {len(outcome.errors)} | "
+        f"{outcome.seconds:.0f} | {'; '.join(outcome.violations)} |\n"
+    )
+
+
+def page() -> Path:
+    """Where the figures of today go."""
+    return Path("benchmarks/results") / f"{time.strftime('%Y-%m-%d')}_exactly_once.md"
+
+
+if __name__ == "__main__":
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)
+    sys.exit(Series(seed, page()).run(int(sys.argv[1])))

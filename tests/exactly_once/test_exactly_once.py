@@ -1,0 +1,27 @@
+"""A few fault runs; `make soak` makes many with random ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.exactly_once.fault_run import FULL_DISK, Case, FaultRun
+from tests.exactly_once.series import can_mount, output_of
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize(
+    ("job", "sink", "faults"),
+    [
+        ("totals", "files", ("slot", "worker", "slot server")),
+        ("windows", "rolling files", ("job manager",)),
+        ("window join", "SQLite", ("JVM", "slot")),
+        ("interval join", "SQLite", (FULL_DISK, "worker daemon")),
+    ],
+)
+def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path):
+    if FULL_DISK in faults and not can_mount():
+        pytest.skip("needs the right to mount a file system")
+    outcome = FaultRun(Case(job, faults, seed=1, records=30_000), tmp_path, output_of(sink, tmp_path, None)).run()
+    assert outcome.hit == list(faults)
+    assert outcome.violations == []
