@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,14 +27,58 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
     return options
 
 
+config_option = click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A config.yaml with Flink's options [$FIRESTEEL_CONF_DIR/config.yaml].",
+)
+option_flags = click.option(
+    "-D", "options", multiple=True, callback=_options, metavar="KEY=VALUE", help="A Flink or spark.* option."
+)
+
+
+def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[str, str]:
+    """The options of a cluster: of its file, then of `FIRESTEEL_PROPERTIES` (lines of YAML), then `-D`.
+
+    Raises:
+        click.UsageError: they can't be read.
+    """
+    directory = os.environ.get("FIRESTEEL_CONF_DIR")
+    if config is None and directory is not None and (Path(directory) / "config.yaml").exists():
+        config = Path(directory) / "config.yaml"
+    found = {} if config is None else _of_yaml(config.read_text(), str(config))
+    return found | _of_yaml(os.environ.get("FIRESTEEL_PROPERTIES", ""), "FIRESTEEL_PROPERTIES") | options
+
+
+def _of_yaml(text: str, origin: str) -> dict[str, str]:
+    import yaml  # here and not above: other commands start without it
+
+    try:
+        data = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise click.UsageError(f"{origin} is no YAML: {error}") from None
+    if not isinstance(data, dict):
+        raise click.UsageError(f"{origin} holds a {type(data).__name__}, expected options as key: value")
+    return dict(_flat(data, ""))
+
+
+def _flat(data: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+    """Nested options by their dotted names."""
+    for key, value in data.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{key}", ";".join(map(str, value))
+        else:
+            yield f"{prefix}{key}", str(value).lower() if isinstance(value, bool) else str(value)
+
+
 _PROGRAM_OPTIONS = (
     click.option("-p", "--parallelism", type=click.IntRange(min=1), help="Parallelism of the operators that set none."),
     click.option(
         "--runtime-mode", type=click.Choice(RUNTIME_MODES, case_sensitive=False), help="How the job runs [STREAMING]."
     ),
-    click.option(
-        "-D", "options", multiple=True, callback=_options, metavar="KEY=VALUE", help="A Flink or spark.* option."
-    ),
+    option_flags,
     click.option("--pyflink", is_flag=True, help="Let the program import pyflink: it gets firesteel."),
     click.option("-v", "--verbose", is_flag=True, help="Show the whole story of an error."),
 )
@@ -61,6 +107,15 @@ def restore_options(savepoint: str | None, leaves_state: bool) -> dict[str, str]
         "execution.state-recovery.path": savepoint,
         "execution.state-recovery.ignore-unclaimed-state": str(leaves_state).lower(),
     }
+
+
+def target_options(address: str | None, detached: bool) -> dict[str, str]:
+    """The options that say where a job runs."""
+    if address is None:
+        if detached:
+            raise click.UsageError("--detached (-d) goes with --jobmanager (-m): else the job ends with the command")
+        return {}
+    return {"execution.target": "remote", "rest.address": address, "execution.attached": str(not detached).lower()}
 
 
 @contextmanager

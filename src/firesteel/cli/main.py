@@ -9,6 +9,8 @@ import sys
 
 import click
 
+from firesteel.cli.cluster_commands import cancel, list_jobs, savepoint, stop
+from firesteel.cli.jobmanager import jobmanager
 from firesteel.cli.plan import plan
 from firesteel.cli.run import run
 
@@ -19,8 +21,8 @@ def cli() -> None:
     """Flink DataStream programs in Python, run on Spark."""
 
 
-cli.add_command(plan)
-cli.add_command(run)
+for command in (run, plan, jobmanager, list_jobs, cancel, stop, savepoint):
+    cli.add_command(command)
 
 
 def main() -> None:

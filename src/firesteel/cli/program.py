@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from firesteel.cli.progress_view import make_reporter
-from firesteel.client import set_progress_reporter
+from firesteel.client import TARGET, set_progress_reporter
 from firesteel.common.configuration import set_default_options
 from firesteel.compat import run_as_main
 from firesteel.entrypoint import shared_gateway
@@ -18,9 +18,11 @@ def run_program(program: Path, arguments: tuple[str, ...], options: dict[str, st
     Raises:
         JavaNotFoundError: there is no Java.
     """
-    gateway = shared_gateway(options)
+    if options.get(TARGET) != "remote":
+        java = shared_gateway(options).java
+        if not quiet:
+            print(f"Using {java}.", file=sys.stderr)
     if not quiet:
-        print(f"Using {gateway.java}.", file=sys.stderr)
         set_progress_reporter(make_reporter())
     set_default_options(options)
     run_as_main(program, arguments, pyflink)

@@ -27,6 +27,9 @@ class _PlainLines:
 
     def submitted(self, job_id: str) -> None:
         self._status = ""
+        self.detached(job_id)
+
+    def detached(self, job_id: str) -> None:
         print(f"Job has been submitted with JobID {job_id}", file=sys.stderr)
 
     def progressed(self, details: JobDetails) -> None:
@@ -52,8 +55,11 @@ class _LiveView:
         self._console = Console(stderr=True)
         self._live: Live | None = None
 
-    def submitted(self, job_id: str) -> None:
+    def detached(self, job_id: str) -> None:
         self._console.print(f"Job has been submitted with JobID {job_id}", highlight=False)
+
+    def submitted(self, job_id: str) -> None:
+        self.detached(job_id)
         self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty(), redirect_stderr=False)
         self._live.start()
 

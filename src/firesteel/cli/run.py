@@ -8,7 +8,7 @@ from types import FrameType
 
 import click
 
-from firesteel.cli.arguments import configuration, program_options, reported_errors, restore_options
+from firesteel.cli.arguments import configuration, program_options, reported_errors, restore_options, target_options
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -23,6 +23,8 @@ from firesteel.cli.arguments import configuration, program_options, reported_err
     is_flag=True,
     help="Leave state behind that no operator of the program asks for.",
 )
+@click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run it on the cluster of this JobManager.")
+@click.option("-d", "--detached", is_flag=True, help="Do not wait for the end of the job.")
 @click.option("-q", "--quiet", is_flag=True, help="Show the program's own output only.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -32,13 +34,15 @@ def run(
     options: dict[str, str],
     pyflink: bool,
     verbose: bool,
+    address: str | None,
+    detached: bool,
     savepoint: str | None,
     leaves_state: bool,
     quiet: bool,
     program: Path,
     arguments: tuple[str, ...],
 ) -> None:
-    """Run PROGRAM with ARGUMENTS in a cluster inside this process."""
+    """Run PROGRAM with ARGUMENTS in a cluster inside this process, or on the cluster of a JobManager."""
     from firesteel.cli.program import (
         run_program,
     )  # here and not above: it imports Spark, which other commands don't need
@@ -47,6 +51,7 @@ def run(
     try:
         with reported_errors(program, verbose):
             settings = configuration(options, parallelism, runtime_mode) | restore_options(savepoint, leaves_state)
+            settings |= target_options(address, detached)
             run_program(program, arguments, settings, pyflink, quiet)
     except KeyboardInterrupt:
         click.echo("Interrupted: the job was cancelled.", err=True)

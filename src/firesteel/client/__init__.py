@@ -1,10 +1,11 @@
-"""Submits jobs: to a cluster inside this process."""
+"""Submits jobs: to a cluster inside this process, or to that of a JobManager."""
 
-from firesteel.client.execution import collect, execute, execute_async
+from firesteel.client.execution import TARGET, collect, execute, execute_async
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import ProgressReporter, set_progress_reporter
 
 __all__ = [
+    "TARGET",
     "EmbeddedJobClient",
     "ProgressReporter",
     "collect",

@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import os
 import weakref
 from typing import Any
 
 from firesteel.client.job_client import EmbeddedJobClient
+from firesteel.client.progress import progress_reporter
+from firesteel.client.remote_job_client import RemoteJobClient
+from firesteel.client.rest_client import RestClusterClient
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+
+TARGET = "execution.target"
+ATTACHED = "execution.attached"
+ADDRESS = "rest.address"
+TOKEN = "FIRESTEEL_REST_TOKEN"
+_DEFAULT_ADDRESS = "127.0.0.1:8081"
 
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 
 
-def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> EmbeddedJobClient:
-    """Submit the job and return at once. The job ends with this process at the latest."""
+def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> EmbeddedJobClient | RemoteJobClient:
+    """Submit the job and return at once.
+
+    Without `execution.target: remote` the job ends with this process at the latest.
+    """
+    options = configuration.to_dict()
     job_graph = stream_graph.get_job_graph()
-    job_graph.configuration = {**configuration.to_dict(), **job_graph.configuration}
+    job_graph.configuration = {**options, **job_graph.configuration}
+    if options.get(TARGET) == "remote":
+        cluster = RestClusterClient(options.get(ADDRESS, _DEFAULT_ADDRESS), os.environ.get(TOKEN))
+        return RemoteJobClient(cluster, job_graph)
+    return _embedded(job_graph)
+
+
+def _embedded(job_graph: JobGraph) -> EmbeddedJobClient:
     client = EmbeddedJobClient(job_graph)
     if not _running:
         # Now and not at import: so it runs before what ends the JVM, which was registered with the first job.
@@ -36,14 +58,22 @@ def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecu
         JobFailedError: the job failed.
         JobCanceledError: the job was cancelled.
     """
-    return execute_async(stream_graph, configuration).wait()
+    client = execute_async(stream_graph, configuration)
+    if configuration.to_dict().get(ATTACHED) == "false":
+        progress_reporter().detached(str(client.get_job_id()))
+        return JobExecutionResult(client.get_job_id(), 0, {})
+    return client.wait()
 
 
 def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
 ) -> CloseableIterator:
     """Submit the job and iterate over what its collecting sink gets, at most `limit` elements."""
-    client = execute_async(stream_graph, configuration)
+    if configuration.to_dict().get(TARGET) == "remote":
+        raise NotImplementedError("execute_and_collect() needs a cluster in this process: run it without -m")
+    job_graph = stream_graph.get_job_graph()
+    job_graph.configuration = {**configuration.to_dict(), **job_graph.configuration}
+    client = _embedded(job_graph)
     elements: Any = client.collected()
     if limit is not None:
         elements = itertools.islice(elements, limit)

@@ -11,7 +11,10 @@ class ProgressReporter(Protocol):
     """Shows how a job is doing."""
 
     def submitted(self, job_id: str) -> None:
-        """The job was taken."""
+        """The job was taken, and will be waited for."""
+
+    def detached(self, job_id: str) -> None:
+        """The job was taken, and nobody waits for it."""
 
     def progressed(self, details: JobDetails) -> None:
         """How it is doing now; called a few times a second, and once at the end."""
@@ -22,6 +25,9 @@ class ProgressReporter(Protocol):
 
 class _Silent:
     def submitted(self, job_id: str) -> None:
+        pass
+
+    def detached(self, job_id: str) -> None:
         pass
 
     def progressed(self, details: JobDetails) -> None:

@@ -22,7 +22,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.buffers import pickled
 from firesteel.operators.committables import Committable
 from firesteel.operators.subtask import operators_of
-from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (
     CheckpointMetadata,
@@ -136,8 +136,8 @@ class Checkpoints:
         self.batch_id = -1
         self.next_time: int | None = None
 
-    def recover(self, enumerator: SplitEnumerator) -> None:
-        """Go on from the job's last checkpoint, else from the one that the job was told to begin with.
+    def recover(self, enumerator: SplitEnumerator) -> RestoredCheckpoint | None:
+        """Go on from the job's last checkpoint, else from the one that the job was told to begin with, if any.
 
         Raises:
             StateFileError: a file of it is missing or damaged.
@@ -145,7 +145,7 @@ class Checkpoints:
         own = checkpoints_in(self._directory)
         named = self._job.configuration.get(RECOVERY_PATH)
         if not own and named is None:
-            return
+            return None
         source = own[0] if own else checkpoint_directory(named or "")
         metadata = read_metadata(source)
         enumerator.restore(metadata.sources)
@@ -156,6 +156,8 @@ class Checkpoints:
             self.batch_id = metadata.batch_id
             self._bases = dict(metadata.bases)
             self._kept.extend(read_metadata(path) for path in reversed(own))
+        now_ms = time.time_ns() // 1_000_000
+        return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(source), now_ms)
 
     def batch_ended(self, batch_id: int, reports: list[StageReport]) -> None:
         """All stages of a batch ended: what sinks only show is shown, what they commit waits for the checkpoint."""
@@ -227,14 +229,15 @@ class Checkpoints:
                 (parent / f"{batch_id}.{kind}").unlink(missing_ok=True)
         self._oldest[stage, slot] = max(oldest, before)
 
-    def savepoint(self, parent: Path, enumerator: SplitEnumerator) -> Path:
-        """Write a savepoint of the state behind the last batch: its directory.
+    def savepoint(self, parent: Path, enumerator: SplitEnumerator) -> CheckpointStats:
+        """Write a savepoint of the state behind the last batch.
 
         What sinks have ready is committed with a checkpoint before, so a savepoint has nothing to commit.
 
         Raises:
             OSError: it could not be written; nothing is left of it.
         """
+        begun_s = time.monotonic()
         if self._pending:
             self.complete(enumerator, time.monotonic())
         metadata = replace(self._metadata(enumerator, []), is_savepoint=True)
@@ -250,7 +253,7 @@ class Checkpoints:
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
-        return directory
+        return self._stats(metadata, directory, {}, begun_s)
 
 
 def _link(path: Path, target: Path) -> None:

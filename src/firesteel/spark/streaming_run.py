@@ -75,7 +75,9 @@ class StreamingRun(Run):
         slots = RemoteSlots(self._addresses())
         pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
         try:
-            self._checkpoints.recover(self._enumerator)
+            restored = self._checkpoints.recover(self._enumerator)
+            if restored is not None:
+                self._tell(self._listener.checkpoint_restored, restored)
             while (plan := self._next_plan()) is not None:
                 self._run_batch(pipeline, plan)
         finally:
@@ -130,11 +132,12 @@ class StreamingRun(Run):
             return False
         self._savepoints.popleft()
         try:
-            path = self._checkpoints.savepoint(Path(request.directory), self._enumerator)
+            stats = self._checkpoints.savepoint(Path(request.directory), self._enumerator)
         except Exception as error:
             self._tell(_answer, request.answer, None, error)
             return False
-        self._tell(_answer, request.answer, str(path), None)
+        self._tell(self._listener.checkpoint_completed, stats)
+        self._tell(_answer, request.answer, stats.external_path, None)
         return request.stops
 
     def _refuse_savepoints(self) -> None:

@@ -194,7 +194,7 @@ class _LocalJob:
 
     def take_savepoint(self, parent: Path) -> None:
         """Take a savepoint behind the last batch."""
-        self.result.savepoint = self._checkpoints.savepoint(parent, self._enumerator)
+        self.result.savepoint = Path(self._checkpoints.savepoint(parent, self._enumerator).external_path)
 
     def run_batch(self, batch_id: int, batch: BatchPlan) -> None:
         """Run one batch through all stages, then commit it."""

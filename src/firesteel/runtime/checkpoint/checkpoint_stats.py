@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["NO_CHECKPOINTS", "CheckpointStats", "CheckpointStatsTracker", "CheckpointsSummary"]
+__all__ = ["NO_CHECKPOINTS", "CheckpointStats", "CheckpointStatsTracker", "CheckpointsSummary", "RestoredCheckpoint"]
 
 HISTORY_SIZE = 10
 """How many checkpoints are remembered (Flink: `web.checkpoints.history`)."""
@@ -39,16 +39,28 @@ class CheckpointStats:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredCheckpoint:
+    """What a job began with. Flink: `runtime.checkpoint.RestoredCheckpointStats`."""
+
+    checkpoint_id: int
+    is_savepoint: bool
+    external_path: str
+    restored_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointsSummary:
     """The checkpoints of a job up to now.
 
     Attributes:
         completed: How many completed.
         history: The last ones, newest first.
+        restored: What it went on from last, None if it began without state.
     """
 
     completed: int = 0
     history: tuple[CheckpointStats, ...] = ()
+    restored: RestoredCheckpoint | None = None
 
     @property
     def latest(self) -> CheckpointStats | None:
@@ -72,12 +84,17 @@ class CheckpointStatsTracker:
 
     _count: int = 0
     _history: deque[CheckpointStats] = field(default_factory=lambda: deque(maxlen=HISTORY_SIZE))
+    _restored: RestoredCheckpoint | None = None
 
     def completed(self, stats: CheckpointStats) -> None:
         """Take a completed checkpoint."""
         self._count += 1
         self._history.appendleft(stats)
 
+    def restored(self, checkpoint: RestoredCheckpoint) -> None:
+        """The job went on from a checkpoint."""
+        self._restored = checkpoint
+
     def summary(self) -> CheckpointsSummary:
         """All that is known."""
-        return CheckpointsSummary(self._count, tuple(self._history))
+        return CheckpointsSummary(self._count, tuple(self._history), self._restored)

@@ -31,6 +31,8 @@ def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
         "attempt": execution.attempt_number,
         "attempt_id": execution.attempt_id,
         "state": execution.state.name,
+        "records_in": execution.records_in,
+        "records_out": execution.records_out,
         "timestamps": {state.name: at for state, at in execution.timestamps.items()},
         "slot": execution.allocation_id,
         "task_manager": execution.task_manager_id,

@@ -71,6 +71,7 @@ class JobDetails:
         failure: Why it fails, restarts or failed last.
         vertices: In topological order.
         checkpoints: Those that were taken since a JobMaster took the job up.
+        job_type: STREAMING or BATCH.
     """
 
     job_id: str
@@ -84,6 +85,7 @@ class JobDetails:
     failure: TaskFailure | None
     vertices: tuple[JobVertexDetails, ...]
     checkpoints: CheckpointsSummary = NO_CHECKPOINTS
+    job_type: str = "STREAMING"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +115,19 @@ class ArchivedExecutionGraph:
         details: How it ended, vertex by vertex.
         history: Everything that happened.
         graph: All subtasks and attempts as plain data (`ExecutionGraph.state_to_dict`).
+        plan: The job graph's plan, as REST shows it.
+        configuration: The job's options.
+        slot_sharing_groups: Vertex id -> name of its group.
+        operators: Vertex id -> ids of its operators.
     """
 
     details: JobDetails
     history: ExecutionHistory = field(default_factory=ExecutionHistory)
     graph: dict[str, Any] = field(default_factory=dict)
+    plan: dict[str, Any] = field(default_factory=dict)
+    configuration: dict[str, str] = field(default_factory=dict)
+    slot_sharing_groups: dict[str, str] = field(default_factory=dict)
+    operators: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def result(self) -> JobResult:
@@ -143,12 +153,24 @@ def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSumm
         failure=graph.failure,
         vertices=tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values()),
         checkpoints=checkpoints,
+        job_type=graph.job_graph.job_type,
     )
 
 
 def archive(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> ArchivedExecutionGraph:
     """The job as it is at its end."""
-    return ArchivedExecutionGraph(job_details(graph, now_ms, checkpoints), graph.history.copy(), graph.state_to_dict())
+    details = job_details(graph, now_ms, checkpoints)
+    return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **_of_job(graph.job_graph))
+
+
+def _of_job(job_graph: JobGraph) -> dict[str, Any]:
+    groups = {id: group.name for group in job_graph.slot_sharing_groups for id in group.vertex_ids}
+    return {
+        "plan": job_graph.plan(),
+        "configuration": dict(job_graph.configuration),
+        "slot_sharing_groups": groups,
+        "operators": {vertex.id: tuple(node.operator_id for node in vertex.chain) for vertex in job_graph.vertices},
+    }
 
 
 def archive_unstarted(
@@ -172,11 +194,12 @@ def archive_unstarted(
             JobVertexDetails(vertex.id, vertex.name, vertex.parallelism, vertex.max_parallelism, {})
             for vertex in job_graph.vertices
         ),
+        job_type=job_graph.job_type,
     )
     history = ExecutionHistory()
     for entered, at in timestamps.items():
         history.append(JobEvent(entered, at))
-    return ArchivedExecutionGraph(details, history)
+    return ArchivedExecutionGraph(details, history, **_of_job(job_graph))
 
 
 def _vertex_details(vertex: ExecutionJobVertex) -> JobVertexDetails:

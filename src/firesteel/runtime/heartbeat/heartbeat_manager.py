@@ -40,6 +40,10 @@ class HeartbeatMonitors:
         if target in self._heard_s:
             self._heard_s[target] = now_s
 
+    def silent_s(self, target: str, now_s: float) -> float:
+        """How long nothing was heard of a target; 0 for those that are not watched."""
+        return now_s - self._heard_s.get(target, now_s)
+
     def expire(self, now_s: float) -> list[str]:
         """The targets that are lost by now; they are watched no longer."""
         limit_s = now_s - self._timeout_s + _TOLERANCE_S
@@ -81,6 +85,10 @@ class HeartbeatManager:
         self._request = request
         self._expiry: Timer | None = None
         self._round: Timer | None = None
+
+    def silent_s(self, target: str) -> float:
+        """How long nothing was heard of a target (seconds)."""
+        return self._monitors.silent_s(target, self._clock.monotonic_s())
 
     def monitor_target(self, target: str) -> None:
         """Watch a target from now on."""

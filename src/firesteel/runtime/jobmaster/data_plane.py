@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 
@@ -75,6 +75,9 @@ class DataPlaneListener(Protocol):
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """A checkpoint was taken and committed."""
+
+    def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
+        """The query goes on from a checkpoint."""
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Take new totals; a subtask that is `finished` becomes FINISHED."""

@@ -461,7 +461,7 @@ class JobMaster(FencedRpcEndpoint):
         self._query = QueryRun(
             self,
             self._query_progressed,
-            self._checkpoints.completed,
+            self._checkpoints,
             lambda run: self._perform(self._scheduler.query_finished(run)),
             lambda run, failure: self._perform(self._scheduler.query_failed(run, failure)),
             self._data_plane,

@@ -5,7 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.checkpoint.checkpoint_stats import (
+    CheckpointStats,
+    CheckpointStatsTracker,
+    RestoredCheckpoint,
+)
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
@@ -49,7 +53,7 @@ class QueryRun:
     Args:
         endpoint: The JobMaster, in whose main thread everything happens.
         on_progress: Called with new totals.
-        on_checkpoint: Called with each checkpoint that was taken.
+        checkpoints: Told of each checkpoint.
         on_finished: Called when all input is processed.
         on_failed: Called with the failure that ended the query.
         data_plane: What runs it; told to start at once.
@@ -60,7 +64,7 @@ class QueryRun:
         self,
         endpoint: RpcEndpoint,
         on_progress: Callable[[int, Sequence[SubtaskProgress]], object],
-        on_checkpoint: Callable[[CheckpointStats], object],
+        checkpoints: CheckpointStatsTracker,
         on_finished: Callable[[int], object],
         on_failed: Callable[[int, TaskFailure], object],
         data_plane: DataPlane,
@@ -69,7 +73,7 @@ class QueryRun:
         self._run = query.attempt
         self._endpoint = endpoint
         self._on_progress = on_progress
-        self._on_checkpoint = on_checkpoint
+        self._checkpoints = checkpoints
         self._on_finished = on_finished
         self._on_failed = on_failed
         self._is_stopping = False
@@ -96,7 +100,12 @@ class QueryRun:
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """A checkpoint was taken and committed."""
         self._endpoint.validate_runs_in_main_thread()
-        self._on_checkpoint(stats)
+        self._checkpoints.completed(stats)
+
+    def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
+        """The query goes on from a checkpoint."""
+        self._endpoint.validate_runs_in_main_thread()
+        self._checkpoints.restored(checkpoint)
 
     async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
         """Take a savepoint: its path.

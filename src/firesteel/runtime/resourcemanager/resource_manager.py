@@ -21,6 +21,7 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     ResourceOverview,
     TaskExecutorRegistration,
     TaskExecutorRegistrationSuccess,
+    TaskManagerInfo,
 )
 from firesteel.runtime.resourcemanager.slot_manager import SlotManager
 from firesteel.runtime.resourcemanager.slot_manager_actions import (
@@ -58,6 +59,7 @@ class _Worker:
     resource_id: str
     instance_id: str
     gateway: TaskExecutorGateway
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,9 @@ class ResourceManager(FencedRpcEndpoint):
             return Declined("a later registration of the same TaskExecutor is under way")
         del self._connecting[resource_id]
         self._forget_worker(resource_id, "the TaskExecutor registered anew")
-        self._workers[resource_id] = self._instances[instance_id] = _Worker(resource_id, instance_id, gateway)
+        self._workers[resource_id] = self._instances[instance_id] = _Worker(
+            resource_id, instance_id, gateway, registration.address
+        )
         self._worker_heartbeats.monitor_target(resource_id)
         return TaskExecutorRegistrationSuccess(instance_id, self._session_id)
 
@@ -235,6 +239,19 @@ class ResourceManager(FencedRpcEndpoint):
     async def disconnect_task_executor(self, resource_id: str, cause: str) -> None:
         """A TaskExecutor leaves."""
         self._forget_worker(resource_id, cause)
+
+    async def request_task_managers(self) -> tuple[TaskManagerInfo, ...]:
+        """All TaskExecutors."""
+        now_ms = self.clock.now_ms()
+        return tuple(
+            TaskManagerInfo(
+                worker.resource_id,
+                worker.address,
+                self._slot_manager.jobs_of_slots(worker.instance_id),
+                now_ms - round(1000 * self._worker_heartbeats.silent_s(worker.resource_id)),
+            )
+            for worker in self._workers.values()
+        )
 
     async def request_resource_overview(self) -> ResourceOverview:
         """What the cluster has."""

@@ -17,6 +17,7 @@ __all__ = [
     "ResourceOverview",
     "TaskExecutorRegistration",
     "TaskExecutorRegistrationSuccess",
+    "TaskManagerInfo",
 ]
 
 
@@ -65,6 +66,23 @@ class ResourceOverview:
     slots_available: int
 
 
+@dataclass(frozen=True, slots=True)
+class TaskManagerInfo:
+    """A TaskExecutor and its slots. Flink: `runtime.rest.messages.taskmanager.TaskManagerInfo`.
+
+    Attributes:
+        resource_id: Its id.
+        address: Where it is reached.
+        slots: Per slot the job that has it; None: it is free.
+        last_heartbeat_ms: When it was heard of last (ms since the epoch).
+    """
+
+    resource_id: str
+    address: str
+    slots: tuple[str | None, ...]
+    last_heartbeat_ms: int
+
+
 class ResourceManagerGateway(Protocol):
     """What others may ask of the ResourceManager. Flink: `runtime.resourcemanager.ResourceManagerGateway`."""
 
@@ -110,6 +128,10 @@ class ResourceManagerGateway(Protocol):
         Raises:
             ResourceManagerError: it is not registered.
         """
+
+    async def request_task_managers(self) -> tuple[TaskManagerInfo, ...]:
+        """All TaskExecutors."""
+        ...
 
     async def request_resource_overview(self) -> ResourceOverview:
         """What the cluster has."""

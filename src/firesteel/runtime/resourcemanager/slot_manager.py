@@ -76,6 +76,11 @@ class SlotManager:
         """How many of them nobody has or is about to have."""
         return self._slots.free
 
+    def jobs_of_slots(self, instance_id: str) -> tuple[str | None, ...]:
+        """For each slot of a TaskExecutor the job that has it, None if it is free."""
+        task_manager = self._slots.task_managers.get(instance_id)
+        return () if task_manager is None else tuple(slot.job_id for slot in task_manager.slots.values())
+
     @property
     def slots_pending(self) -> int:
         """How many slots are announced."""

@@ -1,0 +1,166 @@
+"""`firesteel jobmanager`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
+from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.errors import FiresteelError
+
+_LOG_FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
+_START_TIMEOUT_S = 60
+
+
+@click.group()
+def jobmanager() -> None:
+    """Start, stop and look at the JobManager of a session cluster."""
+
+
+def _directory() -> Path:
+    """Where JobManagers that run in the background leave their process ids and logs, by user."""
+    directory = Path(os.environ.get("FIRESTEEL_RUN_DIR", Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"))
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory
+
+
+def _file(port: str) -> Path:
+    return _directory() / f"jobmanager-{port}.json"
+
+
+@jobmanager.command()
+@config_option
+@option_flags
+@click.option("--host", help="Address to listen at [127.0.0.1].")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8081].")
+@click.option("--daemon", is_flag=True, help="Run in the background, with a log file.")
+def start(config: Path | None, options: dict[str, str], host: str | None, port: int | None, daemon: bool) -> None:
+    """Start a JobManager in the foreground; end it with Ctrl-C."""
+    flags = {"rest.bind-address": host, "rest.port": None if port is None else str(port)}
+    settings = cluster_configuration(config, options) | {key: value for key, value in flags.items() if value}
+    if daemon:
+        _start_in_background(settings)
+        return
+    try:
+        asyncio.run(_serve(settings))
+    except (FiresteelError, OSError) as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(1) from None
+
+
+async def _serve(settings: dict[str, str]) -> None:
+    from firesteel.entrypoint.session_cluster import SessionCluster  # here: it imports what other commands do not need
+
+    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    log_file = os.environ.get("FIRESTEEL_LOG_FILE")
+    cluster = SessionCluster(settings, None if log_file is None else Path(log_file).parent)
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    address = await cluster.start()
+    state = _file(address.rsplit(":", 1)[1])
+    state.write_text(json.dumps({"pid": os.getpid(), "address": address}))
+    click.echo(f"JobManager is ready at {address}", err=True)
+    try:
+        cluster.ended.add_done_callback(lambda _: stopping.set())
+        await stopping.wait()
+    finally:
+        state.unlink(missing_ok=True)
+        await cluster.stop()
+    if cluster.ended.done():
+        raise FiresteelError(f"the JobManager can't go on: {cluster.ended.result()}")
+
+
+def _start_in_background(settings: dict[str, str]) -> None:
+    logs = _directory() / "logs" / time.strftime("%Y%m%d-%H%M%S")
+    logs.mkdir(parents=True)
+    command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
+    command += [part for key, value in settings.items() for part in ("-D", f"{key}={value}")]
+    environment = dict(os.environ, FIRESTEEL_LOG_FILE=str(logs / "jobmanager.log"))
+    with (logs / "jobmanager.log").open("wb") as log, (logs / "jobmanager.out").open("wb") as out:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=log, env=environment, start_new_session=True
+        )
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        for entry in _running():
+            if entry["pid"] == process.pid:
+                click.echo(f"JobManager {process.pid} is ready at {entry['address']}; it logs to {logs}")
+                return
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    lines = (logs / "jobmanager.log").read_text(errors="replace").splitlines()
+    click.echo(f"Error: the JobManager did not start: {(lines or ['it logged nothing'])[-1]}", err=True)
+    raise SystemExit(1)
+
+
+def _running() -> list[dict[str, Any]]:
+    """The JobManagers of this user on this machine."""
+    found = []
+    for path in sorted(_directory().glob("jobmanager-*.json")):
+        with contextlib.suppress(OSError, ValueError):
+            entry = json.loads(path.read_text())
+            if Path(f"/proc/{entry['pid']}").exists() or _is_alive(entry["pid"]):
+                found.append(entry)
+            else:
+                path.unlink(missing_ok=True)
+    return found
+
+
+def _is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except OSError:
+        return False
+    return True
+
+
+@jobmanager.command()
+@click.option("--port", type=click.IntRange(1, 65535), help="The one whose REST API has this port [all].")
+def stop(port: int | None) -> None:
+    """Stop the JobManagers of this user; their jobs end, or go on with another JobManager."""
+    stopped = 0
+    for entry in _running():
+        if port is None or entry["address"].endswith(f":{port}"):
+            os.kill(entry["pid"], signal.SIGTERM)
+            deadline = time.monotonic() + _START_TIMEOUT_S
+            while _is_alive(entry["pid"]) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            click.echo(f"JobManager {entry['pid']} at {entry['address']} was stopped")
+            stopped += 1
+    if not stopped:
+        click.echo("Error: no JobManager runs" + ("" if port is None else f" at port {port}"), err=True)
+        raise SystemExit(1)
+
+
+@jobmanager.command()
+def status() -> None:
+    """Show the JobManagers of this user and what they do."""
+    running = _running()
+    for entry in running:
+        try:
+            overview = RestClusterClient(entry["address"]).get("/overview")
+            free, slots = overview["slots-available"], overview["slots-total"]
+            text = f"{overview['jobs-running']} jobs run, {free} of {slots} slots are free"
+        except ClusterClientError as error:
+            text = str(error)
+        click.echo(f"JobManager {entry['pid']} at {entry['address']}: {text}")
+    if not running:
+        click.echo("no JobManager runs")
+        raise SystemExit(1)

@@ -1,0 +1,97 @@
+"""The handle to a job that runs on another process's cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from firesteel.client.errors import JobCanceledError, JobFailedError
+from firesteel.client.progress import progress_reporter
+from firesteel.client.rest_client import RestClusterClient
+from firesteel.common.completable_future import CompletableFuture
+from firesteel.common.job_client import JobClient
+from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.common.job_id import JobID
+from firesteel.common.job_status import JobStatus
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.failure import TaskFailure
+
+_POLL_S = 0.2
+
+
+class RemoteJobClient(JobClient):
+    """Asks a cluster's REST API after a job; the job goes on without this process.
+
+    Args:
+        cluster: The cluster.
+        job_graph: The job; submitted by the constructor.
+
+    Raises:
+        ClusterClientError: the cluster refused it.
+    """
+
+    def __init__(self, cluster: RestClusterClient, job_graph: JobGraph) -> None:
+        self._cluster = cluster
+        self._job_id = job_graph.job_id
+        self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
+        cluster.submit(job_graph)
+
+    def _ask(self, question: Callable[[], Any]) -> CompletableFuture:
+        return CompletableFuture(self._threads.submit(question))
+
+    def get_job_id(self) -> JobID:
+        """Id of the job."""
+        return JobID(self._job_id)
+
+    def get_job_status(self) -> CompletableFuture:
+        """Future `JobStatus`."""
+        return self._ask(lambda: JobStatus[self._cluster.job_status(self._job_id)])
+
+    def cancel(self) -> CompletableFuture:
+        """Cancels the job; the future is done when the cancellation was accepted."""
+        return self._ask(lambda: self._cluster.cancel(self._job_id))
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture:
+        """Takes a savepoint and ends the job with it; future path of the savepoint."""
+        return self._ask(lambda: self._cluster.stop(self._job_id, savepoint_directory, advance_to_end_of_event_time))
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
+        """Takes a savepoint of the running job; future path of the savepoint."""
+        return self._ask(lambda: self._cluster.savepoint(self._job_id, savepoint_directory))
+
+    def get_accumulators(self) -> CompletableFuture:
+        """Future values of the job's accumulators by name."""
+        return self._ask(dict)
+
+    def get_job_execution_result(self) -> CompletableFuture:
+        """Future `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
+        return self._ask(self._result)
+
+    def _result(self) -> JobExecutionResult:
+        while (result := self._cluster.execution_result(self._job_id)) is None:
+            time.sleep(_POLL_S)
+        return _execution_result(result)
+
+    def wait(self) -> JobExecutionResult:
+        """Wait for the end of the job; an interrupt leaves it running.
+
+        Raises:
+            JobFailedError: the job failed.
+            JobCanceledError: the job was cancelled.
+        """
+        progress_reporter().submitted(self._job_id)
+        return self._result()
+
+
+def _execution_result(result: dict[str, Any]) -> JobExecutionResult:
+    outcome, job_id = result["application-status"], result["id"]
+    if outcome == "SUCCEEDED":
+        return JobExecutionResult(JobID(job_id), result["net-runtime"], {})
+    if outcome == "CANCELED":
+        raise JobCanceledError(job_id)
+    cause = result.get("failure-cause")
+    raise JobFailedError(job_id, None if cause is None else TaskFailure(cause["stack-trace"]))

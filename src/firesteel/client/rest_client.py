@@ -1,0 +1,149 @@
+"""Asks a cluster's REST API. Flink: `client.program.rest.RestClusterClient`."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+import urllib.error
+import urllib.request
+import uuid
+from typing import Any
+
+import cloudpickle
+
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
+
+_TIMEOUT_S = 60
+_POLL_S = 0.2
+_PLAN_FILE = "jobgraph.pickle"
+
+
+class ClusterClientError(FiresteelError):
+    """A cluster refused a request, or can't be reached.
+
+    Args:
+        status: The HTTP status; 0: there was no answer.
+        message: What it said.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class RestClusterClient:
+    """The cluster at an address.
+
+    Args:
+        address: `host:port` or `http://host:port`.
+        token: The bearer token, if the cluster wants one.
+    """
+
+    def __init__(self, address: str, token: str | None = None) -> None:
+        self.address = address if "://" in address else f"http://{address}"
+        self._token = token
+
+    def get(self, path: str) -> Any:
+        """What the cluster answers to a GET.
+
+        Raises:
+            ClusterClientError: it refused, or can't be reached.
+        """
+        return self._send("GET", path)
+
+    def list_jobs(self) -> list[dict[str, Any]]:
+        """All jobs, as `/jobs/overview` shows them."""
+        return self.get("/jobs/overview")["jobs"]  # type: ignore[no-any-return]
+
+    def job_status(self, job_id: str) -> str:
+        """A job's status."""
+        return str(self.get(f"/jobs/{job_id}/status")["status"])
+
+    def cancel(self, job_id: str) -> None:
+        """Cancel a job; answered before it is cancelled."""
+        self._send("PATCH", f"/jobs/{job_id}?mode=cancel")
+
+    def savepoint(self, job_id: str, directory: str | None) -> str:
+        """Take a savepoint: where it is."""
+        body = {"target-directory": directory, "cancel-job": False}
+        trigger = self._send("POST", f"/jobs/{job_id}/savepoints", body)
+        return self._location(job_id, trigger["request-id"])
+
+    def stop(self, job_id: str, directory: str | None, drain: bool) -> str:
+        """Take a savepoint and end the job with it: where it is."""
+        trigger = self._send("POST", f"/jobs/{job_id}/stop", {"targetDirectory": directory, "drain": drain})
+        return self._location(job_id, trigger["request-id"])
+
+    def _location(self, job_id: str, trigger_id: str) -> str:
+        while True:
+            answer = self.get(f"/jobs/{job_id}/savepoints/{trigger_id}")
+            if answer["status"]["id"] == "COMPLETED":
+                break
+            time.sleep(_POLL_S)
+        operation = answer["operation"]
+        if "failure-cause" in operation:
+            raise ClusterClientError(0, operation["failure-cause"]["stack-trace"])
+        return str(operation["location"])
+
+    def dispose_savepoint(self, path: str) -> None:
+        """Remove a savepoint."""
+        trigger = self._send("POST", "/savepoint-disposal", {"savepoint-path": path})
+        while True:
+            answer = self.get(f"/savepoint-disposal/{trigger['request-id']}")
+            if answer["status"]["id"] == "COMPLETED":
+                break
+            time.sleep(_POLL_S)
+        if "failure-cause" in answer["operation"]:
+            raise ClusterClientError(0, answer["operation"]["failure-cause"]["stack-trace"])
+
+    def submit(self, job_graph: JobGraph) -> None:
+        """Submit a job: it runs code on the cluster."""
+        plan = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
+        request = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": [], "jobArtifactFileNames": []}
+        boundary = uuid.uuid4().hex
+        parts = (
+            ("request", None, "application/json", json.dumps(request).encode()),
+            ("file_0", _PLAN_FILE, "application/octet-stream", plan),
+        )
+        data = b"".join(_part(boundary, *part) for part in parts) + f"--{boundary}--\r\n".encode()
+        self._send("POST", "/jobs", data, f"multipart/form-data; boundary={boundary}")
+
+    def execution_result(self, job_id: str) -> dict[str, Any] | None:
+        """How a job ended, None while it goes on."""
+        return self.get(f"/jobs/{job_id}/execution-result")["job-execution-result"]  # type: ignore[no-any-return]
+
+    def _send(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data, method=method)
+        if data is not None:
+            request.add_header("Content-Type", content_type)
+        if self._token is not None:
+            request.add_header("Authorization", f"Bearer {self._token}")
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            raise ClusterClientError(error.code, _message(error)) from None
+        except OSError as error:
+            reason = getattr(error, "reason", error)
+            raise ClusterClientError(0, f"no JobManager answers at {self.address}: {reason}") from None
+
+
+def _part(boundary: str, name: str, file_name: str | None, content_type: str, data: bytes) -> bytes:
+    file = "" if file_name is None else f'; filename="{file_name}"'
+    head = f'Content-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {content_type}'
+    return f"--{boundary}\r\n{head}\r\n\r\n".encode() + data + b"\r\n"
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return "\n".join(json.loads(text)["errors"])
+    except (ValueError, KeyError, TypeError):
+        return f"{error.code} {error.reason}: {text[:200]}"

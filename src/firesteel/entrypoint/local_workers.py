@@ -1,0 +1,88 @@
+"""TaskExecutors inside the JobManager's process: the workers of a cluster whose Spark is local."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping, Sequence
+
+from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
+from firesteel.runtime.resourcemanager.driver import WorkerListener
+from firesteel.runtime.resourcemanager.workers import (
+    FrameworkAction,
+    ReleaseContainer,
+    RequestContainers,
+    StartProcess,
+    StopProcess,
+)
+from firesteel.runtime.rpc import RpcService
+from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
+from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
+
+
+class LocalWorkers:
+    """Makes a TaskExecutor for each worker that is asked for (implements `ResourceManagerDriver`).
+
+    Args:
+        rpc_service: What makes them reachable.
+        ha: Tells them who leads.
+        slots: How many slots each has.
+        runner_factory: Makes what runs their tasks.
+        configuration: The cluster's options.
+    """
+
+    worker_slot: ResourceProfile | None = ANY
+
+    def __init__(
+        self,
+        rpc_service: RpcService,
+        ha: ClientHighAvailabilityServices,
+        slots: int,
+        runner_factory: TaskRunnerFactory,
+        configuration: Mapping[str, str],
+    ) -> None:
+        self._rpc = rpc_service
+        self._ha = ha
+        self._slots = slots
+        self._runner_factory = runner_factory
+        self._configuration = configuration
+        self._numbers = itertools.count(1)
+        self._workers: dict[str, TaskExecutor] = {}
+        self._listener: WorkerListener | None = None
+
+    async def start(self, listener: WorkerListener) -> Sequence[str]:
+        """Nothing is left of a former leader: its TaskExecutors ended with it."""
+        self._listener = listener
+        return ()
+
+    async def perform(self, action: FrameworkAction) -> None:
+        """Start or stop TaskExecutors."""
+        match action:
+            case RequestContainers(count):
+                self._grant(count)
+            case StartProcess(container_id):
+                await self._start(container_id)
+            case StopProcess(container_id) | ReleaseContainer(container_id):
+                await self._stop(container_id)
+            case _:
+                pass  # Nobody is asked for containers, so nobody's requests are to be removed.
+
+    def _grant(self, count: int) -> None:
+        assert self._listener is not None
+        names = [f"local-{next(self._numbers)}" for _ in range(count)]
+        asyncio.get_running_loop().call_soon(self._listener.containers_granted, names)
+
+    async def _start(self, container_id: str) -> None:
+        worker = TaskExecutor(self._rpc, container_id, self._slots, self._ha, self._runner_factory, self._configuration)
+        self._workers[container_id] = worker
+        await worker.start()
+
+    async def _stop(self, container_id: str) -> None:
+        worker = self._workers.pop(container_id, None)
+        if worker is not None:
+            await worker.stop()
+
+    async def close(self) -> None:
+        """Stop all: another leader has workers of its own."""
+        await asyncio.gather(*(self._stop(container_id) for container_id in list(self._workers)))

@@ -1,0 +1,123 @@
+"""The JobManager of a session cluster: control plane, REST API and Spark in one process.
+
+Flink: `runtime.entrypoint.ClusterEntrypoint`. Several of them may run: with high availability one leads, the others
+take over. Each serves the REST API, and asks whoever leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.entrypoint.local_workers import LocalWorkers
+from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.rest.cluster import Cluster
+from firesteel.rest.operations import Operations
+from firesteel.rest.server import RestServer
+from firesteel.runtime.clock import SystemClock
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
+from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
+from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
+from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.options import number
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
+from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
+from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService
+from firesteel.spark.data_plane import SparkDataPlane
+from firesteel.spark.slot_processes import SlotProcesses
+
+logger = logging.getLogger(__name__)
+
+_WITHOUT_HA = ("none", "embedded")
+
+
+class SessionCluster:
+    """One JobManager process.
+
+    Args:
+        configuration: The cluster's options.
+        log_directory: Where the process logs to, for the REST API; None: to its terminal.
+
+    Attributes:
+        ended: Done when the process should end; holds the error that is the reason.
+    """
+
+    def __init__(self, configuration: Mapping[str, str], log_directory: Path | None = None) -> None:
+        self._configuration = configuration
+        self.ended: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        collect_garbage_rarely()
+        self._spark = shared_gateway(configuration)
+        self._data_plane = SparkDataPlane(self._spark.context, _drop)
+        self._rpc = self._rpc_service()
+        self._ha = ha_services(configuration)
+        cluster = Cluster(self._dispatcher_gateway, self._resource_manager_gateway, configuration, log_directory)
+        self._rest = RestServer(cluster, Operations(self._spawn), configuration)
+
+    def _rpc_service(self) -> RpcService:
+        if self._configuration.get(TYPE, "NONE").lower() in _WITHOUT_HA:
+            return InMemoryRpcService(SystemClock())
+        return TcpRpcService.of_job_manager(self._configuration)
+
+    async def start(self) -> str:
+        """Start everything: the address of the REST API.
+
+        Raises:
+            OSError: a port is in use.
+            FiresteelError: an option can't be read, or something can't be reached.
+        """
+        if isinstance(self._rpc, TcpRpcService):
+            await self._rpc.start()
+        slots = int(number(self._configuration, "taskmanager.numberOfTaskSlots", os.cpu_count() or 1))
+        workers = LocalWorkers(self._rpc, self._ha, slots, SlotProcesses, self._configuration)
+        self._resource_manager = resource_manager_runner(
+            self._rpc, self._ha, self._configuration, workers, self._fatal_error
+        )
+        self._dispatcher = dispatcher_runner(
+            self._rpc, self._ha, self._data_plane, self._configuration, self._fatal_error
+        )
+        await self._rest.start()
+        await self._resource_manager.start()
+        await self._dispatcher.start()
+        # The JVM comes up meanwhile, so that it is there when the first job is.
+        asyncio.get_running_loop().run_in_executor(None, self._spark.context)
+        return self._rest.address
+
+    async def stop(self) -> None:
+        """Stop everything; with high availability the jobs go on elsewhere."""
+        await self._rest.stop()
+        await self._dispatcher.close()
+        await self._resource_manager.close()
+        await self._ha.close()
+        if isinstance(self._rpc, TcpRpcService):
+            await self._rpc.stop()
+        self._data_plane.close()
+
+    def _fatal_error(self, error: BaseException) -> None:
+        logger.error("the JobManager can't go on", exc_info=error)
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    def _spawn(self, coroutine: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _dispatcher_gateway(self) -> DispatcherGateway:
+        retrieval = self._ha.leader_retrieval(DISPATCHER)
+        return await leader_gateway(self._rpc, retrieval, DispatcherGateway)  # type: ignore[no-any-return]
+
+    async def _resource_manager_gateway(self) -> ResourceManagerGateway:
+        retrieval = self._ha.leader_retrieval(RESOURCE_MANAGER)
+        return await leader_gateway(self._rpc, retrieval, ResourceManagerGateway)  # type: ignore[no-any-return]
+
+
+def _drop(collect_id: str, elements: list[Any]) -> None:
+    """Nobody collects from a session cluster: `execute_and_collect` runs in a cluster of its own."""

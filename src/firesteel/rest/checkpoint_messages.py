@@ -1,0 +1,160 @@
+"""Checkpoints as REST shows them. Flink: `runtime.rest.messages.checkpoints`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.common.time import Duration
+from firesteel.rest.errors import RestError
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary, CheckpointStats
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
+
+Body = dict[str, Any]
+
+_NO_INTERVAL = 2**63 - 1
+_PREFIX = "execution.checkpointing."
+
+
+def checkpoints(job: ArchivedExecutionGraph) -> Body:
+    """`/jobs/:jobid/checkpoints`."""
+    summary = job.details.checkpoints
+    history = [_checkpoint(job, stats) for stats in summary.history]
+    return {
+        "counts": {
+            "restored": 0 if summary.restored is None else 1,
+            "total": summary.completed,
+            "in_progress": 0,
+            "completed": summary.completed,
+            "failed": 0,
+        },
+        "summary": _figures(summary),
+        "latest": {
+            "completed": next((one for one in history if not one["is_savepoint"]), None),
+            "savepoint": next((one for one in history if one["is_savepoint"]), None),
+            "failed": None,
+            "restored": _restored(summary),
+        },
+        "history": history,
+    }
+
+
+def _restored(summary: CheckpointsSummary) -> Body | None:
+    restored = summary.restored
+    if restored is None:
+        return None
+    return {
+        "id": restored.checkpoint_id,
+        "restore_timestamp": restored.restored_ms,
+        "is_savepoint": restored.is_savepoint,
+        "external_path": restored.external_path,
+    }
+
+
+def _checkpoint(job: ArchivedExecutionGraph, stats: CheckpointStats) -> Body:
+    subtasks = sum(vertex.parallelism for vertex in job.details.vertices)
+    return {
+        "className": "completed",
+        "id": stats.checkpoint_id,
+        "status": "COMPLETED",
+        "is_savepoint": stats.is_savepoint,
+        "savepointFormat": "CANONICAL" if stats.is_savepoint else None,
+        "trigger_timestamp": stats.trigger_timestamp_ms,
+        "latest_ack_timestamp": stats.trigger_timestamp_ms + stats.duration_ms,
+        "checkpointed_size": stats.checkpointed_size,
+        "state_size": stats.checkpointed_size,
+        "end_to_end_duration": stats.duration_ms,
+        "alignment_buffered": 0,
+        "processed_data": 0,
+        "persisted_data": 0,
+        "num_subtasks": subtasks,
+        "num_acknowledged_subtasks": subtasks,
+        "checkpoint_type": "SAVEPOINT" if stats.is_savepoint else "CHECKPOINT",
+        "tasks": {},
+        "external_path": f"file:{stats.external_path}",
+        "discarded": False,
+    }
+
+
+def checkpoint_details(job: ArchivedExecutionGraph, checkpoint_id: int) -> Body:
+    """`/jobs/:jobid/checkpoints/details/:checkpointid`.
+
+    Raises:
+        RestError: it is not among those that are remembered (404).
+    """
+    for stats in job.details.checkpoints.history:
+        if stats.checkpoint_id == checkpoint_id:
+            tasks = {vertex.id: _task(job, stats, vertex.id, vertex.parallelism) for vertex in job.details.vertices}
+            return _checkpoint(job, stats) | {"tasks": tasks}
+    raise RestError(404, f"Could not find checkpointing statistics for checkpoint {checkpoint_id}.")
+
+
+def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex_id: str, parallelism: int) -> Body:
+    operators = job.operators.get(vertex_id, ())
+    size = sum(stats.state_sizes.get(operator_id, 0) for operator_id in operators)
+    return {
+        "id": stats.checkpoint_id,
+        "status": "COMPLETED",
+        "latest_ack_timestamp": stats.trigger_timestamp_ms + stats.duration_ms,
+        "checkpointed_size": size,
+        "state_size": size,
+        "end_to_end_duration": stats.duration_ms,
+        "alignment_buffered": 0,
+        "processed_data": 0,
+        "persisted_data": 0,
+        "num_subtasks": parallelism,
+        "num_acknowledged_subtasks": parallelism,
+    }
+
+
+def _figures(summary: CheckpointsSummary) -> Body:
+    sizes = [stats.checkpointed_size for stats in summary.history]
+    durations = [stats.duration_ms for stats in summary.history]
+    return {
+        "checkpointed_size": _quantiles(sizes),
+        "state_size": _quantiles(sizes),
+        "end_to_end_duration": _quantiles(durations),
+        "alignment_buffered": _quantiles([0]),
+        "processed_data": _quantiles([0]),
+        "persisted_data": _quantiles([0]),
+    }
+
+
+def _quantiles(values: list[int]) -> Body:
+    ordered = sorted(values) or [0]
+    figures: Body = {"min": ordered[0], "max": ordered[-1], "avg": sum(ordered) // len(ordered)}
+    for name, share in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)):
+        figures[name] = float(ordered[min(len(ordered) - 1, int(share * len(ordered)))])
+    return figures
+
+
+def checkpoint_config(job: ArchivedExecutionGraph) -> Body:
+    """`/jobs/:jobid/checkpoints/config`."""
+    options = job.configuration
+    retention = options.get(f"{_PREFIX}externalized-checkpoint-retention", "NO_EXTERNALIZED_CHECKPOINTS")
+
+    def millis(key: str, default: int) -> int:
+        text = options.get(_PREFIX + key)
+        return default if text is None else Duration.parse(text).to_millis()
+
+    return {
+        "mode": options.get(f"{_PREFIX}mode", "EXACTLY_ONCE").lower(),
+        "interval": millis("interval", _NO_INTERVAL),
+        "timeout": millis("timeout", 600_000),
+        "min_pause": millis("min-pause", 0),
+        "max_concurrent": 1,
+        "externalization": {
+            "enabled": retention != "NO_EXTERNALIZED_CHECKPOINTS",
+            "delete_on_cancellation": retention != "RETAIN_ON_CANCELLATION",
+        },
+        "state_backend": {"rocksdb": "EmbeddedRocksDBStateBackend"}.get(
+            options.get("state.backend.type", ""), "HashMapStateBackend"
+        ),
+        "checkpoint_storage": "FileSystemCheckpointStorage",
+        "unaligned_checkpoints": False,
+        "tolerable_failed_checkpoints": 0,
+        "aligned_checkpoint_timeout": 0,
+        "checkpoints_after_tasks_finish": True,
+        "state_changelog_enabled": False,
+        "changelog_periodic_materialization_interval": 600_000,
+        "changelog_storage": "memory",
+    }

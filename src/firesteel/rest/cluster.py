@@ -1,0 +1,77 @@
+"""What the handlers know of the cluster: its gateways, its options, and jobs as they were a moment ago."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from firesteel.rest.errors import RestError
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
+
+_ID = re.compile(r"[0-9a-fA-F]{32}")
+_REFRESH_S = 3.0
+"""Flink: `web.refresh-interval`."""
+
+
+class Cluster:
+    """What the handlers know of the cluster.
+
+    Args:
+        dispatcher: Gives the gateway of the leading Dispatcher.
+        resource_manager: Gives the gateway of the leading ResourceManager.
+        configuration: The cluster's options.
+        log_directory: Where the process logs to; None: to its terminal only.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Callable[[], Awaitable[DispatcherGateway]],
+        resource_manager: Callable[[], Awaitable[ResourceManagerGateway]],
+        configuration: Mapping[str, str],
+        log_directory: Path | None = None,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.resource_manager = resource_manager
+        self.configuration = configuration
+        self.log_directory = log_directory
+        self.started_ms = now_ms()
+        self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
+
+    async def job(self, job_id: str, fresh: bool = False) -> ArchivedExecutionGraph:
+        """A job, as it was at most three seconds ago unless it is asked for `fresh`.
+
+        Raises:
+            RestError: there is none (404), or the id is no job id (400).
+        """
+        checked = job_id_of(job_id)
+        known = self._jobs.get(checked)
+        now_s = time.monotonic()
+        if known is not None and not fresh and now_s - known[0] < _REFRESH_S:
+            return known[1]
+        try:
+            job = await (await self.dispatcher()).request_job(checked)
+        except JobNotFoundError:
+            raise RestError(404, f"Job {checked} not found") from None
+        self._jobs = {id: entry for id, entry in self._jobs.items() if now_s - entry[0] < _REFRESH_S}
+        self._jobs[checked] = now_s, job
+        return job
+
+
+def job_id_of(text: str) -> str:
+    """A job's id.
+
+    Raises:
+        RestError: the text is none (400).
+    """
+    if not _ID.fullmatch(text):
+        raise RestError(400, f"Bad request, could not parse parameters: {text!r} is no job id of 32 hexadecimal digits")
+    return text.lower()
+
+
+def now_ms() -> int:
+    """The current time (ms)."""
+    return time.time_ns() // 1_000_000

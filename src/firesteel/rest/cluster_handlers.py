@@ -1,0 +1,248 @@
+"""Endpoints about the cluster: its figures, options, JobManager, TaskManagers and applications."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from firesteel.rest import job_messages
+from firesteel.rest.cluster import Cluster, job_id_of, now_ms
+from firesteel.rest.errors import RestError
+from firesteel.rest.routes import Call, Route, Text
+from firesteel.runtime.executiongraph.job_details import JobDetails
+from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
+
+FLINK_VERSION = "2.3.0"
+"""Of the API that is served; clients of Flink look at it."""
+
+_REFRESH_MS = 3000
+
+
+async def _overview(call: Call) -> Any:
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    return {
+        "taskmanagers": overview.task_managers,
+        "slots-total": overview.slots_total,
+        "slots-available": overview.slots_available,
+        "jobs-running": overview.jobs_running,
+        "jobs-finished": overview.jobs_finished,
+        "jobs-cancelled": overview.jobs_cancelled,
+        "jobs-failed": overview.jobs_failed,
+        "flink-version": FLINK_VERSION,
+        "flink-commit": "firesteel",
+    }
+
+
+async def _config(call: Call) -> Any:
+    return {
+        "refresh-interval": _REFRESH_MS,
+        "timezone-name": time.strftime("%Z"),
+        "timezone-offset": -time.timezone * 1000,
+        "flink-version": FLINK_VERSION,
+        "flink-revision": "firesteel",
+        "features": {"web-submit": False, "web-cancel": True, "web-rescale": False, "web-history": False},
+    }
+
+
+async def _applications(call: Call) -> Any:
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    now = now_ms()
+    return {"applications": [_application(job, now) | {"jobs": {job.status.name: 1}} for job in overview.jobs]}
+
+
+def _application(job: JobDetails, now: int) -> dict[str, Any]:
+    """A job is an application of its own, as one that is submitted to a Flink session cluster."""
+    status = job.status.name if job.status.is_globally_terminal else "RUNNING"
+    return {
+        "id": job.job_id,
+        "name": f"SingleJobApplication({job.name})",
+        "start-time": job.start_ms,
+        "end-time": -1 if job.end_ms is None else job.end_ms,
+        "duration": (now if job.end_ms is None else job.end_ms) - job.start_ms,
+        "status": status,
+    }
+
+
+async def _application_details(call: Call) -> Any:
+    job = (await call.cluster.job(call.path["applicationid"])).details
+    now = now_ms()
+    states = ("CREATED", "RUNNING", "FAILING", "FAILED", "CANCELING", "CANCELED", "FINISHED")
+    timestamps = {status.name: at for status, at in job.timestamps.items()}
+    return _application(job, now) | {
+        "timestamps": {state: timestamps.get(state, 0) for state in states},
+        "jobs": [job_messages.job_overview(job, job.job_type, now)],
+    }
+
+
+async def _application_exceptions(call: Call) -> Any:
+    return job_messages.job_exceptions(await call.cluster.job(call.path["applicationid"]), 20)
+
+
+async def _options(call: Call) -> Any:
+    masked = job_messages.masked(call.cluster.configuration)
+    return [{"key": key, "value": value} for key, value in sorted(masked.items())]
+
+
+async def _options_for_job(call: Call) -> Any:
+    await call.cluster.job(call.path.get("jobid") or call.path["applicationid"])
+    return await _options(call)
+
+
+async def _environment(call: Call) -> Any:
+    version = f"Python {platform.python_version()} ({platform.python_implementation()})"
+    return {
+        "jvm": {"version": version, "arch": platform.machine(), "options": list(sys.orig_argv)},
+        "classpath": list(sys.path),
+    }
+
+
+async def _thread_dump(call: Call) -> Any:
+    frames = sys._current_frames()
+    infos = [
+        {
+            "threadName": thread.name,
+            "stringifiedThreadInfo": f'"{thread.name}"\n' + "".join(traceback.format_stack(frames[thread.ident or 0])),
+        }
+        for thread in threading.enumerate()
+        if thread.ident in frames
+    ]
+    return {"threadInfos": infos}
+
+
+# --- logs ----------------------------------------------------------------------------------------------------------
+
+
+def _log_files(cluster: Cluster) -> list[Path]:
+    directory = cluster.log_directory
+    return [] if directory is None else sorted(path for path in directory.iterdir() if path.is_file())
+
+
+async def _logs(call: Call) -> Any:
+    files = [(path, path.stat()) for path in _log_files(call.cluster)]
+    return {"logs": [{"name": p.name, "size": s.st_size, "mtime": round(s.st_mtime * 1000)} for p, s in files]}
+
+
+async def _log(call: Call) -> Any:
+    wanted = call.path.get("filename")
+    for path in _log_files(call.cluster):
+        if path.name == wanted or (wanted is None and path.suffix == ".log"):
+            return Text(path.read_text(errors="replace"))
+    raise RestError(404, f"there is no log file {wanted or '*.log'}: the JobManager logs to its terminal")
+
+
+async def _stdout(call: Call) -> Any:
+    for path in _log_files(call.cluster):
+        if path.suffix == ".out":
+            return Text(path.read_text(errors="replace"))
+    raise RestError(404, "there is no file of the standard output: the JobManager prints to its terminal")
+
+
+async def _profiler(call: Call) -> Any:
+    return {"profilingList": []}
+
+
+# --- TaskManagers --------------------------------------------------------------------------------------------------
+
+
+async def _task_managers(call: Call) -> Any:
+    infos = await (await call.cluster.resource_manager()).request_task_managers()
+    return {"taskmanagers": [_task_manager(info) for info in infos]}
+
+
+def _task_manager(info: TaskManagerInfo) -> dict[str, Any]:
+    free = info.slots.count(None)
+    return {
+        "id": info.resource_id,
+        "path": info.address,
+        "dataPort": -1,
+        "jmxPort": -1,
+        "timeSinceLastHeartbeat": info.last_heartbeat_ms,
+        "slotsNumber": len(info.slots),
+        "freeSlots": free,
+        "assignedTasks": 0,
+        "totalResource": _resource(len(info.slots)),
+        "freeResource": _resource(free),
+        "hardware": {
+            "cpuCores": os.cpu_count() or 1,
+            "physicalMemory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            "freeMemory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"),
+            "managedMemory": 0,
+        },
+        "memoryConfiguration": dict.fromkeys(_MEMORY, 0),
+    }
+
+
+_MEMORY = (
+    "frameworkHeap",
+    "taskHeap",
+    "frameworkOffHeap",
+    "taskOffHeap",
+    "networkMemory",
+    "managedMemory",
+    "jvmMetaspace",
+    "jvmOverhead",
+    "totalFlinkMemory",
+    "totalProcessMemory",
+)
+"""Python's processes have no such budgets."""
+
+
+def _resource(slots: int) -> dict[str, Any]:
+    memory = dict.fromkeys(("taskHeapMemory", "taskOffHeapMemory", "managedMemory", "networkMemory"), 0)
+    return {"cpuCores": float(slots), **memory, "extendedResources": {}}
+
+
+async def _task_manager_details(call: Call) -> Any:
+    wanted = call.path["taskmanagerid"]
+    for info in await (await call.cluster.resource_manager()).request_task_managers():
+        if info.resource_id == wanted:
+            slots = [{"jobId": job_id, "resource": _resource(1), "assignedTasks": 0} for job_id in info.slots if job_id]
+            return _task_manager(info) | {"allocatedSlots": slots, "metrics": {"garbageCollectors": []}}
+    raise RestError(404, f"Could not find TaskExecutor {wanted}")
+
+
+# --- metrics -------------------------------------------------------------------------------------------------------
+
+
+async def _no_metrics(call: Call) -> Any:
+    if "jobid" in call.path:
+        await call.cluster.job(job_id_of(call.path["jobid"]))
+    return []
+
+
+ROUTES = (
+    Route("GET", "/overview", _overview),
+    Route("GET", "/config", _config),
+    Route("GET", "/applications/overview", _applications),
+    Route("GET", "/applications/{applicationid}", _application_details),
+    Route("GET", "/applications/{applicationid}/exceptions", _application_exceptions),
+    Route("GET", "/applications/{applicationid}/jobmanager/config", _options_for_job),
+    Route("GET", "/jobmanager/config", _options),
+    Route("GET", "/jobmanager/environment", _environment),
+    Route("GET", "/jobmanager/logs", _logs),
+    Route("GET", "/jobmanager/logs/{filename}", _log),
+    Route("GET", "/jobmanager/log", _log),
+    Route("GET", "/jobmanager/stdout", _stdout),
+    Route("GET", "/jobmanager/profiler", _profiler),
+    Route("GET", "/jobmanager/thread-dump", _thread_dump),
+    Route("GET", "/jobmanager/metrics", _no_metrics),
+    Route("GET", "/jobs/metrics", _no_metrics),
+    Route("GET", "/jobs/{jobid}/metrics", _no_metrics),
+    Route("GET", "/jobs/{jobid}/jobmanager/config", _options_for_job),
+    Route("GET", "/jobs/{jobid}/jobmanager/environment", _environment),
+    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/metrics", _no_metrics),
+    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/jm-operator-metrics", _no_metrics),
+    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/subtasks/metrics", _no_metrics),
+    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/subtasks/{subtaskindex}/metrics", _no_metrics),
+    Route("GET", "/taskmanagers", _task_managers),
+    Route("GET", "/taskmanagers/metrics", _no_metrics),
+    Route("GET", "/taskmanagers/{taskmanagerid}", _task_manager_details),
+    Route("GET", "/taskmanagers/{taskmanagerid}/metrics", _no_metrics),
+    Route("GET", "/taskmanagers/{taskmanagerid}/profiler", _profiler),
+)

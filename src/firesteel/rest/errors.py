@@ -1,0 +1,22 @@
+"""Errors of the REST API: each becomes an answer `{"errors": [...]}` with its status."""
+
+from __future__ import annotations
+
+from firesteel.errors import FiresteelError
+
+
+class RestError(FiresteelError):
+    """A request can't be served.
+
+    Args:
+        status: The HTTP status.
+        message: What was asked, what was found, what is allowed.
+    """
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(status, message)
+        self.status = status
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message

@@ -1,0 +1,203 @@
+"""Endpoints about jobs: what there are, how they are doing, submitting and ending them."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import shutil
+from pathlib import Path
+from typing import Any
+
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
+from firesteel.rest import checkpoint_messages, job_messages
+from firesteel.rest.cluster import job_id_of, now_ms
+from firesteel.rest.errors import RestError
+from firesteel.rest.java_throwable import failure_cause
+from firesteel.rest.routes import Accepted, Call, Route
+from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
+
+METADATA = "_metadata"
+
+
+async def _ids(call: Call) -> Any:
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    return {"jobs": [{"id": job.job_id, "status": job.status.name} for job in overview.jobs]}
+
+
+async def _overview(call: Call) -> Any:
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    now = now_ms()
+    return {"jobs": [job_messages.job_overview(job, job.job_type, now) for job in overview.jobs]}
+
+
+async def _details(call: Call) -> Any:
+    return job_messages.job_details(await call.cluster.job(call.path["jobid"]), now_ms())
+
+
+async def _plan(call: Call) -> Any:
+    return {"plan": (await call.cluster.job(call.path["jobid"])).plan}
+
+
+async def _config(call: Call) -> Any:
+    return job_messages.job_config(await call.cluster.job(call.path["jobid"]))
+
+
+async def _status(call: Call) -> Any:
+    try:
+        status = await (await call.cluster.dispatcher()).request_job_status(job_id_of(call.path["jobid"]))
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    return {"status": status.name}
+
+
+async def _exceptions(call: Call) -> Any:
+    text = call.query.get("maxExceptions", "20")
+    if not text.isdigit():
+        raise RestError(400, f"maxExceptions is {text!r}, allowed are numbers")
+    return job_messages.job_exceptions(await call.cluster.job(call.path["jobid"]), int(text))
+
+
+async def _accumulators(call: Call) -> Any:
+    await call.cluster.job(call.path["jobid"])
+    return {"job-accumulators": [], "user-task-accumulators": [], "serialized-user-task-accumulators": {}}
+
+
+async def _execution_result(call: Call) -> Any:
+    job = await call.cluster.job(call.path["jobid"], fresh=True)
+    details = job.details
+    if not details.status.is_globally_terminal:
+        return {"status": {"id": "IN_PROGRESS"}, "job-execution-result": None}
+    outcome = {"FINISHED": "SUCCEEDED"}.get(details.status.name, details.status.name)
+    result: dict[str, Any] = {
+        "id": details.job_id,
+        "name": details.name,
+        "application-status": outcome,
+        "accumulator-results": {},
+        "net-runtime": details.duration_ms,
+        "application-id": details.job_id,
+        "start-time": details.start_ms,
+        "end-time": details.end_ms,
+    }
+    if job.result.failure is not None:
+        result["failure-cause"] = failure_cause(job.result.failure)
+    return {"status": {"id": "COMPLETED"}, "job-execution-result": result}
+
+
+async def _cancel(call: Call) -> Any:
+    mode = call.query.get("mode", "cancel")
+    if mode != "cancel":
+        raise RestError(
+            308, f'The termination mode "{mode}" has been removed: use /jobs/:jobid/stop to stop with a savepoint'
+        )
+    job = await call.cluster.job(call.path["jobid"], fresh=True)
+    if job.details.status.is_globally_terminal:
+        status = job.details.status.name
+        raise RestError(409, f"Job cancellation failed because the job is already in another terminal state {status}")
+    await (await call.cluster.dispatcher()).cancel_job(job.details.job_id)
+    return Accepted({})
+
+
+async def _submit(call: Call) -> Any:
+    name = call.body.get("executionPlanFileName")
+    if name is None:
+        raise RestError(400, "The executionPlanFileName field must not be omitted or be null.")
+    if name not in call.files:
+        raise RestError(400, f"no file {name!r} was uploaded; found: {', '.join(call.files) or 'none'}")
+    try:
+        # Only who may submit gets here, and to submit is to run code.
+        job_graph = pickle.loads(call.files[name])
+    except Exception as error:
+        raise RestError(400, f"the job graph {name!r} can't be read: {type(error).__name__}: {error}") from error
+    if not isinstance(job_graph, JobGraph):
+        raise RestError(400, f"the file {name!r} holds a {type(job_graph).__name__}, expected a JobGraph")
+    try:
+        await (await call.cluster.dispatcher()).submit_job(job_graph)
+    except DuplicateJobSubmissionError as error:
+        raise RestError(409, str(error)) from error
+    except FiresteelError as error:
+        raise RestError(400, str(error)) from error
+    return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
+
+
+async def _savepoint(call: Call) -> Any:
+    job_id, directory = job_id_of(call.path["jobid"]), call.body.get("target-directory")
+    cancels = bool(call.body.get("cancel-job", False))
+
+    async def take() -> str:
+        dispatcher = await call.cluster.dispatcher()
+        if cancels:
+            return await dispatcher.stop_with_savepoint(job_id, directory, False)
+        return await dispatcher.trigger_savepoint(job_id, directory)
+
+    return Accepted({"request-id": call.operations.trigger(job_id, call.body.get("triggerId"), take)})
+
+
+async def _stop(call: Call) -> Any:
+    job_id, directory = job_id_of(call.path["jobid"]), call.body.get("targetDirectory")
+    drains = bool(call.body.get("drain", False))
+
+    async def stop() -> str:
+        return await (await call.cluster.dispatcher()).stop_with_savepoint(job_id, directory, drains)
+
+    return Accepted({"request-id": call.operations.trigger(job_id, call.body.get("triggerId"), stop)})
+
+
+async def _savepoint_status(call: Call) -> Any:
+    return call.operations.status(job_id_of(call.path["jobid"]), call.path["triggerid"], "location")
+
+
+async def _dispose(call: Call) -> Any:
+    named = call.body.get("savepoint-path")
+    if not isinstance(named, str):
+        raise RestError(400, f"savepoint-path is {named!r}, expected the path of a savepoint")
+    path = Path(named.removeprefix("file://").removeprefix("file:"))
+
+    async def dispose() -> None:
+        if not (path / METADATA).exists():
+            raise FileNotFoundError(f"Could not dispose savepoint {named}: there is no {METADATA} file in it")
+        await asyncio.to_thread(shutil.rmtree, path)
+
+    return Accepted({"request-id": call.operations.trigger("dispose", None, dispose)}, status=200)
+
+
+async def _disposal_status(call: Call) -> Any:
+    return call.operations.status("dispose", call.path["triggerid"], None)
+
+
+async def _checkpoints(call: Call) -> Any:
+    return checkpoint_messages.checkpoints(await call.cluster.job(call.path["jobid"]))
+
+
+async def _checkpoint_config(call: Call) -> Any:
+    return checkpoint_messages.checkpoint_config(await call.cluster.job(call.path["jobid"]))
+
+
+async def _checkpoint_details(call: Call) -> Any:
+    return checkpoint_messages.checkpoint_details(
+        await call.cluster.job(call.path["jobid"]), call.number("checkpointid")
+    )
+
+
+ROUTES = (
+    Route("GET", "/jobs", _ids),
+    Route("POST", "/jobs", _submit, "submit"),
+    Route("GET", "/jobs/overview", _overview),
+    Route("GET", "/jobs/{jobid}", _details),
+    Route("PATCH", "/jobs/{jobid}", _cancel, "submit"),
+    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit"),
+    Route("GET", "/jobs/{jobid}/plan", _plan),
+    Route("GET", "/jobs/{jobid}/config", _config),
+    Route("GET", "/jobs/{jobid}/status", _status),
+    Route("GET", "/jobs/{jobid}/exceptions", _exceptions),
+    Route("GET", "/jobs/{jobid}/accumulators", _accumulators),
+    Route("GET", "/jobs/{jobid}/execution-result", _execution_result),
+    Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit"),
+    Route("GET", "/jobs/{jobid}/savepoints/{triggerid}", _savepoint_status),
+    Route("POST", "/jobs/{jobid}/stop", _stop, "submit"),
+    Route("POST", "/savepoint-disposal", _dispose, "submit"),
+    Route("GET", "/savepoint-disposal/{triggerid}", _disposal_status),
+    Route("GET", "/jobs/{jobid}/checkpoints", _checkpoints),
+    Route("GET", "/jobs/{jobid}/checkpoints/config", _checkpoint_config),
+    Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}", _checkpoint_details),
+)

@@ -1,0 +1,323 @@
+"""Jobs and their vertices as REST shows them. Flink: `runtime.rest.messages.job`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firesteel.rest.errors import RestError
+from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobVertexDetails
+from firesteel.runtime.executiongraph.job_status import JobStatus
+
+Body = dict[str, Any]
+
+_AGGREGATED_STATES = (
+    ExecutionState.FAILED,
+    ExecutionState.CANCELING,
+    ExecutionState.CANCELED,
+    ExecutionState.INITIALIZING,
+    ExecutionState.RUNNING,
+    ExecutionState.DEPLOYING,
+    ExecutionState.SCHEDULED,
+    ExecutionState.CREATED,
+    ExecutionState.FINISHED,
+)
+"""A vertex is in the first of these states that a subtask is in; FINISHED if all are. Flink: `ExecutionJobVertex`."""
+
+
+def job_overview(details: JobDetails, job_type: str, now_ms: int) -> Body:
+    """A job in `/jobs/overview`."""
+    counts = {state.name.lower(): 0 for state in ExecutionState} | {"total": 0}
+    for vertex in details.vertices:
+        counts["total"] += vertex.parallelism
+        for state, count in vertex.tasks.items():
+            counts[state.name.lower()] += count
+    return {
+        "jid": details.job_id,
+        "name": details.name,
+        "jobType": job_type,
+        "schedulerType": "Default",
+        "start-time": details.start_ms,
+        "end-time": -1 if details.end_ms is None else details.end_ms,
+        "duration": (now_ms if details.end_ms is None else details.end_ms) - details.start_ms,
+        "state": details.status.name,
+        "last-modification": max(details.timestamps.values()),
+        "tasks": counts,
+        "pending-operators": 0,
+    }
+
+
+def job_details(job: ArchivedExecutionGraph, now_ms: int) -> Body:
+    """`/jobs/:jobid`."""
+    details = job.details
+    vertices = [_vertex(job, vertex, now_ms) for vertex in details.vertices]
+    return {
+        "jid": details.job_id,
+        "application-id": details.job_id,
+        "name": details.name,
+        "isStoppable": False,
+        "state": details.status.name,
+        "job-type": job.plan["type"],
+        "schedulerType": "Default",
+        "start-time": details.start_ms,
+        "end-time": -1 if details.end_ms is None else details.end_ms,
+        "duration": details.duration_ms if details.end_ms is not None else now_ms - details.start_ms,
+        "maxParallelism": int(job.configuration.get("pipeline.max-parallelism", -1)),
+        "now": now_ms,
+        "timestamps": {status.name: details.timestamps.get(status, 0) for status in JobStatus},
+        "vertices": vertices,
+        "status-counts": _counts(vertex["status"] for vertex in vertices),
+        "plan": job.plan,
+        "pending-operators": 0,
+    }
+
+
+def _counts(states: Iterable[str]) -> dict[str, int]:
+    counts = {state.name: 0 for state in ExecutionState}
+    for state in states:
+        counts[state] += 1
+    return counts
+
+
+def _vertex(job: ArchivedExecutionGraph, vertex: JobVertexDetails, now_ms: int) -> Body:
+    group = job.slot_sharing_groups.get(vertex.id, "default")
+    start, end = vertex.start_ms, vertex.end_ms
+    return {
+        "id": vertex.id,
+        "slotSharingGroupId": hashlib.md5(group.encode(), usedforsecurity=False).hexdigest(),
+        "name": vertex.name,
+        "maxParallelism": vertex.max_parallelism,
+        "parallelism": vertex.parallelism,
+        "status": _aggregated(vertex).name,
+        "start-time": -1 if start is None else start,
+        "end-time": -1 if end is None else end,
+        "duration": -1 if start is None else (now_ms if end is None else end) - start,
+        "tasks": {state.name: vertex.tasks.get(state, 0) for state in ExecutionState},
+        "metrics": io_metrics(vertex.records_in, vertex.records_out),
+    }
+
+
+def _aggregated(vertex: JobVertexDetails) -> ExecutionState:
+    if vertex.tasks.get(ExecutionState.FINISHED, 0) == vertex.parallelism:
+        return ExecutionState.FINISHED
+    return next((state for state in _AGGREGATED_STATES if vertex.tasks.get(state)), ExecutionState.CREATED)
+
+
+def io_metrics(records_in: int, records_out: int) -> Body:
+    """The `metrics` of a vertex or subtask; bytes and times are not counted."""
+    return {
+        "read-bytes": 0,
+        "read-bytes-complete": False,
+        "write-bytes": 0,
+        "write-bytes-complete": False,
+        "read-records": records_in,
+        "read-records-complete": True,
+        "write-records": records_out,
+        "write-records-complete": True,
+        "accumulated-backpressured-time": 0,
+        "accumulated-idle-time": 0,
+        "accumulated-busy-time": "NaN",
+    }
+
+
+def vertex_of(job: ArchivedExecutionGraph, vertex_id: str) -> Body:
+    """A vertex of the graph as plain data.
+
+    Raises:
+        RestError: there is none of that id (404).
+    """
+    for vertex in job.graph.get("vertices", ()):
+        if vertex["id"] == vertex_id:
+            return dict(vertex)
+    raise RestError(404, f"job {job.details.job_id} has no vertex {vertex_id}")
+
+
+def vertex_details(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
+    """`/jobs/:jobid/vertices/:vertexid`."""
+    vertex = vertex_of(job, vertex_id)
+    return {
+        "id": vertex["id"],
+        "name": vertex["name"],
+        "parallelism": vertex["parallelism"],
+        "maxParallelism": vertex["max_parallelism"],
+        "now": now_ms,
+        "subtasks": [subtask_details(subtask, i, now_ms) for i, subtask in enumerate(vertex["subtasks"])],
+        "aggregated": _aggregates(vertex["subtasks"]),
+    }
+
+
+def subtask_details(subtask: Mapping[str, Any], index: int, now_ms: int) -> Body:
+    """A subtask's current attempt."""
+    start, end = _times(subtask)
+    return {
+        "subtask": index,
+        "status": subtask["state"],
+        "attempt": subtask["attempt"],
+        "endpoint": endpoint_of(subtask),
+        "start-time": start,
+        "end-time": end,
+        "duration": -1 if start < 0 else (now_ms if end < 0 else end) - start,
+        "metrics": io_metrics(subtask["records_in"], subtask["records_out"]),
+        "taskmanager-id": subtask["task_manager"] or "(unassigned)",
+        "status-duration": _durations(subtask["timestamps"], subtask["state"], now_ms),
+        "start_time": start,
+    }
+
+
+def endpoint_of(subtask: Mapping[str, Any]) -> str:
+    """Where a subtask runs."""
+    return str(subtask["task_manager"] or "(unassigned)")
+
+
+def _times(subtask: Mapping[str, Any]) -> tuple[int, int]:
+    """When it was deployed and when it ended; -1: not yet."""
+    timestamps = subtask["timestamps"]
+    ends = [timestamps[state.name] for state in ExecutionState if state.is_terminal and state.name in timestamps]
+    return timestamps.get("DEPLOYING", -1), max(ends, default=-1)
+
+
+def _durations(timestamps: Mapping[str, int], state: str, now_ms: int) -> dict[str, int]:
+    """How long it was in each state that it has left, and in the present one."""
+    entered = sorted(timestamps.items(), key=lambda item: item[1])
+    ends = [at for _, at in entered[1:]] + [now_ms]
+    terminal = {state.name for state in ExecutionState if state.is_terminal}
+    return {
+        name: end - at for (name, at), end in zip(entered, ends, strict=True) if name not in terminal or name != state
+    }
+
+
+def _aggregates(subtasks: Iterable[Mapping[str, Any]]) -> Body:
+    """Least, largest, average and quantiles over all subtasks."""
+    tasks = list(subtasks)
+    metrics = {
+        "read-records": [task["records_in"] for task in tasks],
+        "write-records": [task["records_out"] for task in tasks],
+    }
+    return {"metrics": {name: summary(values) for name, values in metrics.items()}, "status-duration": {}}
+
+
+def summary(values: list[int]) -> Body:
+    """Figures about a list of numbers."""
+    ordered = sorted(values) or [0]
+
+    def quantile(share: float) -> int:
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "avg": sum(ordered) // len(ordered),
+        "sum": sum(ordered),
+        "median": quantile(0.5),
+        "p25": quantile(0.25),
+        "p75": quantile(0.75),
+        "p95": quantile(0.95),
+    }
+
+
+def subtask_times(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
+    """`/jobs/:jobid/vertices/:vertexid/subtasktimes`."""
+    vertex = vertex_of(job, vertex_id)
+    return {
+        "id": vertex["id"],
+        "name": vertex["name"],
+        "now": now_ms,
+        "subtasks": [
+            {
+                "subtask": index,
+                "endpoint": endpoint_of(subtask),
+                "duration": subtask_details(subtask, index, now_ms)["duration"],
+                "timestamps": {state.name: subtask["timestamps"].get(state.name, 0) for state in ExecutionState},
+            }
+            for index, subtask in enumerate(vertex["subtasks"])
+        ],
+    }
+
+
+def vertex_task_managers(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
+    """`/jobs/:jobid/vertices/:vertexid/taskmanagers`: the subtasks by where they run."""
+    vertex = vertex_of(job, vertex_id)
+    by_place: dict[str, list[Body]] = {}
+    for index, subtask in enumerate(vertex["subtasks"]):
+        by_place.setdefault(endpoint_of(subtask), []).append(subtask_details(subtask, index, now_ms))
+    return {
+        "id": vertex["id"],
+        "name": vertex["name"],
+        "now": now_ms,
+        "taskmanagers": [_task_manager(place, subtasks, now_ms) for place, subtasks in by_place.items()],
+    }
+
+
+def _task_manager(place: str, subtasks: list[Body], now_ms: int) -> Body:
+    starts = [s["start-time"] for s in subtasks if s["start-time"] >= 0]
+    ends = [s["end-time"] for s in subtasks]
+    end = -1 if -1 in ends else max(ends)
+    start = min(starts, default=-1)
+    records = [sum(s["metrics"][name] for s in subtasks) for name in ("read-records", "write-records")]
+    counts = _counts(s["status"] for s in subtasks)
+    status = next((state.name for state in _AGGREGATED_STATES if counts[state.name]), "CREATED")
+    return {
+        "endpoint": place,
+        "host": place,
+        "status": status,
+        "start-time": start,
+        "end-time": end,
+        "duration": -1 if start < 0 else (now_ms if end < 0 else end) - start,
+        "metrics": io_metrics(*records),
+        "status-counts": counts,
+        "taskmanager-id": subtasks[0]["taskmanager-id"],
+        "aggregated": {"metrics": {}, "status-duration": {}},
+    }
+
+
+def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
+    """`/jobs/:jobid/exceptions`: failures, the newest first."""
+    entries: list[Body] = []
+    for event in reversed(job.history):
+        failure = event.cause
+        if failure is None:
+            continue
+        subtask = "" if failure.subtask_index is None else f" ({failure.subtask_index + 1}/{failure.parallelism})"
+        entry: Body = {
+            "exceptionName": failure.message.split(":")[0],
+            "stacktrace": f"{failure}\n{failure.user_traceback or failure.details}".rstrip(),
+            "timestamp": event.timestamp_ms,
+            "failureLabels": {},
+            "taskName": None if failure.vertex_name is None else f"{failure.vertex_name}{subtask}",
+            "endpoint": None,
+            "taskManagerId": getattr(event, "task_manager_id", None),
+            "concurrentExceptions": [],
+        }
+        if not entries or entries[-1]["stacktrace"] != entry["stacktrace"]:
+            entries.append(entry)
+    return {"exceptionHistory": {"entries": entries[:limit], "truncated": len(entries) > limit}}
+
+
+def job_config(job: ArchivedExecutionGraph) -> Body:
+    """`/jobs/:jobid/config`."""
+    options = job.configuration
+    return {
+        "jid": job.details.job_id,
+        "name": job.details.name,
+        "execution-config": {
+            "restart-strategy": options.get("restart-strategy.type", "none"),
+            "job-parallelism": int(options.get("parallelism.default", 1)),
+            "object-reuse-mode": options.get("pipeline.object-reuse", "false") == "true",
+            "user-config": masked(options),
+        },
+    }
+
+
+_SECRET = re.compile(
+    r"password|secret|fs\.azure\.account\.key|apikey|api-key|auth-params|service-key|token|basic-auth"
+    r"|jaas\.config|http-headers",
+    re.IGNORECASE,
+)
+
+
+def masked(options: Mapping[str, str]) -> dict[str, str]:
+    """Options with secrets hidden. Flink: `GlobalConfiguration.hideSensitiveValues`."""
+    return {key: "******" if _SECRET.search(key) else value for key, value in options.items()}

@@ -1,0 +1,71 @@
+"""The routes: method, path and handler of each endpoint. Flink: `runtime.webmonitor.WebMonitorEndpoint`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.rest.cluster import Cluster
+from firesteel.rest.errors import RestError
+from firesteel.rest.operations import Operations
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, as a handler sees it.
+
+    Attributes:
+        cluster: What is asked about.
+        operations: Operations that take a while.
+        path: Values of the path's parameters.
+        query: Values of the query's parameters.
+        body: The JSON object that came with it.
+        files: Uploaded files by name.
+    """
+
+    cluster: Cluster
+    operations: Operations
+    path: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def number(self, name: str) -> int:
+        """A path parameter that is a number from 0.
+
+        Raises:
+            RestError: it is none (400).
+        """
+        text = self.path[name]
+        if not text.isdigit():
+            raise RestError(400, f"Bad request, could not parse parameters: {name} is {text!r}, allowed are numbers")
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An answer that is no JSON."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An answer with another status than 200."""
+
+    body: Any
+    status: int = 202
+
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One endpoint; `role` is what a caller must be allowed to: view, submit or admin."""
+
+    method: str
+    path: str
+    handler: Handler
+    role: str = "view"

@@ -1,0 +1,161 @@
+"""The HTTP server: routes, errors as answers, sizes and access. Flink: `runtime.rest.RestServerEndpoint`."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiohttp import BodyPartReader, web
+
+from firesteel.rest import cluster_handlers, job_handlers, vertex_handlers
+from firesteel.rest.cluster import Cluster
+from firesteel.rest.errors import RestError
+from firesteel.rest.operations import Operations
+from firesteel.rest.routes import Accepted, Call, Route, Text
+from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+
+logger = logging.getLogger(__name__)
+
+ROUTES: tuple[Route, ...] = (*cluster_handlers.ROUTES, *job_handlers.ROUTES, *vertex_handlers.ROUTES)
+
+_ROLES = {"view": 0, "submit": 1, "admin": 2}
+_TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_MAX_UPLOAD_BYTES = 512 << 20
+_MAX_JSON_BYTES = 1 << 20
+
+
+class RestServer:
+    """Serves the API at `rest.bind-address` (127.0.0.1) and `rest.port` (8081; 0: any free one).
+
+    Args:
+        cluster: What is asked about.
+        operations: Operations that take a while.
+        configuration: The cluster's options.
+
+    Raises:
+        InvalidOptionError: it is to listen beyond this machine without tokens.
+    """
+
+    def __init__(self, cluster: Cluster, operations: Operations, configuration: Mapping[str, str]) -> None:
+        self._cluster = cluster
+        self._operations = operations
+        self._host = configuration.get("rest.bind-address", "127.0.0.1")
+        self._port = int(number(configuration, "rest.port", 8081))
+        self._tokens = {role: configuration[key] for role, key in _TOKENS.items() if key in configuration}
+        if self._host not in _LOOPBACK and not self._tokens:
+            raise InvalidOptionError(
+                f"rest.bind-address is {self._host!r}, which others can reach, and whoever can submit a job can run "
+                f"code: set {_TOKENS['admin']}, or bind to 127.0.0.1"
+            )
+        self._max_bytes = memory_bytes(configuration, "rest.server.max-content-length", _MAX_UPLOAD_BYTES)
+        application = web.Application(client_max_size=self._max_bytes, middlewares=[_errors])
+        for route in ROUTES:
+            for prefix in ("", "/v1"):
+                application.router.add_route(route.method, prefix + route.path, self._handler(route))
+        self._runner = web.AppRunner(application, access_log=None)
+
+    @property
+    def address(self) -> str:
+        """Where it is reached, once it is started."""
+        return f"http://{self._host}:{self._port}"
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            OSError: the port is in use.
+        """
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port)
+        await site.start()
+        self._port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        await self._runner.cleanup()
+
+    def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def handle(request: web.Request) -> web.Response:
+            self._check_token(request, route.role)
+            body, files = await _content(request)
+            call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
+            answer = await route.handler(call)
+            if isinstance(answer, Text):
+                return web.Response(text=answer.text)
+            if isinstance(answer, Accepted):
+                return _json(answer.body, answer.status)
+            return _json(answer, 200)
+
+        return handle
+
+    def _check_token(self, request: web.Request, role: str) -> None:
+        """Without tokens everybody who reaches the server may do everything."""
+        if not self._tokens:
+            return
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        allowed = [_ROLES[name] for name, token in self._tokens.items() if hmac.compare_digest(token, given)]
+        if not allowed:
+            raise RestError(401, "a bearer token is needed: Authorization: Bearer <token>")
+        if max(allowed) < _ROLES[role]:
+            raise RestError(403, f"this token does not allow to {role}")
+
+
+async def _content(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The JSON object and the files that came with a request; Flink's clients send `{}` with a GET."""
+    if not request.can_read_body:
+        return {}, {}
+    if not request.content_type.startswith("multipart/"):
+        return _parsed(await request.content.read(_MAX_JSON_BYTES + 1)), {}
+    body: dict[str, Any] = {}
+    files: dict[str, bytes] = {}
+    async for part in await request.multipart():
+        assert isinstance(part, BodyPartReader)
+        data = await part.read()
+        if part.name == "request":
+            body = _parsed(bytes(data))
+        else:
+            # A name and not a path: what was sent as one stays in memory under its last part.
+            files[(part.filename or part.name or "").replace("\\", "/").rsplit("/", 1)[-1]] = bytes(data)
+    return body, files
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    if len(data) > _MAX_JSON_BYTES:
+        raise RestError(413, f"the request is longer than {_MAX_JSON_BYTES} bytes")
+    if not data.strip():
+        return {}
+    try:
+        body = json.loads(data)
+    except ValueError as error:
+        raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
+    return body
+
+
+def _json(body: Any, status: int) -> web.Response:
+    text = json.dumps(body, separators=(",", ":"))
+    response = web.Response(text=text, status=status, content_type="application/json", charset="UTF-8")
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response
+
+
+@web.middleware
+async def _errors(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Errors become answers; what nobody expected is logged, and told without its insides."""
+    try:
+        return await handler(request)
+    except RestError as error:
+        return _json({"errors": [error.message]}, error.status)
+    except web.HTTPException as error:
+        message = "Not found." if error.status == 404 else f"{error.reason}"
+        return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)
+    except Exception as error:
+        logger.exception("%s %s failed", request.method, request.path)
+        return _json({"errors": ["Internal server error.", f"{type(error).__name__}: {error}"]}, 500)

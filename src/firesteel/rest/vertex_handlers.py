@@ -1,0 +1,98 @@
+"""Endpoints about the vertices of a job and their subtasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.rest import job_messages
+from firesteel.rest.cluster import now_ms
+from firesteel.rest.errors import RestError
+from firesteel.rest.routes import Call, Route
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
+
+
+async def _job(call: Call) -> ArchivedExecutionGraph:
+    return await call.cluster.job(call.path["jobid"])
+
+
+async def _vertex(call: Call) -> Any:
+    return job_messages.vertex_details(await _job(call), call.path["vertexid"], now_ms())
+
+
+async def _subtask_times(call: Call) -> Any:
+    return job_messages.subtask_times(await _job(call), call.path["vertexid"], now_ms())
+
+
+async def _task_managers(call: Call) -> Any:
+    return job_messages.vertex_task_managers(await _job(call), call.path["vertexid"], now_ms())
+
+
+async def _subtask(call: Call) -> Any:
+    vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
+    index = call.number("subtaskindex")
+    if index >= len(vertex["subtasks"]):
+        raise RestError(404, f"Invalid subtask index for vertex {vertex['id']}: {index}")
+    return job_messages.subtask_details(vertex["subtasks"][index], index, now_ms())
+
+
+async def _attempt(call: Call) -> Any:
+    subtask = await _subtask(call)
+    if subtask["attempt"] != call.number("attempt"):
+        raise RestError(404, f"Could not find attempt with number {call.path['attempt']}: only the current one is kept")
+    return subtask
+
+
+async def _watermarks(call: Call) -> Any:
+    job_messages.vertex_of(await _job(call), call.path["vertexid"])
+    return []
+
+
+async def _backpressure(call: Call) -> Any:
+    """Batches wait for nobody, so there is none."""
+    vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
+    level = {"backpressureLevel": "ok", "backpressure-level": "ok"}
+    subtasks = [
+        {"subtask": i, **level, "ratio": 0.0, "idleRatio": 0.0, "busyRatio": "NaN"}
+        for i in range(vertex["parallelism"])
+    ]
+    return {"status": "ok", **level, "end-timestamp": now_ms(), "subtasks": subtasks}
+
+
+async def _accumulators(call: Call) -> Any:
+    vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
+    return {"id": vertex["id"], "user-accumulators": []}
+
+
+async def _subtask_accumulators(call: Call) -> Any:
+    vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
+    subtasks = [
+        {
+            "subtask": index,
+            "attempt": subtask["attempt"],
+            "endpoint": job_messages.endpoint_of(subtask),
+            "user-accumulators": [],
+        }
+        for index, subtask in enumerate(vertex["subtasks"])
+    ]
+    return {"id": vertex["id"], "parallelism": vertex["parallelism"], "subtasks": subtasks}
+
+
+async def _flame_graph(call: Call) -> Any:
+    """Flame graphs are not taken: -3 is Flink's word for that."""
+    job_messages.vertex_of(await _job(call), call.path["vertexid"])
+    return {"endTimestamp": -3}
+
+
+_VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
+ROUTES = (
+    Route("GET", _VERTEX, _vertex),
+    Route("GET", f"{_VERTEX}/subtasktimes", _subtask_times),
+    Route("GET", f"{_VERTEX}/taskmanagers", _task_managers),
+    Route("GET", f"{_VERTEX}/watermarks", _watermarks),
+    Route("GET", f"{_VERTEX}/backpressure", _backpressure),
+    Route("GET", f"{_VERTEX}/accumulators", _accumulators),
+    Route("GET", f"{_VERTEX}/flamegraph", _flame_graph),
+    Route("GET", f"{_VERTEX}/subtasks/accumulators", _subtask_accumulators),
+    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}", _subtask),
+    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}", _attempt),
+)
