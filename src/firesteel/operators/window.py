@@ -10,6 +10,7 @@ from typing import Any
 
 from firesteel.common.keys import key_of
 from firesteel.datastream.operator_descriptors import WindowOperator
+from firesteel.datastream.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
 from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.functions import close_function, open_function, pairs
@@ -43,6 +44,10 @@ class WindowRunner(KeyedOperator):
         self._evaluate = evaluation_of(descriptor.window_function)
         self._table = self.backend.table(f"{NAMESPACED}window-contents")
         self._merging = isinstance(self._assigner, MergingWindowAssigner)
+        self._is_event_time = bool(self._assigner.is_event_time())
+        at_end = EventTimeTrigger if self._is_event_time else ProcessingTimeTrigger
+        # Then all timers of a window are those that its first element registers.
+        self._waits_for_end = type(self._trigger) is at_end and not self._lateness and not self._merging
         self._sessions = self.backend.table("merging-window-set")
 
     def open(self) -> None:
@@ -82,15 +87,25 @@ class WindowRunner(KeyedOperator):
                 self._drop(value, timestamp, event_time)
 
     def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
-        entry = self._enter(key, window)
         table = self._table
+        if self._waits_for_end:
+            entry = (key, window)
+            stored = table.data.get(entry)
+            if stored is not None:
+                added = self._contents.add(stored, value)
+                if added is stored:
+                    table.dirty.add(entry)
+                else:
+                    table.put(entry, added)
+                return
+        entry = self._enter(key, window)
         table.put(entry, self._contents.add(table.data.get(entry), value))
         result = self._trigger.on_element(value, event_time, window, self._trigger_context)
         self._act_on(result, key, window)
         self._register_cleanup(window)
 
     def _drop(self, value: Any, timestamp: int | None, event_time: int) -> None:
-        is_late = self._assigner.is_event_time() and event_time + self._lateness <= self.timers.watermark
+        is_late = self._is_event_time and event_time + self._lateness <= self.timers.watermark
         if not is_late:
             return
         if self._late_tag is None:
@@ -124,7 +139,7 @@ class WindowRunner(KeyedOperator):
         self._enter(key, window)
         fire = self._trigger.on_event_time if domain == EVENT_TIME else self._trigger.on_processing_time
         self._act_on(fire(timestamp, window, self._trigger_context), key, window)
-        if (domain == EVENT_TIME) == self._assigner.is_event_time() and timestamp == self._cleanup_time(window):
+        if (domain == EVENT_TIME) == self._is_event_time and timestamp == self._cleanup_time(window):
             self._clear(key, window)
 
     def _clear(self, key: Any, window: Any) -> None:
@@ -143,16 +158,16 @@ class WindowRunner(KeyedOperator):
 
     def _cleanup_time(self, window: Any) -> int:
         last: int = window.max_timestamp()
-        return min(last + self._lateness, MAX_WATERMARK) if self._assigner.is_event_time() else last
+        return min(last + self._lateness, MAX_WATERMARK) if self._is_event_time and self._lateness else last
 
     def _is_late(self, window: Any) -> bool:
-        return bool(self._assigner.is_event_time()) and self._cleanup_time(window) <= self.timers.watermark
+        return self._is_event_time and self._cleanup_time(window) <= self.timers.watermark
 
     def _register_cleanup(self, window: Any) -> None:
         time = self._cleanup_time(window)
         if time == MAX_WATERMARK:
             return
-        if self._assigner.is_event_time():
+        if self._is_event_time:
             self.timers.register_event_time_timer(time)
         else:
             self.timers.register_processing_time_timer(time)
@@ -194,7 +209,7 @@ class WindowRunner(KeyedOperator):
 
     def _delete_cleanup(self, window: Any) -> None:
         time = self._cleanup_time(window)
-        if self._assigner.is_event_time():
+        if self._is_event_time:
             self.timers.delete_event_time_timer(time)
         else:
             self.timers.delete_processing_time_timer(time)
