@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYFLINK_VENV := .venv-pyflink
 PYFLINK_STAMP := $(PYFLINK_VENV)/.installed
 PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
-BENCHMARKS := stateless keyed_state
+BENCHMARKS := workloads nexmark latency
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
@@ -71,6 +71,7 @@ types: $(STAMP)  ## check types
 bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
 	@for name in $(BENCHMARKS); do \
 		$(BIN)/python benchmarks/bench_$$name.py $$(test -e $(PYFLINK_STAMP) && echo --pyflink-python $(PYFLINK)) || exit 1; done
+	@$(BIN)/python benchmarks/bench_scaling.py
 	@$(BIN)/python benchmarks/bench_start.py
 	@$(BIN)/python benchmarks/bench_graphs.py
 	@$(BIN)/python benchmarks/bench_scheduling.py
