@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from firesteel.common import Types, WatermarkStrategy
+from firesteel.common import Configuration, Types, WatermarkStrategy
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.testing import run_local
@@ -23,9 +23,11 @@ def by_hand(module):
     return [tuple(result) for batch in module.results(batches) for result in batch]
 
 
-def program(build, parallelism=1):
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(parallelism)
+def program(build, backend="hashmap"):
+    configuration = Configuration()
+    configuration.set_string("state.backend.type", backend)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(1)
     source = NumberSequenceSource(0, RECORDS - 1)
     build(env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())).collect_async()
     return env
@@ -38,6 +40,16 @@ def test_program_and_hand_written_one_agree(name):
     module = workload(name)
     results = run_local(program(module.build), batch_elements=5000).elements
     assert len(results) == module.expected(RECORDS)
+    assert Counter(results) == Counter(by_hand(module))
+
+
+@pytest.mark.parametrize("name", ["w4", "w5", "w6"])
+def test_windows_on_disk_give_the_same(name, monkeypatch):
+    from workloads import workload
+
+    monkeypatch.setattr("firesteel.operators.disk_store.CACHED_ENTRIES", 50)
+    module = workload(name)
+    results = run_local(program(module.build, backend="rocksdb"), batch_elements=5000, replayed=[1]).elements
     assert Counter(results) == Counter(by_hand(module))
 
 
