@@ -37,6 +37,8 @@ _DISK = "2m"
 _GIVE_UP_S = 180
 _ORPHANS_GONE_S = 10.0
 _POLL_S = 0.02
+_HASTY = 0.3
+"""How likely a fault hits before the job got over the one before."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ class FaultRun:
     def _run_to_the_end(self, deadline_s: float) -> None:
         faults = list(self._case.faults)
         total = self._expected.total()
+        is_hasty = False
         moments = sorted(self._random.uniform(0, 0.7) * total for _ in faults)
         self._start()
         while time.monotonic() < deadline_s:
@@ -159,10 +162,15 @@ class FaultRun:
                 if code == 0 or (code == -9 and is_finished):
                     return
                 self._begin_again(code)
-            elif faults and not is_finished and self._output.count() >= moments[0]:
-                time.sleep(self._random.uniform(0, 0.4))
-                if self._hit(faults[0]):
-                    del faults[0], moments[0]
+            elif (
+                (faults and not is_finished)
+                and (is_hasty or self._output.count() >= moments[0])
+                and self._hit(faults[0], is_hasty)
+            ):
+                del faults[0], moments[0]
+                is_hasty = bool(faults) and self._random.random() < _HASTY
+                if not is_hasty:
+                    self._await_output()
             time.sleep(_POLL_S)
         self.outcome.violations.append(f"the job did not end within {_GIVE_UP_S} s")
 
@@ -177,20 +185,33 @@ class FaultRun:
 
     # --- faults ------------------------------------------------------------------------------------------------
 
-    def _hit(self, fault: str) -> bool:
-        """Let it happen and wait for the next committed output; False if there is nothing to hit."""
-        before = self._output.count()
-        if fault == FULL_DISK:
-            self.outcome.hit.append(fault)
-            self._fill_disk()
-            return True
-        found = KINDS[fault](processes_of(self._mark))
-        if not found:
+    def _hit(self, fault: str, is_hasty: bool) -> bool:
+        """Let it happen at some moment; False if there is nothing to hit."""
+        found = [] if fault == FULL_DISK else KINDS[fault](processes_of(self._mark))
+        if not found and fault != FULL_DISK:
             return False
-        self._random.choice(found).kill()
+        self._wait_for_a_moment(is_hasty)
+        if fault == FULL_DISK:
+            self._fill_disk()
+        else:
+            self._random.choice(found).kill()
         self.outcome.hit.append(fault)
-        self._await_output(fault, before, time.monotonic())
         return True
+
+    def _wait_for_a_moment(self, is_hasty: bool) -> None:
+        """Wait for any moment, also while the job starts or goes on; or until a checkpoint is about to be committed."""
+        if is_hasty:
+            time.sleep(self._random.uniform(0, 4))
+        elif self._random.random() < 0.5:
+            time.sleep(self._random.uniform(0, 0.4))
+        else:
+            before, deadline_s = self._decided(), time.monotonic() + 2
+            while not self._decided() - before and time.monotonic() < deadline_s:
+                time.sleep(0.0005)
+            time.sleep(self._random.uniform(0, 0.01))
+
+    def _decided(self) -> set[Path]:
+        return set(self._checkpoints.glob(f"*/chk-*/{METADATA}"))
 
     def _fill_disk(self) -> None:
         """Leave no room for checkpoints for a while."""
@@ -200,11 +221,11 @@ class FaultRun:
         ends_s = time.monotonic() + self._random.uniform(0.5, 3)
         while time.monotonic() < ends_s and self._process is not None and self._process.poll() is None:
             time.sleep(_POLL_S)
-        before = self._output.count()
         self._filler.unlink()
-        self._await_output(FULL_DISK, before, time.monotonic())
 
-    def _await_output(self, fault: str, before: int, begin_s: float) -> None:
+    def _await_output(self) -> None:
+        """Measure how long it takes from the last fault to the next committed output."""
+        fault, begin_s, before = self.outcome.hit[-1], time.monotonic(), self._output.count()
         while time.monotonic() - begin_s < _GIVE_UP_S:
             if self._output.count() > before:
                 self.outcome.recoveries.append((fault, time.monotonic() - begin_s))

@@ -35,7 +35,11 @@ class SparkDataPlane:
         self._temporary = TemporaryDirectory("checkpoints")
 
     def restore(self, job_graph: JobGraph) -> None:
-        """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one."""
+        """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one.
+
+        A job without a directory for checkpoints gets a temporary one: its sinks put files there, too.
+        """
+        job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, str(self._temporary.path))
         restore_job(job_graph, self._directory_of(job_graph))
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
@@ -51,10 +55,8 @@ class SparkDataPlane:
             shutil.rmtree(self._directory_of(job_graph), ignore_errors=True)
 
     def _directory_of(self, job_graph: JobGraph) -> Path:
-        """The job's own directory below the configured one, or a temporary one."""
-        configured = job_graph.configuration.get(CHECKPOINT_DIRECTORY)
-        parent = self._temporary.path if configured is None else Path(configured.removeprefix("file://"))
-        return parent / job_graph.job_id
+        """The job's own directory below the configured one."""
+        return Path(job_graph.configuration[CHECKPOINT_DIRECTORY].removeprefix("file://")) / job_graph.job_id
 
     def close(self) -> None:
         """Remove what is temporary; nothing runs any more."""
