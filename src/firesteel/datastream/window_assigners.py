@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from firesteel.common.constants import MIN_LONG_VALUE
@@ -135,6 +136,10 @@ class _SessionAssigner(MergingWindowAssigner[Any, TimeWindow]):
         TimeWindow.merge_windows(windows, callback)
 
 
+_time_window = lru_cache(maxsize=4096)(TimeWindow)
+"""A window that many elements are in is one object: state is found quicker by it."""
+
+
 class _TumblingAssigner(_TimeWindowAssigner):
     """Windows of a fixed size, one after the other; the time is the subclass's."""
 
@@ -152,7 +157,7 @@ class _TumblingAssigner(_TimeWindowAssigner):
         """One window."""
         time = self._time(timestamp, context)
         start = time - (time - self._offset) % self._size
-        return (TimeWindow(start, start + self._size),)
+        return (_time_window(start, start + self._size),)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._offset})"
@@ -195,7 +200,7 @@ class _SlidingAssigner(_TimeWindowAssigner):
         """The windows around the element, the latest first."""
         time = self._time(timestamp, context)
         last = time - (time - self._offset) % self._slide
-        return [TimeWindow(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
+        return [_time_window(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._slide}, {self._offset})"

@@ -51,11 +51,12 @@ class MergeCallback(Protocol):
 class TimeWindow(Window):
     """From `start` (inclusive) to `end` (exclusive), in milliseconds."""
 
-    __slots__ = ("end", "start")
+    __slots__ = ("_hash", "end", "start")
 
     def __init__(self, start: int, end: int) -> None:
         self.start = start
         self.end = end
+        self._hash = hash((start, end))
 
     def max_timestamp(self) -> int:
         """The last millisecond."""
@@ -98,7 +99,7 @@ class TimeWindow(Window):
         return self == other or self < other
 
     def __hash__(self) -> int:
-        return hash((self.start, self.end))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"TimeWindow(start={self.start}, end={self.end})"

@@ -72,6 +72,7 @@ class WindowRunner(KeyedOperator):
         """Add each element to its windows; fire those whose trigger says so."""
         assign = self._assigner.assign_windows
         context, backend = self._assigner_context, self.backend
+        waits_for_end, add_again = self._waits_for_end, self._add_again
         for (key, value), timestamp in pairs(values, timestamps):
             backend.current_key = key
             event_time = MIN_TIMESTAMP if timestamp is None else timestamp
@@ -80,29 +81,35 @@ class WindowRunner(KeyedOperator):
                 windows = [self._merge_in(key, window) for window in windows]
             late = True
             for window in windows:
-                if not self._is_late(window):
+                if (waits_for_end and add_again(key, value, window)) or self._add(key, value, event_time, window):
                     late = False
-                    self._add(key, value, event_time, window)
             if late:
                 self._drop(value, timestamp, event_time)
 
-    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
-        table = self._table
-        if self._waits_for_end:
-            entry = (key, window)
-            stored = table.data.get(entry)
-            if stored is not None:
-                added = self._contents.add(stored, value)
-                if added is stored:
-                    table.dirty.add(entry)
-                else:
-                    table.put(entry, added)
-                return
+    def _add_again(self, key: Any, value: Any, window: Any) -> bool:
+        """Add to a window that has elements, so is not late, and whose timers wait for its end; False: it has none."""
+        table, entry = self._table, (key, window)
+        stored = table.data.get(entry)
+        if stored is None:
+            return False
+        added = self._contents.add(stored, value)
+        if added is stored:
+            table.dirty.add(entry)
+        else:
+            table.put(entry, added)
+        return True
+
+    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> bool:
+        """Add to a window and ask its trigger; False: the window is late."""
+        if self._is_late(window):
+            return False
         entry = self._enter(key, window)
+        table = self._table
         table.put(entry, self._contents.add(table.data.get(entry), value))
         result = self._trigger.on_element(value, event_time, window, self._trigger_context)
         self._act_on(result, key, window)
         self._register_cleanup(window)
+        return True
 
     def _drop(self, value: Any, timestamp: int | None, event_time: int) -> None:
         is_late = self._is_event_time and event_time + self._lateness <= self.timers.watermark
