@@ -76,6 +76,11 @@ class InputGate:
         self.records_in = 0
 
     @property
+    def watermark(self) -> int:
+        """The watermark of all inputs together."""
+        return self._emitted
+
+    @property
     def has_ended(self) -> bool:
         """True when every channel ended."""
         return not self._open

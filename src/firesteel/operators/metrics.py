@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -88,3 +89,24 @@ class TaskDistribution(Distribution):
         found["max"] = max(found["max"], value) if found["count"] else value
         found["sum"] += value
         found["count"] += 1
+
+
+def measured(registry: dict[str, Any]) -> dict[str, float]:
+    """The present values of all metrics, several for a distribution; a gauge that fails is left out.
+
+    Example:
+        >>> counter = TaskCounter()
+        >>> counter.inc(2)
+        >>> measured({"Map.seen": counter, "Map.size": lambda: 7})
+        {'Map.seen': 2, 'Map.size': 7}
+    """
+    values: dict[str, float] = {}
+    for name, metric in registry.items():
+        if isinstance(metric, (TaskCounter, TaskMeter)):
+            values[name] = metric.get_count()
+        elif isinstance(metric, TaskDistribution):
+            values |= {f"{name}_{part}": value for part, value in metric.values.items()}
+        else:
+            with contextlib.suppress(Exception):
+                values[name] = metric()
+    return values

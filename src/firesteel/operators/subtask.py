@@ -15,6 +15,7 @@ from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
 from firesteel.operators.input_gate import Channel, InputGate
 from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.metrics import measured
 from firesteel.operators.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.source_runner import SourceRunner
 from firesteel.operators.sources import SplitRange
@@ -136,6 +137,14 @@ class Subtask:
     def records_out(self) -> int:
         """Elements written to edges so far."""
         return sum(edge.records_out for edge in self._edges)
+
+    def metrics(self) -> dict[str, float]:
+        """What is measured: Flink's names for the task's own, `<operator>.<group>.<name>` for the user's."""
+        own: dict[str, float] = {"numRecordsIn": self.records_in, "numRecordsOut": self.records_out}
+        own["currentOutputWatermark"] = self.operators[-1][1].watermark
+        if self.source is None:
+            own["currentInputWatermark"] = self.gate.watermark
+        return own | measured(self.task.metrics)
 
     def open(self) -> None:
         """Open the operators, the last one first, as Flink does."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.rest import job_messages
-from firesteel.rest.cluster import Cluster, job_id_of, now_ms
+from firesteel.rest.cluster import Cluster, now_ms
 from firesteel.rest.errors import RestError
 from firesteel.rest.routes import Call, Route, Text
 from firesteel.runtime.executiongraph.job_details import JobDetails
@@ -207,15 +207,6 @@ async def _task_manager_details(call: Call) -> Any:
     raise RestError(404, f"Could not find TaskExecutor {wanted}")
 
 
-# --- metrics -------------------------------------------------------------------------------------------------------
-
-
-async def _no_metrics(call: Call) -> Any:
-    if "jobid" in call.path:
-        await call.cluster.job(job_id_of(call.path["jobid"]))
-    return []
-
-
 ROUTES = (
     Route("GET", "/overview", _overview),
     Route("GET", "/config", _config),
@@ -231,18 +222,9 @@ ROUTES = (
     Route("GET", "/jobmanager/stdout", _stdout),
     Route("GET", "/jobmanager/profiler", _profiler),
     Route("GET", "/jobmanager/thread-dump", _thread_dump),
-    Route("GET", "/jobmanager/metrics", _no_metrics),
-    Route("GET", "/jobs/metrics", _no_metrics),
-    Route("GET", "/jobs/{jobid}/metrics", _no_metrics),
     Route("GET", "/jobs/{jobid}/jobmanager/config", _options_for_job),
     Route("GET", "/jobs/{jobid}/jobmanager/environment", _environment),
-    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/metrics", _no_metrics),
-    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/jm-operator-metrics", _no_metrics),
-    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/subtasks/metrics", _no_metrics),
-    Route("GET", "/jobs/{jobid}/vertices/{vertexid}/subtasks/{subtaskindex}/metrics", _no_metrics),
     Route("GET", "/taskmanagers", _task_managers),
-    Route("GET", "/taskmanagers/metrics", _no_metrics),
     Route("GET", "/taskmanagers/{taskmanagerid}", _task_manager_details),
-    Route("GET", "/taskmanagers/{taskmanagerid}/metrics", _no_metrics),
     Route("GET", "/taskmanagers/{taskmanagerid}/profiler", _profiler),
 )

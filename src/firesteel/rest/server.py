@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import BodyPartReader, web
 
-from firesteel.rest import cluster_handlers, job_handlers, vertex_handlers
+from firesteel.rest import cluster_handlers, job_handlers, metric_handlers, vertex_handlers
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.operations import Operations
@@ -19,7 +19,13 @@ from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
 
 logger = logging.getLogger(__name__)
 
-ROUTES: tuple[Route, ...] = (*cluster_handlers.ROUTES, *job_handlers.ROUTES, *vertex_handlers.ROUTES)
+# Those of metrics first: `subtasks/metrics` is no subtask.
+ROUTES: tuple[Route, ...] = (
+    *metric_handlers.ROUTES,
+    *cluster_handlers.ROUTES,
+    *job_handlers.ROUTES,
+    *vertex_handlers.ROUTES,
+)
 
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}

@@ -42,11 +42,6 @@ async def _attempt(call: Call) -> Any:
     return subtask
 
 
-async def _watermarks(call: Call) -> Any:
-    job_messages.vertex_of(await _job(call), call.path["vertexid"])
-    return []
-
-
 async def _backpressure(call: Call) -> Any:
     """Batches wait for nobody, so there is none."""
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
@@ -88,7 +83,6 @@ ROUTES = (
     Route("GET", _VERTEX, _vertex),
     Route("GET", f"{_VERTEX}/subtasktimes", _subtask_times),
     Route("GET", f"{_VERTEX}/taskmanagers", _task_managers),
-    Route("GET", f"{_VERTEX}/watermarks", _watermarks),
     Route("GET", f"{_VERTEX}/backpressure", _backpressure),
     Route("GET", f"{_VERTEX}/accumulators", _accumulators),
     Route("GET", f"{_VERTEX}/flamegraph", _flame_graph),

@@ -106,7 +106,7 @@ class Run:
 
     def _tell_progress(self, reports: list[StageReport]) -> None:
         progress = [
-            SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended)
+            SubtaskProgress(s.vertex_id, s.subtask_index, s.records_in, s.records_out, s.has_ended, s.metrics)
             for report in reports
             for s in report.subtasks
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firesteel.common.key_groups import default_max_parallelism
@@ -29,7 +29,8 @@ all that a keyed operator has to say."""
 class SubtaskReport:
     """What one subtask did so far in this attempt, and whether it is done.
 
-    `source_watermark` is how far a source is in event time; None where that should hold nobody back.
+    `source_watermark` is how far a source is in event time; None where that should hold nobody back. `metrics` are
+    measured at the end of a batch.
     """
 
     vertex_id: str
@@ -38,6 +39,7 @@ class SubtaskReport:
     records_out: int
     has_ended: bool
     source_watermark: int | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +275,11 @@ class SlotTasks:
         self._done[stage] = batch_id
         times = [time for subtask in subtasks.values() if (time := subtask.next_processing_time()) is not None]
         next_time = min(times, default=None)
-        report = StageReport(stage, self._slot, self.progress(stage), committables, next_time, base, sizes)
+        reports = [
+            replace(report, metrics=subtask.metrics())
+            for report, subtask in zip(self.progress(stage), subtasks.values(), strict=True)
+        ]
+        report = StageReport(stage, self._slot, reports, committables, next_time, base, sizes)
         yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from firesteel.runtime.executiongraph.errors import IllegalTransitionError, SlotLostError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
@@ -29,6 +31,7 @@ class Execution:
         address: The slot's data address.
         has_slot: Whether the slot is there and the attempt's; what names it stays when it is gone.
         failure: Why it FAILED.
+        metrics: What was measured last, by name.
         records_in: Records read by the attempt so far.
         records_out: Records emitted so far.
     """
@@ -41,6 +44,7 @@ class Execution:
         "failure",
         "has_slot",
         "host",
+        "metrics",
         "records_in",
         "records_out",
         "state",
@@ -63,6 +67,7 @@ class Execution:
         self.address = ""
         self.has_slot = False
         self.failure: TaskFailure | None = None
+        self.metrics: Mapping[str, float] = {}
         self.records_in = 0
         self.records_out = 0
 
@@ -111,8 +116,10 @@ class Execution:
         if not self.has_slot:
             raise SlotLostError(self.attempt_id, self.allocation_id)
 
-    def progressed(self, records_in: int, records_out: int) -> None:
-        """Take new totals; a report that arrives late never counts backwards."""
+    def progressed(self, records_in: int, records_out: int, metrics: Mapping[str, float] | None = None) -> None:
+        """Take new totals; a report that arrives late never counts backwards. Metrics are replaced if there are any."""
+        if metrics:
+            self.metrics = metrics
         self.records_in = max(self.records_in, records_in)
         self.records_out = max(self.records_out, records_out)
 

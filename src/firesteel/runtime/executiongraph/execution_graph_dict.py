@@ -33,6 +33,7 @@ def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
         "state": execution.state.name,
         "records_in": execution.records_in,
         "records_out": execution.records_out,
+        "metrics": dict(execution.metrics),
         "timestamps": {state.name: at for state, at in execution.timestamps.items()},
         "slot": execution.allocation_id,
         "task_manager": execution.task_manager_id,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from firesteel.graph.job_graph import JobGraph
@@ -61,13 +61,14 @@ class QueryDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskProgress:
-    """What one subtask did since its attempt started: totals, not differences."""
+    """What one subtask did since its attempt started: totals, not differences, and what else is measured."""
 
     vertex_id: str
     subtask_index: int
     records_in: int
     records_out: int
     finished: bool
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 class DataPlaneListener(Protocol):

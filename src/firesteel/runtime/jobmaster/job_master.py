@@ -473,7 +473,7 @@ class JobMaster(FencedRpcEndpoint):
             return
         for report in progress:
             vertex = self._graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
-            vertex.current.progressed(report.records_in, report.records_out)
+            vertex.current.progressed(report.records_in, report.records_out, report.metrics)
             if report.finished:
                 self._perform(self._scheduler.subtask_finished(report.vertex_id, report.subtask_index))
 

@@ -1,0 +1,206 @@
+"""Endpoints about metrics. Without `get` they name what there is, with it they give values.
+
+Flink: `runtime.rest.handler.job.metrics`. `/metrics` gives all of them in the format of Prometheus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firesteel.rest import job_messages
+from firesteel.rest.cluster import now_ms
+from firesteel.rest.errors import RestError
+from firesteel.rest.routes import Call, Route, Text
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
+from firesteel.runtime.executiongraph.job_status import JobStatus
+
+Values = dict[str, float | str]
+
+_AGGREGATIONS = ("min", "max", "avg", "sum", "skew")
+_NO_WATERMARK = -(2**63)
+
+
+def _chosen(call: Call, values: Mapping[str, float | str]) -> Any:
+    """The names of all metrics, or the values of those that `get` names."""
+    if "get" not in call.query:
+        return [{"id": name} for name in values]
+    wanted = call.query["get"].split(",")
+    return [{"id": name, "value": str(values[name])} for name in wanted if name in values]
+
+
+def _aggregated(call: Call, of_each: Iterable[Mapping[str, float | str]]) -> Any:
+    """The same over several: least, largest, average, sum and skew of each metric."""
+    found: dict[str, list[float]] = {}
+    for values in of_each:
+        for name, value in values.items():
+            if not isinstance(value, str):
+                found.setdefault(name, []).append(float(value))
+    if "get" not in call.query:
+        return [{"id": name} for name in found]
+    asked = [part for part in call.query.get("agg", ",".join(_AGGREGATIONS)).split(",") if part]
+    unknown = [part for part in asked if part not in _AGGREGATIONS]
+    if unknown:
+        raise RestError(400, f"agg has {unknown[0]!r}, allowed are {', '.join(_AGGREGATIONS)}")
+    wanted = [name for name in call.query["get"].split(",") if name in found]
+    return [{"id": name} | {part: _aggregate(part, found[name]) for part in asked} for name in wanted]
+
+
+def _aggregate(part: str, values: list[float]) -> float:
+    average = sum(values) / len(values)
+    if part == "skew":
+        deviation = sum(abs(value - average) for value in values) / len(values)
+        return 0.0 if not average else min(100.0, 100 * deviation / average)
+    return {"min": min(values), "max": max(values), "avg": average, "sum": sum(values)}[part]
+
+
+# --- jobs ----------------------------------------------------------------------------------------------------------
+
+
+def _of_job(job: JobDetails, now: int) -> Values:
+    running_ms = job.timestamps.get(JobStatus.RUNNING)
+    end = now if job.end_ms is None else job.end_ms
+    values: Values = {
+        "numRestarts": job.restarts,
+        "uptime": 0 if running_ms is None else end - running_ms,
+        "numberOfCompletedCheckpoints": job.checkpoints.completed,
+        "totalNumberOfCheckpoints": job.checkpoints.completed,
+        "numberOfFailedCheckpoints": 0,
+        "numberOfInProgressCheckpoints": 0,
+    }
+    latest = job.checkpoints.latest
+    if latest is not None:
+        values |= {
+            "lastCheckpointSize": latest.checkpointed_size,
+            "lastCheckpointDuration": latest.duration_ms,
+            "lastCompletedCheckpointId": latest.checkpoint_id,
+            "lastCheckpointCompletedTimestamp": latest.trigger_timestamp_ms + latest.duration_ms,
+            "lastCheckpointExternalPath": f"file:{latest.external_path}",
+        }
+    return values
+
+
+async def _job_metrics(call: Call) -> Any:
+    job = await call.cluster.job(call.path["jobid"])
+    return _chosen(call, _of_job(job.details, now_ms()))
+
+
+async def _all_jobs_metrics(call: Call) -> Any:
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    wanted = call.query["jobs"].split(",") if "jobs" in call.query else None
+    now = now_ms()
+    return _aggregated(call, [_of_job(job, now) for job in overview.jobs if wanted is None or job.job_id in wanted])
+
+
+# --- vertices ------------------------------------------------------------------------------------------------------
+
+
+async def _subtasks(call: Call) -> list[Values]:
+    job: ArchivedExecutionGraph = await call.cluster.job(call.path["jobid"])
+    vertex = job_messages.vertex_of(job, call.path["vertexid"])
+    return [subtask["metrics"] for subtask in vertex["subtasks"]]
+
+
+async def _vertex_metrics(call: Call) -> Any:
+    subtasks = await _subtasks(call)
+    return _chosen(call, {f"{i}.{name}": value for i, values in enumerate(subtasks) for name, value in values.items()})
+
+
+async def _subtask_metrics(call: Call) -> Any:
+    subtasks, index = await _subtasks(call), call.number("subtaskindex")
+    if index >= len(subtasks):
+        raise RestError(404, f"Invalid subtask index for vertex {call.path['vertexid']}: {index}")
+    return _chosen(call, subtasks[index])
+
+
+async def _all_subtasks_metrics(call: Call) -> Any:
+    return _aggregated(call, await _subtasks(call))
+
+
+async def _watermarks(call: Call) -> Any:
+    name = "currentInputWatermark"
+    found = [(i, values.get(name, _NO_WATERMARK)) for i, values in enumerate(await _subtasks(call))]
+    return [{"id": f"{i}.{name}", "value": str(value)} for i, value in found if value != _NO_WATERMARK]
+
+
+async def _operator_metrics(call: Call) -> Any:
+    """Those of operator coordinators: firesteel's enumerators have none."""
+    await _subtasks(call)
+    return []
+
+
+# --- cluster -------------------------------------------------------------------------------------------------------
+
+
+async def _of_cluster(call: Call) -> Values:
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    return {
+        "numRegisteredTaskManagers": overview.task_managers,
+        "taskSlotsTotal": overview.slots_total,
+        "taskSlotsAvailable": overview.slots_available,
+        "numRunningJobs": overview.jobs_running,
+    }
+
+
+async def _cluster_metrics(call: Call) -> Any:
+    return _chosen(call, await _of_cluster(call))
+
+
+async def _task_manager_metrics(call: Call) -> Any:
+    infos = await (await call.cluster.resource_manager()).request_task_managers()
+    if call.path["taskmanagerid"] not in [info.resource_id for info in infos]:
+        raise RestError(404, f"Could not find TaskExecutor {call.path['taskmanagerid']}")
+    return []
+
+
+async def _task_managers_metrics(call: Call) -> Any:
+    return []
+
+
+# --- Prometheus ----------------------------------------------------------------------------------------------------
+
+
+async def _prometheus(call: Call) -> Any:
+    lines = [_sample(f"jobmanager_{name}", {}, value) for name, value in (await _of_cluster(call)).items()]
+    overview = await (await call.cluster.dispatcher()).request_overview()
+    now = now_ms()
+    for details in overview.jobs:
+        if details.status.is_globally_terminal:
+            continue
+        of_job = {"job_id": details.job_id, "job_name": details.name}
+        lines += [_sample(f"jobmanager_job_{name}", of_job, value) for name, value in _of_job(details, now).items()]
+        job = await call.cluster.job(details.job_id)
+        for vertex in job.graph.get("vertices", ()):
+            for index, subtask in enumerate(vertex["subtasks"]):
+                labels = of_job | {"task_name": vertex["name"], "subtask_index": str(index)}
+                lines += [
+                    _sample(f"taskmanager_job_task_{name}", labels, value) for name, value in subtask["metrics"].items()
+                ]
+    return Text("".join(lines))
+
+
+def _sample(name: str, labels: Mapping[str, str], value: float | str) -> str:
+    """A line of Prometheus' text format; texts are no samples."""
+    if isinstance(value, str):
+        return ""
+    plain = re.sub(r"[^a-zA-Z0-9_:]", "_", f"flink_{name}")
+    escaped = {key: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") for key, text in labels.items()}
+    inside = ",".join(f'{key}="{text}"' for key, text in escaped.items())
+    return f"{plain}{{{inside}}} {value}\n" if inside else f"{plain} {value}\n"
+
+
+_VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
+ROUTES = (
+    Route("GET", "/metrics", _prometheus),
+    Route("GET", "/jobmanager/metrics", _cluster_metrics),
+    Route("GET", "/jobs/metrics", _all_jobs_metrics),
+    Route("GET", "/jobs/{jobid}/metrics", _job_metrics),
+    Route("GET", f"{_VERTEX}/metrics", _vertex_metrics),
+    Route("GET", f"{_VERTEX}/watermarks", _watermarks),
+    Route("GET", f"{_VERTEX}/jm-operator-metrics", _operator_metrics),
+    Route("GET", f"{_VERTEX}/subtasks/metrics", _all_subtasks_metrics),
+    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/metrics", _subtask_metrics),
+    Route("GET", "/taskmanagers/metrics", _task_managers_metrics),
+    Route("GET", "/taskmanagers/{taskmanagerid}/metrics", _task_manager_metrics),
+)

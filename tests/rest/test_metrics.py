@@ -1,0 +1,60 @@
+"""Metrics over REST: names without `get`, values with it, aggregates over subtasks and jobs, Prometheus' text."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
+from tests.rest.rest_cluster import Rest
+from tests.runtime.helpers import an_id, job_graph, settle
+
+VERTEX = an_id("a")
+
+
+async def measured(rest: Rest) -> str:
+    """A job whose vertex has two subtasks, one of which has no watermark yet."""
+    job = job_graph(("a", 2, []), name='odd "name"')
+    await rest.cluster.submit(job)
+    metrics = [{"numRecordsIn": 4, "Map.seen": 1, "currentInputWatermark": 77}, {"numRecordsIn": 8, "Map.seen": 3}]
+    rest.cluster.query.listener.subtasks_progressed(
+        [SubtaskProgress(VERTEX, index, 1, 1, False, values) for index, values in enumerate(metrics)]
+    )
+    await settle()
+    return job.job_id
+
+
+async def test_names_come_without_get_and_values_with_it(rest: Rest) -> None:
+    path = f"/jobs/{await measured(rest)}/vertices/{VERTEX}"
+    assert {"id": "1.Map.seen"} in await rest.get(f"{path}/metrics")
+    assert await rest.get(f"{path}/metrics?get=0.numRecordsIn,1.nothing") == [{"id": "0.numRecordsIn", "value": "4"}]
+    assert await rest.get(f"{path}/subtasks/1/metrics?get=Map.seen") == [{"id": "Map.seen", "value": "3"}]
+    assert await rest.get(f"{path}/watermarks") == [{"id": "0.currentInputWatermark", "value": "77"}]
+    assert (await rest.call("GET", f"{path}/subtasks/2/metrics"))[0] == 404
+
+
+async def test_subtasks_are_aggregated(rest: Rest) -> None:
+    path = f"/jobs/{await measured(rest)}/vertices/{VERTEX}/subtasks/metrics"
+    (found,) = await rest.get(f"{path}?get=numRecordsIn")
+    assert found == {"id": "numRecordsIn", "min": 4, "max": 8, "avg": 6, "sum": 12, "skew": pytest.approx(100 / 3)}
+    assert await rest.get(f"{path}?get=numRecordsIn&agg=max") == [{"id": "numRecordsIn", "max": 8}]
+    status, body = await rest.call("GET", f"{path}?get=numRecordsIn&agg=median")
+    assert (status, body["errors"]) == (400, ["agg has 'median', allowed are min, max, avg, sum, skew"])
+
+
+async def test_jobs_and_the_cluster_have_metrics_too(rest: Rest) -> None:
+    job_id = await measured(rest)
+    assert {"id": "numRestarts"} in await rest.get("/jobs/metrics")
+    assert await rest.get(f"/jobs/{job_id}/metrics?get=numRestarts") == [{"id": "numRestarts", "value": "0"}]
+    assert (await rest.get(f"/jobs/metrics?get=numRestarts&agg=sum&jobs={job_id}")) == [{"id": "numRestarts", "sum": 0}]
+    slots = await rest.get("/jobmanager/metrics?get=taskSlotsTotal,numRunningJobs")
+    assert slots == [{"id": "taskSlotsTotal", "value": "2"}, {"id": "numRunningJobs", "value": "1"}]
+    assert await rest.get("/taskmanagers/metrics") == []
+
+
+async def test_prometheus_reads_them(rest: Rest) -> None:
+    job_id = await measured(rest)
+    async with rest.session.get(f"{rest.server.address}/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    assert "flink_jobmanager_taskSlotsTotal 2" in lines
+    labels = f'job_id="{job_id}",job_name="odd \\"name\\"",task_name="a",subtask_index="1"'
+    assert f"flink_taskmanager_job_task_Map_seen{{{labels}}} 3" in lines
