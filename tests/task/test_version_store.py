@@ -82,3 +82,14 @@ def test_nothing_is_left_of_a_version_that_could_not_be_written(tmp_path: Path) 
     with pytest.raises(StateFileError, match=r"0\.full can.t be written: no space"):
         VersionStore(tmp_path, 0).write(0, 0, fail)
     assert names(tmp_path / "0" / "0") == []
+
+
+def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path: Path) -> None:
+    directory = tmp_path / "0" / "0"
+    directory.mkdir(parents=True)
+    for batch in (0, 1):
+        (directory / f".{batch}.full.123.tmp").write_bytes(b"half")
+        store = VersionStore(tmp_path, 0)
+        list(store.read(0, batch - 1) if batch else ())
+        store.write(0, batch, lambda full: iter([("v", None, {})]))
+    assert names(directory) == ["0.full", "1.delta"]

@@ -68,6 +68,12 @@ def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
     return _HEADER.size + length
 
 
+def remove_unfinished(directory: Path) -> None:
+    """Remove what processes were writing there when they were killed."""
+    for path in directory.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
 def read_state_file(path: Path) -> Iterator[bytes]:
     """The frames of a file, all of which were found to be as they were written.
 

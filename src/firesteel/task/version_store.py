@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firesteel.task.state_file import StateFileError, read_state_file, write_state_file
+from firesteel.task.state_file import StateFileError, read_state_file, remove_unfinished, write_state_file
 
 MAX_DELTAS = 200
 """A full version follows so many deltas at the latest, so that a restart reads few files."""
@@ -83,8 +83,10 @@ class VersionStore:
         if chain is not None and chain.last != batch_id - 1:
             chain = None
         full = chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
-        kind, other = ("full", "delta") if full else ("delta", "full")
         parent = self._stage(stage)
+        if chain is None:
+            remove_unfinished(parent)
+        kind, other = ("full", "delta") if full else ("delta", "full")
         parent.mkdir(parents=True, exist_ok=True)
         # What an earlier try of the batch wrote is not to be mistaken for a part of this version.
         (parent / f"{batch_id}.{other}").unlink(missing_ok=True)
@@ -103,6 +105,7 @@ class VersionStore:
         Raises:
             StateFileError: a file is missing or damaged.
         """
+        remove_unfinished(self._stage(stage))
         base = self._base_of(stage, batch_id)
         files = version_files(self._directory, stage, self._slot, base, batch_id)
         yield from read_frames(files)
