@@ -10,13 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import tempfile
 import time
+from pathlib import Path
 
 import harness
 import memory
 import pipelines
-from pyflink.common import Types
-from pyflink.datastream import KeyedProcessFunction
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import FilterFunction, KeyedProcessFunction
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.state import ValueStateDescriptor
 from workloads import w3_keyed_state
 
@@ -92,8 +95,22 @@ CHAINS = {
 }
 
 
-def loop_light(positions):
-    count = 0
+class Counter(FilterFunction):
+    """The end of the chain."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self.count = 0
+
+    def filter(self, value):
+        self.count += 1
+        return False
+
+    def close(self):
+        Path(self._file).write_text(str(self.count))
+
+
+def loop_light(positions, end):
     for n in positions:
         n = plus_one(n)
         if not not_seventh(n):
@@ -104,23 +121,19 @@ def loop_light(positions):
         n = plus_one(doubled(plus_one(n)))
         if not not_seventh(n):
             continue
-        n = doubled(n)
-        count += 1
-    return count
+        end(doubled(n))
 
 
-def loop_json(positions):
-    count = 0
+def loop_json(positions, end):
     for n in positions:
         event = as_event(n)
         if not has_amount(event):
             continue
         event = json.loads(dumped(with_text(event)))
         event = json.loads(dumped(with_text(event)))
-        if not not_seventh(amount_of(event)):
-            continue
-        count += 1
-    return count
+        amount = amount_of(event)
+        if not_seventh(amount):
+            end(amount)
 
 
 LOOPS = dict(zip(CHAINS, (loop_light, loop_json), strict=True))
@@ -128,24 +141,35 @@ LOOPS = dict(zip(CHAINS, (loop_light, loop_json), strict=True))
 
 def chain_by_hand(name: str, records: int) -> tuple[float, int]:
     """(seconds of the loop, how many records come out)."""
-    LOOPS[name](range(records // 10))
+    LOOPS[name](range(records // 10), Counter("").filter)
+    counter = Counter("")
     begin = time.perf_counter()
-    count = LOOPS[name](range(records))
-    return time.perf_counter() - begin, count
+    LOOPS[name](range(records), counter.filter)
+    return time.perf_counter() - begin, counter.count
 
 
-def chain_seconds(name: str, records: int, expected: dict[str, int]) -> dict[str, float]:
-    """Net run times of the job with the chain, one subtask, by the number of records."""
+def chain_seconds(name: str, records: int, expected: int) -> tuple[float, float]:
+    """Net run time of the job with the chain, one subtask, for half of the records and for all."""
+    _chain_job(name, records // 2)
+    half_s, _ = _chain_job(name, records // 2)
+    full_s, count = _chain_job(name, records)
+    if count != expected:
+        raise SystemExit(f"{count} records came to the end, {expected} were expected")
+    return half_s, full_s
 
-    def build(positions):
-        for kind, function in CHAINS[name]:
-            positions = getattr(positions, kind)(function)
-        return positions
 
-    seconds = {}
-    for count in (records // 2, records // 2, records):
-        seconds[str(count)], _ = pipelines.run_once(build, count, expected[str(count)], {}, parallelism=1)
-    return seconds
+def _chain_job(name: str, records: int) -> tuple[float, int]:
+    """(net run time, how many records come out)."""
+    pipelines.pickle_by_value()
+    env = pipelines.environment({}, parallelism=1)
+    source = NumberSequenceSource(0, records - 1)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    for kind, function in CHAINS[name]:
+        stream = getattr(stream, kind)(function)
+    with tempfile.NamedTemporaryFile("r") as found:
+        stream.filter(Counter(found.name)).print()
+        seconds = env.execute("chain").get_net_runtime() / 1000
+        return seconds, int(found.read())
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
@@ -209,12 +233,10 @@ def chain_part(quick: bool) -> list[str]:
     for name in CHAINS:
         records = (CHAIN_RECORDS // 20 if quick else CHAIN_RECORDS) // (4 if "JSON" in name else 1)
         loop_s, count = harness.apart("chain_by_hand", name, records)
-        half_s, half_count = harness.apart("chain_by_hand", name, records // 2)
-        expected = {str(records): count, str(records // 2): half_count}
-        trials = [harness.apart("chain_seconds", name, records, expected) for _ in range(1 if quick else RUNS)]
-        full_s = statistics.median(trial[str(records)] for trial in trials)
-        steady_s = statistics.median(trial[str(records)] - trial[str(records // 2)] for trial in trials)
-        ratios = f"{full_s / loop_s:.2f}", f"{steady_s / (loop_s - half_s):.2f}"
+        trials = [harness.apart("chain_seconds", name, records, count) for _ in range(1 if quick else RUNS)]
+        full_s = statistics.median(full_s for _, full_s in trials)
+        steady_s = statistics.median(full_s - half_s for half_s, full_s in trials)
+        ratios = f"{full_s / loop_s:.2f}", f"{steady_s / (loop_s / 2):.2f}"
         lines.append(_row(name, f"{records:,}", f"{loop_s:.2f}", f"{full_s:.2f}", *ratios))
     return lines
 
