@@ -25,6 +25,7 @@ async def make_rest() -> AsyncIterator[Callable[..., Any]]:
 
     async def make(**options: str) -> Rest:
         simulated = SimulatedCluster(ManualClock(), options)
+        simulated.clock.advance(1_700_000_000)
         await simulated.start(tm=2)
 
         async def resource_manager() -> ResourceManagerGateway:

@@ -48,6 +48,7 @@ class Text:
     """An answer that is no JSON."""
 
     text: str
+    content_type: str = "text/plain"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import BodyPartReader, web
 
-from firesteel.rest import cluster_handlers, job_handlers, metric_handlers, vertex_handlers
+from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, metric_handlers, vertex_handlers
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.operations import Operations
@@ -25,6 +25,7 @@ ROUTES: tuple[Route, ...] = (
     *cluster_handlers.ROUTES,
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
+    *dashboard_handlers.ROUTES,
 )
 
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
@@ -91,7 +92,7 @@ class RestServer:
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
             if isinstance(answer, Text):
-                return web.Response(text=answer.text)
+                return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
             return _json(answer, 200)

@@ -1,0 +1,158 @@
+"use strict";
+// The dashboard: asks the REST API every few seconds and draws what it says. Pages: #/, #/jobs/<id>, #/taskmanagers, #/jobmanager.
+const main = document.getElementById("main"), state = document.getElementById("state");
+let refreshMs = 3000, timer = null, drawn = "", drawing = 0;
+
+function make(tag, attributes, ...children) {
+  const svg = ["svg", "g", "rect", "path", "text", "title", "marker", "defs", "tspan"].includes(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  for (const child of children.flat()) element.append(child instanceof Node ? child : String(child ?? ""));
+  return element;
+}
+async function ask(path, options) {
+  const answer = await fetch(path, options);
+  const body = await answer.json();
+  if (!answer.ok) throw new Error((body.errors || [answer.statusText]).join(" "));
+  return body;
+}
+const duration = ms => ms < 0 ? "-" : ms < 1000 ? `${ms} ms` : ms < 60000 ? `${(ms / 1000).toFixed(1)} s`
+  : ms < 3600000 ? `${Math.floor(ms / 60000)} min ${Math.floor(ms / 1000) % 60} s` : `${Math.floor(ms / 3600000)} h ${Math.floor(ms / 60000) % 60} min`;
+const at = ms => ms > 0 ? new Date(ms).toLocaleString() : "-";
+const bytes = n => n < 1024 ? `${n} B` : n < 1048576 ? `${(n / 1024).toFixed(1)} KB` : `${(n / 1048576).toFixed(1)} MB`;
+const count = n => Number(n).toLocaleString("en");
+const stateOf = name => make("span", {class: `state ${name}`}, name);
+
+function table(heads, rows, empty) {
+  if (!rows.length) return make("p", {}, empty);
+  const cell = value => typeof value === "object" && value !== null && "number" in value
+    ? make("td", {class: "number"}, value.number) : make("td", {}, value);
+  return make("div", {class: "scroll"}, make("table", {}, make("thead", {}, make("tr", {}, heads.map(h => make("th", {scope: "col"}, h)))),
+    make("tbody", {}, rows.map(row => make("tr", {}, row.map(cell))))));
+}
+const figures = pairs => make("ul", {class: "figures"}, pairs.map(([name, value]) => make("li", {}, make("b", {}, value), make("span", {}, name))));
+
+async function jobsPage() {
+  const [overview, {jobs}] = await Promise.all([ask("overview"), ask("jobs/overview")]);
+  jobs.sort((a, b) => b["start-time"] - a["start-time"]);
+  const row = job => [make("a", {href: `#/jobs/${job.jid}`}, job.name), stateOf(job.state), at(job["start-time"]),
+    {number: duration(job.duration)}, {number: `${job.tasks.running} / ${job.tasks.total}`}];
+  const over = job => ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
+  const heads = ["Job", "State", "Started", "Duration", "Tasks running"];
+  return [make("h1", {}, "Jobs"),
+    figures([["slots free", `${overview["slots-available"]} / ${overview["slots-total"]}`], ["TaskManagers", overview.taskmanagers],
+      ["running", overview["jobs-running"]], ["finished", overview["jobs-finished"]], ["cancelled", overview["jobs-cancelled"]], ["failed", overview["jobs-failed"]]]),
+    make("h2", {}, "Running"), table(heads, jobs.filter(j => !over(j)).map(row), "No job runs. Submit one: firesteel run -m " + location.host + " job.py"),
+    make("h2", {}, "Ended"), table(heads, jobs.filter(over).map(row), "No job has ended.")];
+}
+
+function layers(plan) {
+  const depth = new Map(), byId = new Map(plan.nodes.map(node => [node.id, node]));
+  const of = id => {
+    if (!depth.has(id)) depth.set(id, 1 + Math.max(-1, ...(byId.get(id).inputs || []).map(input => of(input.id))));
+    return depth.get(id);
+  };
+  const found = [];
+  for (const node of plan.nodes) (found[of(node.id)] ||= []).push(node);
+  return found;
+}
+function graph(job) {
+  const width = 250, height = 84, gapX = 90, gapY = 22, columns = layers(job.plan), places = new Map();
+  const vertices = new Map(job.vertices.map(vertex => [vertex.id, vertex]));
+  const most = Math.max(...columns.map(column => column.length));
+  columns.forEach((column, x) => column.forEach((node, y) => places.set(node.id,
+    {x: 16 + x * (width + gapX), y: 16 + (y + (most - column.length) / 2) * (height + gapY)})));
+  const svg = make("svg", {width: 32 + columns.length * (width + gapX) - gapX, height: 32 + most * (height + gapY) - gapY, role: "img",
+    "aria-label": `Graph of ${job.name}: ${job.vertices.map(v => `${v.name} is ${v.status}`).join("; ")}`});
+  for (const node of job.plan.nodes) for (const input of node.inputs || []) {
+    const from = places.get(input.id), to = places.get(node.id), x1 = from.x + width, y1 = from.y + height / 2, x2 = to.x, y2 = to.y + height / 2;
+    svg.append(make("path", {d: `M${x1} ${y1} C${x1 + 45} ${y1} ${x2 - 45} ${y2} ${x2} ${y2}`}),
+      make("text", {x: (x1 + x2) / 2, y: (y1 + y2) / 2 - 5, "text-anchor": "middle", class: "quiet"}, input.ship_strategy));
+  }
+  for (const [id, place] of places) {
+    const vertex = vertices.get(id), watermark = job.watermarks.get(id);
+    const short = vertex.name.length > 34 ? vertex.name.slice(0, 33) + "…" : vertex.name;
+    const line = (text, dy, extra) => make("text", {x: place.x + 10, y: place.y + dy, class: extra}, text);
+    svg.append(make("g", {}, make("title", {}, vertex.name),
+      make("rect", {x: place.x, y: place.y, width, height, rx: 6, class: vertex.status, stroke: "currentColor"}), line(short, 20),
+      line(`${vertex.status}, parallelism ${vertex.parallelism}`, 38, "quiet"),
+      line(`${count(vertex.metrics["read-records"])} in, ${count(vertex.metrics["write-records"])} out`, 56, "quiet"),
+      line(watermark === undefined ? "" : `watermark ${watermark}`, 74, "quiet")));
+  }
+  return make("div", {class: "graph", tabindex: 0}, svg);
+}
+function timeline(job) {
+  const entered = Object.entries(job.timestamps).filter(([, time]) => time > 0).sort((a, b) => a[1] - b[1]);
+  if (!entered.length) return make("p", {}, "Nothing happened yet.");
+  const end = job["end-time"] > 0 ? job["end-time"] : job.now, start = entered[0][1], whole = Math.max(1, end - start);
+  const bar = make("div", {class: "timeline", role: "img", "aria-label": entered.map(([name, time]) => `${name} since ${at(time)}`).join(", ")});
+  entered.forEach(([name, time], i) => {
+    const until = i + 1 < entered.length ? entered[i + 1][1] : end;
+    bar.append(make("span", {class: name, title: `${name}: ${duration(until - time)}`,
+      style: `left:${100 * (time - start) / whole}%;width:${100 * Math.max(until - time, 0) / whole}%`}));
+  });
+  return [bar, make("p", {}, entered.map(([name, time]) => `${name} ${at(time)}`).join("  →  "))];
+}
+async function jobPage(id) {
+  const [job, {exceptionHistory}, checkpoints, slots] = await Promise.all([ask(`jobs/${id}`), ask(`jobs/${id}/exceptions`),
+    ask(`jobs/${id}/checkpoints`), ask(`firesteel/jobs/${id}/slots`)]);
+  const marks = await Promise.all(job.vertices.map(vertex => ask(`jobs/${id}/vertices/${vertex.id}/watermarks`)));
+  job.watermarks = new Map(job.vertices.map((vertex, i) => [vertex.id, marks[i].map(m => Number(m.value)).sort((a, b) => a - b)[0]]));
+  const over = ["FINISHED", "CANCELED", "FAILED"].includes(job.state);
+  const cancel = make("button", {class: "danger", id: "cancel", onclick: async () => {
+    if (!confirm(`Cancel job ${job.name}?`)) return;
+    try { await ask(`jobs/${id}`, {method: "PATCH"}); } catch (error) { alert(error.message); }
+    refresh();
+  }}, "Cancel");
+  const seconds = Math.max(1, job.duration / 1000);
+  return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
+    graph(job), make("h2", {}, "Vertices"),
+    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second"], job.vertices.map(v => [v.name, stateOf(v.status), {number: v.parallelism},
+      {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
+      {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))}]), "None."),
+    make("h2", {}, "Slots"), make("div", {class: "slots"}, slots.taskmanagers.map(tm => make("section", {}, make("h3", {}, tm.id),
+      tm.slots.map(slot => make("div", {class: "slot"}, slot.subtasks.map(s => make("div", {}, make("span", {class: `state ${s.status}`, title: s.status}, "● "), `${s.name} (${s.subtask + 1}/${s.parallelism})`))))))),
+    slots.taskmanagers.length ? "" : make("p", {}, "No subtask has a slot."),
+    make("h2", {}, "Checkpoints"), make("p", {}, `${count(checkpoints.counts.completed)} completed` + (checkpoints.latest.restored ? `, began with ${checkpoints.latest.restored.external_path}` : "")),
+    table(["Id", "Kind", "Taken", "Duration", "Written", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
+      {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, c.external_path]), "None was taken."),
+    make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
+    make("h2", {}, "Timeline"), timeline(job)].flat();
+}
+async function taskManagersPage() {
+  const {taskmanagers} = await ask("taskmanagers");
+  const details = await Promise.all(taskmanagers.map(tm => ask(`taskmanagers/${tm.id}`)));
+  return [make("h1", {}, "TaskManagers"), make("div", {class: "slots"}, details.map(tm => make("section", {}, make("h3", {}, tm.id), make("p", {}, tm.path),
+    tm.allocatedSlots.map(slot => make("div", {class: "slot"}, make("a", {href: `#/jobs/${slot.jobId}`}, slot.jobId))),
+    Array.from({length: tm.freeSlots}, () => make("div", {class: "slot free"}, "free"))))),
+    details.length ? "" : make("p", {}, "None: they are started when a job needs slots.")];
+}
+async function jobManagerPage() {
+  const [options, environment, {logs}] = await Promise.all([ask("jobmanager/config"), ask("jobmanager/environment"), ask("jobmanager/logs")]);
+  return [make("h1", {}, "JobManager"), make("p", {}, environment.jvm.version), make("h2", {}, "Options"), table(["Key", "Value"], options.map(o => [o.key, o.value]), "None is set."),
+    make("h2", {}, "Logs"), table(["File", "Size"], logs.map(l => [make("a", {href: `jobmanager/logs/${l.name}`}, l.name), {number: bytes(l.size)}]), "It logs to its terminal.")];
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  const mine = ++drawing, route = location.hash.replace(/^#\/?/, "");
+  try {
+    const page = route.startsWith("jobs/") ? jobPage(route.slice(5)) : route === "taskmanagers" ? taskManagersPage() : route === "jobmanager" ? jobManagerPage() : jobsPage();
+    const children = await page;
+    if (mine !== drawing) return;
+    const focused = document.activeElement && document.activeElement.id;
+    main.replaceChildren(...children);
+    if (drawn !== route) { drawn = route; window.scrollTo(0, 0); } else if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
+    document.title = `${main.querySelector("h1").textContent} - firesteel`;
+    state.textContent = ""; state.className = "";
+  } catch (error) {
+    if (mine !== drawing) return;
+    state.textContent = `No answer: ${error.message}`; state.className = "error";
+  }
+  timer = setTimeout(refresh, refreshMs);
+}
+addEventListener("hashchange", () => { refresh(); main.focus(); });
+ask("config").then(config => { refreshMs = config["refresh-interval"]; }).catch(() => {}).finally(refresh);

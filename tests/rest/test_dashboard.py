@@ -1,0 +1,101 @@
+"""The dashboard in a real browser: its pages show what there is, complain of nothing, and cancel a job."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
+from tests.rest.browser import Browser
+from tests.rest.rest_cluster import Rest
+from tests.runtime.helpers import an_id, job_graph, settle
+
+SCREENSHOTS = Path(os.environ.get("FIRESTEEL_SCREENSHOTS", "/nowhere"))
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("chromium") is None and not os.environ.get("FIRESTEEL_REQUIRE_CHROMIUM"),
+    reason="NO CHROMIUM, SO THE DASHBOARD IS TESTED IN NO BROWSER; install it: apt-get install chromium",
+)
+
+
+def _keep(name: str, screenshot: bytes) -> None:
+    if SCREENSHOTS.is_dir():
+        (SCREENSHOTS / name).write_bytes(screenshot)
+
+
+@pytest.fixture
+async def browser(tmp_path: Path) -> AsyncIterator[Browser]:
+    browser = Browser(tmp_path / "profile")
+    await browser.start()
+    yield browser
+    assert browser.errors == []
+    await browser.stop()
+
+
+async def a_running_job(rest: Rest) -> str:
+    inputs = [("source", "ALL_TO_ALL", "PIPELINED_BOUNDED")]
+    job = job_graph(("source", 2, []), ("count", 2, inputs), name="<i>odd</i> job")
+    job.insertion_order = [vertex.id for vertex in reversed(job.vertices)]
+    await rest.cluster.submit(job)
+    metrics = {"currentInputWatermark": 77}
+    progress = [SubtaskProgress(an_id("count"), index, 1500, 20, False, metrics) for index in range(2)]
+    rest.cluster.query.listener.subtasks_progressed(progress)
+    await settle()
+    return job.job_id
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1600, False), (400, True)])
+async def test_a_job_is_shown_with_graph_slots_and_history(
+    rest: Rest, browser: Browser, width: int, dark: bool
+) -> None:
+    job_id = await a_running_job(rest)
+    await browser.open(f"{rest.server.address}/#/jobs/{job_id}", width, dark)
+    await browser.wait_for("document.querySelector('.graph svg') !== null")
+    text = await browser.run("document.body.innerText")
+    assert "<i>odd</i> job RUNNING" in text
+    assert "3,000 in, 40 out" in text
+    assert "watermark 77" in text
+    assert "count (2/2)" in text
+    assert (await browser.run("document.querySelectorAll('.slot').length")) == 2
+    assert await browser.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window"
+    _keep(f"job-{width}.png", await browser.screenshot())
+
+
+async def test_a_job_is_cancelled_by_its_button(rest: Rest, browser: Browser) -> None:
+    job_id = await a_running_job(rest)
+    await browser.open(f"{rest.server.address}/#/jobs/{job_id}")
+    await browser.wait_for("document.getElementById('cancel') !== null")
+    await browser.run("document.getElementById('cancel').click()")
+    await settle()
+    await browser.wait_for("document.getElementById('cancel') === null")
+    assert await rest.cluster.gateway.request_job_status(job_id) is JobStatus.CANCELED
+
+
+async def test_all_pages_are_reached_from_the_first_one(rest: Rest, browser: Browser) -> None:
+    await a_running_job(rest)
+    await rest.cluster.fail_query(TaskFailure("ValueError: bad", operator_name="Map", subtask_index=0, parallelism=2))
+    await browser.open(rest.server.address)
+    await browser.wait_for("document.body.innerText.includes('TaskManagers')")
+    for link, shown in (("TaskManagers", "tm"), ("JobManager", "Options"), ("Jobs", "Ended")):
+        await browser.run(f"[...document.querySelectorAll('nav a')].find(a => a.textContent === '{link}').click()")
+        await browser.wait_for(f"document.querySelector('main').innerText.includes('{shown}')")
+    await browser.run("document.querySelector('main a').click()")
+    await browser.wait_for("document.querySelector('main').innerText.includes(\"operator 'Map' (subtask 1/2) failed\")")
+
+
+async def test_keys_alone_are_enough(rest: Rest, browser: Browser) -> None:
+    await a_running_job(rest)
+    await browser.open(rest.server.address)
+    await browser.wait_for("document.querySelector('main a') !== null")
+    for _ in range(6):  # skip link, home, three pages, the job
+        await browser.send("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+    await browser.send(
+        "Input.dispatchKeyEvent", type="keyDown", key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r"
+    )
+    await browser.wait_for("location.hash.startsWith('#/jobs/')")
