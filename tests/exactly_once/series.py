@@ -30,18 +30,19 @@ _MOST_FAULTS = 3
 
 HEAD = """# Exactly once
 
-A job is started with `firesteel run`, hit by `kill -9` at random moments (slot processes and the server that forks
-them, Spark's Python workers and their daemon, the JVM, the process of the JobManager) or by a checkpoint directory
-without a free byte for up to 3 s, and started again from its newest checkpoint (`-s`) as often as it ended before its
-input did. Then what it committed is compared with the truth: nothing lost, nothing doubled, nothing half-written, no
-process left after 10 s, no temporary directory left. {records:,} records per run, a checkpoint every {interval}.
-`make soak` runs it; the seed was {seed}.
+A job is started with `firesteel run` and hit at random moments, often when a checkpoint is about to be committed: by
+`kill -9` (slot processes and the server that forks them, Spark's Python workers and their daemon, the JVM, the process
+of the JobManager), or by a checkpoint directory without a free byte for up to 3 s. It is started again from its newest
+checkpoint (`-s`) as often as it ended before its input did. Then what it committed is compared with the truth: nothing
+lost, nothing doubled, nothing half-written, no process left after 10 s, no temporary directory left. {records:,}
+records per run, a checkpoint every {interval}. `make soak` runs it; the seed was {seed}.
 
 {date}, {cores} cores, {machine}. Python {python}. {runs} runs, {faults} faults, {wrong} wrong.
 
 ## From a fault to the next committed output
 
-Of a full disk: from when there is room again. The process of the JobManager has to be started again, with a JVM.
+Of a full disk: from when there is room again. The process of the JobManager has to be started again, with a JVM. Next
+to nothing where a batch was past what was killed. Not measured where the next fault hit before.
 
 | fault | times | seconds, median | max |
 |---|--:|--:|--:|
