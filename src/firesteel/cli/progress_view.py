@@ -35,7 +35,8 @@ class _PlainLines:
     def progressed(self, details: JobDetails) -> None:
         if details.status.name != self._status:
             self._status = details.status.name
-            print(f"Job {details.name!r} is {self._status}", file=sys.stderr)
+            because = f": {details.failure}" if self._status == "RESTARTING" and details.failure is not None else ""
+            print(f"Job {details.name!r} is {self._status}{because}", file=sys.stderr)
 
     def ended(self, details: JobDetails) -> None:
         self.progressed(details)
