@@ -93,9 +93,7 @@ def test_changes_are_found_again_on_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     table.data.get(3).append(30)
     table.dirty.add(3)
     table.remove(4)
-    (delta,) = backend.delta()
-    changed = {entry: value for states in delta.values() for entry, value in states["list"].items()}
-    assert changed == {3: [3, 30], 4: DELETED}
+    assert list(backend.delta()) == [("list", {3: [3, 30], 4: DELETED})]
     again = KeyedStateBackend(None, 128, DiskStore({}))
     for part in backend.full():
         again.load(part)

@@ -13,8 +13,8 @@ from typing import Any
 from firesteel.common.key_groups import key_group_assigner
 from firesteel.operators.disk_store import DiskDict, DiskStore
 
-Delta = dict[int, dict[str, dict[Any, Any]]]
-"""Key group -> state name -> entry -> value, where `DELETED` stands for an entry that is gone."""
+Delta = tuple[str, dict[Any, Any]]
+"""State name, and entry -> value, where `DELETED` stands for an entry that is gone."""
 
 _CHUNK = 10_000
 """Entries that are handed out at once."""
@@ -115,35 +115,28 @@ class KeyedStateBackend:
         """What changed since the last call of this or `full`, in parts."""
         for name, table in self.tables.items():
             get = table.data.get
-            yield from self._parts(name, table, ((entry, get(entry, DELETED)) for entry in table.dirty))
+            yield from _parts(name, ((entry, get(entry, DELETED)) for entry in table.dirty))
             table.dirty.clear()
 
     def full(self) -> Iterator[Delta]:
         """Everything but what is left out of snapshots, in parts of the form of a delta."""
         for name, table in self.tables.items():
             items = table.data.items()
-            yield from self._parts(name, table, items if table.unexpired is None else table.unexpired(items))
+            yield from _parts(name, items if table.unexpired is None else table.unexpired(items))
             table.dirty.clear()
 
-    def _parts(self, name: str, table: StateTable, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
-        key_group, namespaced, items = self.key_group, table.namespaced, iter(items)
-        while part := list(islice(items, _CHUNK)):
-            delta: Delta = {}
-            for entry, value in part:
-                group = key_group(entry[0] if namespaced else entry)
-                delta.setdefault(group, {}).setdefault(name, {})[entry] = value
-            yield delta
-
-    def load(self, delta: Delta) -> None:
-        """Apply a delta to the tables; nothing counts as changed by it."""
-        for states in delta.values():
-            for name, entries in states.items():
-                data = self.table(name).data
-                for entry, value in entries.items():
-                    if isinstance(value, _Deleted):
-                        data.pop(entry, None)
-                    else:
-                        data[entry] = value
+    def load(self, delta: Delta, key_groups: range | None = None) -> None:
+        """Apply a delta, or what of it is in some key groups; nothing counts as changed by it."""
+        name, entries = delta
+        table = self.table(name)
+        data, key_group, namespaced = table.data, self.key_group, table.namespaced
+        for entry, value in entries.items():
+            if key_groups is not None and key_group(entry[0] if namespaced else entry) not in key_groups:
+                continue
+            if isinstance(value, _Deleted):
+                data.pop(entry, None)
+            else:
+                data[entry] = value
 
     def clear_key(self, key: Any) -> None:
         """Forget all states of a key: BATCH mode is done with it."""
@@ -154,3 +147,9 @@ class KeyedStateBackend:
             else:
                 table.data.pop(key, None)
             table.dirty.clear()
+
+
+def _parts(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+    rest = iter(items)
+    while part := dict(islice(rest, _CHUNK)):
+        yield name, part

@@ -48,7 +48,7 @@ class RestoredState(Protocol):
     """The state of operators in another job's checkpoint."""
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
-        """The keyed state of an operator in some key groups, to be applied in order."""
+        """The keyed state of an operator in some key groups, and maybe others, to be applied in order."""
 
     def snapshots(self, operator_id: str) -> list[Any]:
         """The snapshots of all subtasks of an operator, in order."""
@@ -265,7 +265,7 @@ class Subtask:
         for operator_id, operator in self.operators:
             if isinstance(operator, KeyedOperator):
                 for delta in restored.deltas(operator_id, groups):
-                    operator.backend.load(delta)
+                    operator.backend.load(delta, groups)
         self.open()
         for operator_id, operator in self.operators:
             if operator.carries_state:

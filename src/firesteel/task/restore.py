@@ -132,16 +132,15 @@ class PlannedState:
         self._plan = plan
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
-        """The keyed state of an operator in some key groups, to be applied in order."""
+        """The keyed state of an operator in some key groups, and maybe others, to be applied in order."""
         layout = self._plan.operators.get(operator_id)
         for subtask in range(layout.parallelism) if layout is not None else ():
             assert layout is not None
             owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
-            wanted = range(max(owned.start, key_groups.start), min(owned.stop, key_groups.stop))
-            for vertex_id, found, state in self._frames(layout, subtask) if wanted else ():
-                if vertex_id == layout.vertex_id and found == operator_id:
-                    delta = pickle.loads(state)
-                    yield {group: states for group, states in delta.items() if group in wanted}
+            if owned.start < key_groups.stop and key_groups.start < owned.stop:
+                for vertex_id, found, state in self._frames(layout, subtask):
+                    if vertex_id == layout.vertex_id and found == operator_id:
+                        yield pickle.loads(state)
 
     def snapshots(self, operator_id: str) -> list[Any]:
         """The snapshots of all subtasks of an operator, in order."""
