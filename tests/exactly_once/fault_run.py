@@ -253,7 +253,9 @@ class FaultRun:
                 violations.append(f"{doubled.total()} doubled or wrong: {sorted(doubled)[:3]}")
         if orphans := left_after(self._mark, _ORPHANS_GONE_S):
             violations.append(f"still alive: {[process.command[:120] for process in orphans]}")
-        if left := sorted(os.listdir(self._temporary)):
+        # What one leaves that was killed behind the end of its job is for the next start to remove.
+        was_killed = self._process is not None and self._process.returncode == -9
+        if not was_killed and (left := sorted(os.listdir(self._temporary))):
             violations.append(f"left in the directory for temporary files: {left}")
         self.outcome.hidden_files = sum(1 for _ in (self._directory / "output").rglob(".*"))
 

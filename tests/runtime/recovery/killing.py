@@ -148,7 +148,8 @@ class Killing:
         storage = self._ha.stores(None).job_results._storage  # type: ignore[attr-defined]
         self.figures.lost = missing
         for job_id in self.figures.acknowledged - missing:
-            result = await storage.read(CLEAN_RESULTS, job_id) or await storage.read(DIRTY_RESULTS, job_id)
+            # In this order: meanwhile a result may go from the dirty ones to the clean ones.
+            result = await storage.read(DIRTY_RESULTS, job_id) or await storage.read(CLEAN_RESULTS, job_id)
             assert result.status is JobStatus.FINISHED, result
         for line in self._notes.read_text().splitlines():
             run, job_id = line.split()
