@@ -23,5 +23,7 @@ def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path)
     if FULL_DISK in faults and not can_mount():
         pytest.skip("needs the right to mount a file system")
     outcome = FaultRun(Case(job, faults, seed=1, records=30_000), tmp_path, output_of(sink, tmp_path, None)).run()
-    assert outcome.hit == list(faults)
+    # A job may have come to its end before the last fault could hit it.
+    assert outcome.hit
+    assert outcome.hit == list(faults)[: len(outcome.hit)]
     assert outcome.violations == []
