@@ -14,27 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
-from firesteel.entrypoint.local_workers import LocalWorkers
-from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.entrypoint.spark_session import SLOTS, has_executors, shared_gateway
+from firesteel.entrypoint.workers import Workers
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer
-from firesteel.runtime.clock import SystemClock
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
-from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
+from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
+from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
-from firesteel.runtime.options import number
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
-from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService
+from firesteel.runtime.rpc import TcpRpcService
 from firesteel.spark.data_plane import SparkDataPlane
-from firesteel.spark.slot_processes import SlotProcesses
 
 logger = logging.getLogger(__name__)
-
-_WITHOUT_HA = ("none", "embedded")
 
 
 class SessionCluster:
@@ -49,21 +45,18 @@ class SessionCluster:
     """
 
     def __init__(self, configuration: Mapping[str, str], log_directory: Path | None = None) -> None:
-        self._configuration = configuration
+        slots = 1 if has_executors(configuration) else os.cpu_count() or 1
+        self._configuration = configuration = {SLOTS: str(slots), **configuration}
         self.ended: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
         self._data_plane = SparkDataPlane(self._spark.context, _drop)
-        self._rpc = self._rpc_service()
+        self._workers = Workers(configuration)
+        self._rpc = self._workers.rpc_service
         self._ha = ha_services(configuration)
         cluster = Cluster(self._dispatcher_gateway, self._resource_manager_gateway, configuration, log_directory)
         self._rest = RestServer(cluster, Operations(self._spawn), configuration)
-
-    def _rpc_service(self) -> RpcService:
-        if self._configuration.get(TYPE, "NONE").lower() in _WITHOUT_HA:
-            return InMemoryRpcService(SystemClock())
-        return TcpRpcService.of_job_manager(self._configuration)
 
     async def start(self) -> str:
         """Start everything: the address of the REST API.
@@ -74,8 +67,8 @@ class SessionCluster:
         """
         if isinstance(self._rpc, TcpRpcService):
             await self._rpc.start()
-        slots = int(number(self._configuration, "taskmanager.numberOfTaskSlots", os.cpu_count() or 1))
-        workers = LocalWorkers(self._rpc, self._ha, slots, SlotProcesses, self._configuration)
+            await LeaderDirectory(self._rpc, self._ha).start()
+        workers = self._workers.driver(self._ha, self._spark.context)
         self._resource_manager = resource_manager_runner(
             self._rpc, self._ha, self._configuration, workers, self._fatal_error
         )

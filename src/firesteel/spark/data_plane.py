@@ -13,6 +13,7 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.commits import Collect
+from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
@@ -33,6 +34,7 @@ class SparkDataPlane:
         self._context = context
         self._collect = collect
         self._temporary = TemporaryDirectory("checkpoints")
+        self._runs: list[Run] = []
 
     def restore(self, job_graph: JobGraph) -> None:
         """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one.
@@ -45,9 +47,15 @@ class SparkDataPlane:
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a thread of its own and return at once."""
         kind = BatchRun if query.job_graph.job_type == "BATCH" else StreamingRun
-        run = kind(query, listener, self._context, self._collect, self._directory_of(query.job_graph))
+        run = kind(query, listener, self._context, self._collect, self._directory_of(query.job_graph), self._pool())
+        self._runs.append(run)
         run.begin()
         return run
+
+    def _pool(self) -> int:
+        """A scheduler pool that no run uses now: Spark keeps pools for good, so they are used again."""
+        self._runs = [run for run in self._runs if run.is_running]
+        return min(set(range(len(self._runs) + 1)) - {run.pool for run in self._runs})
 
     def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are to be kept."""

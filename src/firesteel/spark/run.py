@@ -28,6 +28,7 @@ class Run:
         context: Gives the SparkContext; called in the run's thread, since it may wait for the JVM.
         collect: Takes what collecting sinks got, batch by batch.
         directory: The job's checkpoint directory.
+        pool: Number of the scheduler pool: runs that share a SparkContext have a pool each.
     """
 
     def __init__(
@@ -37,12 +38,14 @@ class Run:
         context: Callable[[], Any],
         collect: Collect,
         directory: Path,
+        pool: int,
     ) -> None:
         self._query = query
         self._listener = listener
         self._get_context = context
         self._collect = collect
         self._directory = directory
+        self.pool = pool
         self._plan = StagePlan(query.job_graph)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
@@ -53,6 +56,11 @@ class Run:
     def begin(self) -> None:
         """Start the thread."""
         self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its thread lives."""
+        return self._thread.is_alive()
 
     async def stop(self) -> None:
         """Stop the run and wait for its thread."""
@@ -87,6 +95,7 @@ class Run:
         try:
             self._context = self._get_context()
             self._context.setJobGroup(self._query.job_id, self._query.job_graph.name, interruptOnCancel=True)
+            self._context.setLocalProperty("spark.scheduler.pool", f"job-{self.pool}")
             if not self._stopping.is_set():
                 self._execute()
         except Exception as error:

@@ -1,0 +1,87 @@
+"""A session cluster whose TaskManagers are Spark executors, on Spark's own standalone cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.spark.standalone_spark import StandaloneSpark, can_be_apart
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def spark(tmp_path: Path) -> Iterator[StandaloneSpark]:
+    spark = StandaloneSpark(tmp_path, recovers=True)
+    yield spark
+    spark.close()
+
+
+def task_managers(cluster: JobManager) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"http://{cluster.address}/taskmanagers", timeout=10) as answer:
+        found: list[dict[str, Any]] = json.load(answer)["taskmanagers"]
+    return found
+
+
+def test_executors_come_go_and_are_lost(
+    tmp_path: Path, spark: StandaloneSpark, jobmanagers: Callable[..., JobManager]
+) -> None:
+    """Two executors that don't see each other's files, a slot each: half of all data crosses between them."""
+    for _ in range(2):
+        spark.add_worker(cores=2, is_apart=can_be_apart())
+    cluster = jobmanagers(
+        **{
+            "spark.master": spark.url,
+            "spark.executor.memory": "512m",
+            "taskmanager.numberOfTaskSlots": "1",
+            "jobmanager.rpc.port": "0",
+            "resourcemanager.taskmanager-timeout": "1 s",
+            "execution.checkpointing.interval": "100 ms",
+            "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.delay": "100 ms",
+            "restart-strategy.fixed-delay.attempts": "100",
+        }
+    )
+    assert spark.executors() == []
+    tail = Tail(tmp_path)
+    tail.write("1", "a", "b", "a")
+    submitted = firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
+    job_id = submitted.stderr.split("JobID ")[1].split()[0]
+    wait_for(lambda: tail.lines().total() == 3)
+    assert len({one["id"] for one in task_managers(cluster)}) == 2
+
+    os.kill(spark.executors()[0], signal.SIGKILL)
+    tail.write("2", "a", "c")
+    wait_for(lambda: tail.lines().total() == 5)
+    # A Worker takes its executors with it; the other one has room for two.
+    spark.workers[0].kill()
+    for executor in spark.executors():
+        os.kill(executor, signal.SIGKILL)
+    tail.write("3", "b", "c")
+    wait_for(lambda: tail.lines().total() == 7)
+    spark.master.kill()
+    spark.master.wait()
+    tail.write("4", "d")
+    wait_for(lambda: tail.lines().total() == 8)
+    spark.start_master()
+    os.kill(spark.executors()[0], signal.SIGKILL)
+    tail.write("5", "d")
+    wait_for(lambda: tail.lines().total() == 9)
+    assert tail.lines() == Counter(["a 1", "a 2", "a 3", "b 1", "b 2", "c 1", "c 2", "d 1", "d 2"])
+
+    firesteel("cancel", "-m", cluster.address, job_id)
+    wait_for(lambda: not task_managers(cluster) and not spark.processes())
+    firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
+    wait_for(lambda: len(task_managers(cluster)) == 2)
+    cluster.end(signal.SIGKILL)
+    wait_for(lambda: not spark.processes())
