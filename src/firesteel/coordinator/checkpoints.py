@@ -32,7 +32,7 @@ from firesteel.task.checkpoint_metadata import (
     read_metadata,
     write_metadata,
 )
-from firesteel.task.restore import plan_restore, write_restore_plan
+from firesteel.task.restore import adopt_max_parallelism, plan_restore, write_restore_plan
 from firesteel.task.slot_tasks import StageReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError, check_state_file
@@ -66,7 +66,8 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
 def restore_job(job_graph: JobGraph, directory: Path) -> None:
     """Make a new job begin with the checkpoint or savepoint that its configuration names.
 
-    Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those.
+    Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those:
+    what it began with may be gone by now.
 
     Raises:
         CheckpointNotFoundError: there is none.
@@ -75,6 +76,10 @@ def restore_job(job_graph: JobGraph, directory: Path) -> None:
     """
     named = job_graph.configuration.get(RECOVERY_PATH)
     if named is None:
+        return
+    own = checkpoints_in(directory)
+    if own:
+        adopt_max_parallelism(read_metadata(own[0]), job_graph)
         return
     source = checkpoint_directory(named)
     metadata = _intact(source)
@@ -155,7 +160,7 @@ class Checkpoints:
         if own:
             self.batch_id = metadata.batch_id
             self._bases = dict(metadata.bases)
-            self._kept.extend(read_metadata(path) for path in reversed(own))
+            self._kept.extend([*(read_metadata(path) for path in reversed(own[1:])), metadata])
         now_ms = time.time_ns() // 1_000_000
         return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(source), now_ms)
 
@@ -239,7 +244,7 @@ class Checkpoints:
         """
         begun_s = time.monotonic()
         if self._pending:
-            self.complete(enumerator, time.monotonic())
+            self.complete(enumerator, begun_s)
         metadata = replace(self._metadata(enumerator, []), is_savepoint=True)
         directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
         own = versions_directory(str(self._directory))

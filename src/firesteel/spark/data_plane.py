@@ -16,6 +16,7 @@ from firesteel.spark.commits import Collect
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
+from firesteel.task.python_environment import python_directory
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 
@@ -59,8 +60,9 @@ class SparkDataPlane:
 
     def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are to be kept."""
-        if not keeps_checkpoints(job_graph, status):
-            shutil.rmtree(self._directory_of(job_graph), ignore_errors=True)
+        directory = self._directory_of(job_graph)
+        kept = keeps_checkpoints(job_graph, status)
+        shutil.rmtree(python_directory(directory) if kept else directory, ignore_errors=True)
 
     def _directory_of(self, job_graph: JobGraph) -> Path:
         """The job's own directory below the configured one."""

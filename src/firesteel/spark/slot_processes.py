@@ -253,7 +253,12 @@ def _attempt_of(slot: _Slot, vertex_id: str | None, subtask_index: int | None) -
 
 def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
     return Deploy(
-        tdd.execution_attempt_id, tdd.serialized_job_graph, tdd.global_slot, tdd.attempt_number, tuple(sys.path)
+        tdd.execution_attempt_id,
+        tdd.serialized_job_graph,
+        tdd.global_slot,
+        tdd.attempt_number,
+        tuple(sys.path),
+        tdd.configuration,
     )
 
 
