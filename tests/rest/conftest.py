@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -19,9 +20,11 @@ from tests.runtime.simulated import Cluster as SimulatedCluster
 
 
 @pytest.fixture
-async def make_rest() -> AsyncIterator[Callable[..., Any]]:
+async def make_rest(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
     """Starts clusters with a REST server each."""
     started: list[Rest] = []
+    (tmp_path / "jobmanager.log").write_text("started\n")
+    (tmp_path / "jobmanager.out").touch()
 
     async def make(**options: str) -> Rest:
         simulated = SimulatedCluster(ManualClock(), options)
@@ -32,7 +35,7 @@ async def make_rest() -> AsyncIterator[Callable[..., Any]]:
             retrieval = simulated.ha.leader_retrieval(RESOURCE_MANAGER)
             return await leader_gateway(simulated.rpc, retrieval, ResourceManagerGateway)
 
-        view = Cluster(simulated.dispatcher_gateway, resource_manager, options)
+        view = Cluster(simulated.dispatcher_gateway, resource_manager, options, tmp_path)
         server = RestServer(view, Operations(asyncio.ensure_future), {"rest.port": "0", **options})
         await server.start()
         started.append(Rest(simulated, server, aiohttp.ClientSession()))

@@ -1,4 +1,4 @@
-"""Flink's verbs about the jobs of a cluster: `list`, `cancel`, `stop` and `savepoint`."""
+"""Flink's verbs about the jobs of a cluster: `list`, `cancel`, `stop`, `savepoint` and `checkpoint`."""
 
 from __future__ import annotations
 
@@ -107,3 +107,19 @@ def savepoint(address: str, output: str, dispose: str | None, job_id: str | None
             text = f"Savepoint completed. Path: {location}"
             hint = "You can resume your program from this savepoint with the run command."
             _show(output, {"job-id": job_id, "location": location}, f"{text}\n{hint}")
+
+
+@click.command()
+@_cluster_options
+@click.option("--full", "checkpoint_type", flag_value="FULL", help="Write all state.")
+@click.option(
+    "--incremental", "checkpoint_type", flag_value="INCREMENTAL", help="Write what changed, as without an option."
+)
+@click.argument("job_id")
+def checkpoint(address: str, output: str, checkpoint_type: str | None, job_id: str) -> None:
+    """Take a checkpoint of the job JOB_ID now."""
+    kind = checkpoint_type or "CONFIGURED"
+    with _cluster(address) as cluster:
+        checkpoint_id = cluster.checkpoint(job_id, kind)
+    text = f"Checkpoint({kind}) {checkpoint_id} for job {job_id} completed."
+    _show(output, {"job-id": job_id, "checkpoint-id": checkpoint_id}, text)

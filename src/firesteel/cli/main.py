@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from firesteel.cli.cluster_commands import cancel, list_jobs, savepoint, stop
+from firesteel.cli.cluster_commands import cancel, checkpoint, list_jobs, savepoint, stop
 from firesteel.cli.jobmanager import jobmanager
 from firesteel.cli.plan import plan
 from firesteel.cli.run import run
@@ -21,7 +21,7 @@ def cli() -> None:
     """Flink DataStream programs in Python, run on Spark."""
 
 
-for command in (run, plan, jobmanager, list_jobs, cancel, stop, savepoint):
+for command in (run, plan, jobmanager, list_jobs, cancel, stop, savepoint, checkpoint):
     cli.add_command(command)
 
 

@@ -81,26 +81,31 @@ class RestClusterClient:
         return self._location(job_id, trigger["request-id"])
 
     def _location(self, job_id: str, trigger_id: str) -> str:
-        while True:
-            answer = self.get(f"/jobs/{job_id}/savepoints/{trigger_id}")
-            if answer["status"]["id"] == "COMPLETED":
-                break
-            time.sleep(_POLL_S)
-        operation = answer["operation"]
-        if "failure-cause" in operation:
-            raise ClusterClientError(0, operation["failure-cause"]["stack-trace"])
-        return str(operation["location"])
+        return str(self._outcome(f"/jobs/{job_id}/savepoints/{trigger_id}")["location"])
+
+    def checkpoint(self, job_id: str, checkpoint_type: str) -> int:
+        """Take a checkpoint that is CONFIGURED, FULL or INCREMENTAL: its id."""
+        trigger = self._send("POST", f"/jobs/{job_id}/checkpoints", {"checkpointType": checkpoint_type})
+        return int(self._outcome(f"/jobs/{job_id}/checkpoints/{trigger['request-id']}")["checkpointId"])
 
     def dispose_savepoint(self, path: str) -> None:
         """Remove a savepoint."""
         trigger = self._send("POST", "/savepoint-disposal", {"savepoint-path": path})
-        while True:
-            answer = self.get(f"/savepoint-disposal/{trigger['request-id']}")
-            if answer["status"]["id"] == "COMPLETED":
-                break
+        self._outcome(f"/savepoint-disposal/{trigger['request-id']}")
+
+    def _outcome(self, path: str) -> dict[str, Any]:
+        """Wait for an operation: what it gave.
+
+        Raises:
+            ClusterClientError: it failed.
+        """
+        while (answer := self.get(path))["status"]["id"] != "COMPLETED":
             time.sleep(_POLL_S)
-        if "failure-cause" in answer["operation"]:
-            raise ClusterClientError(0, answer["operation"]["failure-cause"]["stack-trace"])
+        operation: dict[str, Any] = answer["operation"]
+        for failure_name in ("failure-cause", "failureCause"):
+            if operation.get(failure_name) is not None:
+                raise ClusterClientError(0, operation[failure_name]["stack-trace"])
+        return operation
 
     def submit(self, job_graph: JobGraph) -> None:
         """Submit a job: it runs code on the cluster."""

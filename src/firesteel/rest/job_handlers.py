@@ -18,6 +18,7 @@ from firesteel.rest.routes import Accepted, Call, Route
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 
 METADATA = "_metadata"
+_CHECKPOINT_TYPES = ("CONFIGURED", "FULL", "INCREMENTAL")
 
 
 async def _ids(call: Call) -> Any:
@@ -90,11 +91,17 @@ async def _cancel(call: Call) -> Any:
         raise RestError(
             308, f'The termination mode "{mode}" has been removed: use /jobs/:jobid/stop to stop with a savepoint'
         )
-    job = await call.cluster.job(call.path["jobid"], fresh=True)
+    job = await call.cluster.job(call.path.get("jobid") or call.path["applicationid"], fresh=True)
     if job.details.status.is_globally_terminal:
         status = job.details.status.name
         raise RestError(409, f"Job cancellation failed because the job is already in another terminal state {status}")
     await (await call.cluster.dispatcher()).cancel_job(job.details.job_id)
+    return Accepted({})
+
+
+async def _client_heartbeat(call: Call) -> Any:
+    """A client that waits for the job lives: jobs do not end with their clients."""
+    await call.cluster.job(call.path["jobid"])
     return Accepted({})
 
 
@@ -169,6 +176,24 @@ async def _checkpoints(call: Call) -> Any:
     return checkpoint_messages.checkpoints(await call.cluster.job(call.path["jobid"]))
 
 
+async def _checkpoint(call: Call) -> Any:
+    job_id, checkpoint_type = job_id_of(call.path["jobid"]), call.body.get("checkpointType") or "CONFIGURED"
+    if checkpoint_type not in _CHECKPOINT_TYPES:
+        raise RestError(
+            400, f"checkpointType is {checkpoint_type!r:.80}, allowed are {', '.join(_CHECKPOINT_TYPES)} or none"
+        )
+
+    async def take() -> int:
+        return await (await call.cluster.dispatcher()).trigger_checkpoint(job_id, checkpoint_type == "FULL")
+
+    return Accepted({"request-id": call.operations.trigger(f"checkpoint {job_id}", call.body.get("triggerId"), take)})
+
+
+async def _checkpoint_status(call: Call) -> Any:
+    kind = f"checkpoint {job_id_of(call.path['jobid'])}"
+    return call.operations.status(kind, call.path["triggerid"], "checkpointId", "failureCause")
+
+
 async def _checkpoint_config(call: Call) -> Any:
     return checkpoint_messages.checkpoint_config(await call.cluster.job(call.path["jobid"]))
 
@@ -186,6 +211,8 @@ ROUTES = (
     Route("GET", "/jobs/{jobid}", _details),
     Route("PATCH", "/jobs/{jobid}", _cancel, "submit"),
     Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit"),
+    Route("POST", "/applications/{applicationid}/cancel", _cancel, "submit"),
+    Route("PATCH", "/jobs/{jobid}/clientHeartbeat", _client_heartbeat, "submit"),
     Route("GET", "/jobs/{jobid}/plan", _plan),
     Route("GET", "/jobs/{jobid}/config", _config),
     Route("GET", "/jobs/{jobid}/status", _status),
@@ -198,6 +225,8 @@ ROUTES = (
     Route("POST", "/savepoint-disposal", _dispose, "submit"),
     Route("GET", "/savepoint-disposal/{triggerid}", _disposal_status),
     Route("GET", "/jobs/{jobid}/checkpoints", _checkpoints),
+    Route("POST", "/jobs/{jobid}/checkpoints", _checkpoint, "submit"),
     Route("GET", "/jobs/{jobid}/checkpoints/config", _checkpoint_config),
+    Route("GET", "/jobs/{jobid}/checkpoints/{triggerid}", _checkpoint_status),
     Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}", _checkpoint_details),
 )

@@ -296,6 +296,14 @@ def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
     return {"exceptionHistory": {"entries": entries[:limit], "truncated": len(entries) > limit}}
 
 
+def application_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
+    """`/applications/:applicationid/exceptions`: those of its job."""
+    kept = ("exceptionName", "stacktrace", "timestamp")
+    entries = job_exceptions(job, limit)["exceptionHistory"]["entries"]
+    job_id = job.details.job_id
+    return {"exceptionHistory": {"entries": [{key: one[key] for key in kept} | {"jobId": job_id} for one in entries]}}
+
+
 def job_config(job: ArchivedExecutionGraph) -> Body:
     """`/jobs/:jobid/config`."""
     options = job.configuration

@@ -42,6 +42,17 @@ async def _attempt(call: Call) -> Any:
     return subtask
 
 
+async def _attempt_accumulators(call: Call) -> Any:
+    attempt = await _attempt(call)
+    ids = (call.path["vertexid"], str(attempt["subtask"]), str(attempt["attempt"]))
+    return {
+        "subtask": attempt["subtask"],
+        "attempt": attempt["attempt"],
+        "id": "_".join(ids),
+        "user-accumulators": [],
+    }
+
+
 async def _backpressure(call: Call) -> Any:
     """Batches wait for nobody, so there is none."""
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
@@ -89,4 +100,5 @@ ROUTES = (
     Route("GET", f"{_VERTEX}/subtasks/accumulators", _subtask_accumulators),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}", _subtask),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}", _attempt),
+    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}/accumulators", _attempt_accumulators),
 )

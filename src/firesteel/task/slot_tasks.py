@@ -73,11 +73,13 @@ class BatchPlan:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: Vertices whose input ends with this batch.
         is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
+        in_full: Whether all keyed state is written behind the batch, even if little of it changed.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
     is_checkpoint: bool = True
+    in_full: bool = False
 
 
 class _LocalEdge:
@@ -269,7 +271,7 @@ class SlotTasks:
             subtask.end_batch()
         yield from self._take_rows()
         committables = [c for subtask in subtasks.values() for c in subtask.committables()]
-        base, sizes = self._write_version(stage, batch_id)
+        base, sizes = self._write_version(stage, batch_id, batch.in_full)
         for subtask in subtasks.values():
             subtask.close_if_ended()
         self._done[stage] = batch_id
@@ -295,7 +297,7 @@ class SlotTasks:
         for rows, _ in self._rows.take():
             yield from rows
 
-    def _write_version(self, stage: int, batch_id: int) -> tuple[int, dict[str, int]]:
+    def _write_version(self, stage: int, batch_id: int, in_full: bool) -> tuple[int, dict[str, int]]:
         """Write the version of a batch: the batch of its full file, and the bytes by operator."""
         if self._store is None:
             return -1, {}
@@ -309,7 +311,7 @@ class SlotTasks:
             for vertex_id, subtask in self._stages[stage].items():
                 yield vertex_id, None, subtask.version()
 
-        return self._store.write(stage, batch_id, frames), sizes
+        return self._store.write(stage, batch_id, frames, in_full), sizes
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""
