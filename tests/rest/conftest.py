@@ -38,7 +38,7 @@ async def make_rest(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
         view = Cluster(simulated.dispatcher_gateway, resource_manager, options, tmp_path)
         server = RestServer(view, Operations(asyncio.ensure_future), {"rest.port": "0", **options})
         await server.start()
-        started.append(Rest(simulated, server, aiohttp.ClientSession()))
+        started.append(Rest(simulated, server, aiohttp.ClientSession(), view))
         return started[-1]
 
     yield make

@@ -7,6 +7,7 @@ from typing import Any
 
 import aiohttp
 
+from firesteel.rest.cluster import Cluster
 from firesteel.rest.server import RestServer
 from tests.runtime.simulated import Cluster as SimulatedCluster
 
@@ -18,11 +19,16 @@ class Rest:
     cluster: SimulatedCluster
     server: RestServer
     session: aiohttp.ClientSession
+    view: Cluster
 
     async def call(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
         """Status and JSON of the answer."""
         async with self.session.request(method, self.server.address + path, **options) as answer:
             return answer.status, await answer.json()
+
+    def forget(self) -> None:
+        """Let the next answers be about jobs as they are now, and not as they were up to three seconds ago."""
+        self.view._jobs.clear()
 
     async def get(self, path: str) -> Any:
         """The JSON of an answer with status 200."""

@@ -99,8 +99,7 @@ COMPARED = {
     "GET_datasets": "/datasets",
 }
 NOT_SERVED = (
-    ".aggregated.metrics",
-    ".status-duration",
+    ".status-duration.INITIALIZING",
     ".jvm.options[]",
     "garbageCollectors[]",
     "concurrentExceptions[]",

@@ -174,10 +174,16 @@ async def _prometheus(call: Call) -> Any:
         for vertex in job.graph.get("vertices", ()):
             for index, subtask in enumerate(vertex["subtasks"]):
                 labels = of_job | {"task_name": vertex["name"], "subtask_index": str(index)}
-                lines += [
-                    _sample(f"taskmanager_job_task_{name}", labels, value) for name, value in subtask["metrics"].items()
-                ]
+                lines += [_of_task(name, labels, value) for name, value in subtask["metrics"].items()]
     return Text("".join(lines))
+
+
+def _of_task(name: str, labels: Mapping[str, str], value: float | str) -> str:
+    """A metric of the task, or of one of its operators, which stands before the first dot."""
+    operator, dot, of_operator = name.partition(".")
+    if not dot:
+        return _sample(f"taskmanager_job_task_{name}", labels, value)
+    return _sample(f"taskmanager_job_task_operator_{of_operator}", {**labels, "operator_name": operator}, value)
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float | str) -> str:

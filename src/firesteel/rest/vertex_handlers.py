@@ -54,12 +54,13 @@ async def _attempt_accumulators(call: Call) -> Any:
 
 
 async def _backpressure(call: Call) -> Any:
-    """Batches wait for nobody, so there is none."""
+    """Batches wait for nobody, so there is none; busy and idle are the rest."""
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     level = {"backpressureLevel": "ok", "backpressure-level": "ok"}
+    busy = [subtask["metrics"].get("busyTimeMsPerSecond", 0.0) / 1000 for subtask in vertex["subtasks"]]
     subtasks = [
-        {"subtask": i, **level, "ratio": 0.0, "idleRatio": 0.0, "busyRatio": "NaN"}
-        for i in range(vertex["parallelism"])
+        {"subtask": i, **level, "ratio": 0.0, "idleRatio": round(1 - ratio, 3), "busyRatio": round(ratio, 3)}
+        for i, ratio in enumerate(busy)
     ]
     return {"status": "ok", **level, "end-timestamp": now_ms(), "subtasks": subtasks}
 

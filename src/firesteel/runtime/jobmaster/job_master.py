@@ -485,7 +485,9 @@ class JobMaster(FencedRpcEndpoint):
             return
         for report in progress:
             vertex = self._graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
-            vertex.current.progressed(report.records_in, report.records_out, report.metrics)
+            vertex.current.progressed(report.records_in, report.records_out)
+            if report.metrics:
+                vertex.current.measured(report.metrics, self.clock.now_ms())
             if report.finished:
                 self._perform(self._scheduler.subtask_finished(report.vertex_id, report.subtask_index))
 
