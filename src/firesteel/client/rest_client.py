@@ -17,6 +17,7 @@ from firesteel.graph.job_graph import JobGraph
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
+_NOTHING_THERE = 416
 _PLAN_FILE = "jobgraph.pickle"
 
 
@@ -56,6 +57,20 @@ class RestClusterClient:
             ClusterClientError: it refused, or can't be reached.
         """
         return self._send("GET", path)
+
+    def text(self, path: str, offset: int) -> bytes:
+        """What there is of a log file behind `offset` bytes.
+
+        Raises:
+            ClusterClientError: there is none, or the cluster can't be reached.
+        """
+        request = urllib.request.Request(self.address + path, headers={"Range": f"bytes={offset}-"})
+        try:
+            return self._answer(request)
+        except ClusterClientError as error:
+            if error.status == _NOTHING_THERE:
+                return b""
+            raise
 
     def list_jobs(self) -> list[dict[str, Any]]:
         """All jobs, as `/jobs/overview` shows them."""
@@ -128,11 +143,14 @@ class RestClusterClient:
         request = urllib.request.Request(self.address + path, data, method=method)
         if data is not None:
             request.add_header("Content-Type", content_type)
+        return json.loads(self._answer(request))
+
+    def _answer(self, request: urllib.request.Request) -> bytes:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
-                return json.loads(answer.read())
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:

@@ -14,7 +14,7 @@ from typing import Any
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import Cluster, now_ms
 from firesteel.rest.errors import RestError
-from firesteel.rest.routes import Call, Handler, Route, Text
+from firesteel.rest.routes import Call, File, Handler, Route
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
@@ -132,14 +132,14 @@ async def _log(call: Call) -> Any:
     wanted = call.path.get("filename")
     for path in _log_files(call.cluster):
         if path.name == wanted or (wanted is None and path.suffix == ".log"):
-            return Text(path.read_text(errors="replace"))
+            return File(path)
     raise RestError(404, f"there is no log file {wanted or '*.log'}: the JobManager logs to its terminal")
 
 
 async def _stdout(call: Call) -> Any:
     for path in _log_files(call.cluster):
         if path.suffix == ".out":
-            return Text(path.read_text(errors="replace"))
+            return File(path)
     raise RestError(404, "there is no file of the standard output: the JobManager prints to its terminal")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from firesteel.rest.cluster import Cluster
@@ -49,6 +50,13 @@ class Text:
 
     text: str
     content_type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An answer that is a text file, or the part of it that the request's `Range` names."""
+
+    path: Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, m
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.operations import Operations
-from firesteel.rest.routes import Accepted, Call, Route, Text
+from firesteel.rest.routes import Accepted, Call, File, Route, Text
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
 
 logger = logging.getLogger(__name__)
@@ -85,14 +85,16 @@ class RestServer:
         """Stop listening."""
         await self._runner.cleanup()
 
-    def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.Response]]:
-        async def handle(request: web.Request) -> web.Response:
+    def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
             self._check_token(request, route.role)
             body, files = await _content(request)
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
             if isinstance(answer, Text):
                 return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
+            if isinstance(answer, File):
+                return web.FileResponse(answer.path, headers={"Content-Type": "text/plain; charset=UTF-8"})
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
             return _json(answer, 200)
