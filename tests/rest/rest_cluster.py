@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 from firesteel.rest.cluster import Cluster
+from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer
+from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER
+from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from tests.runtime.simulated import Cluster as SimulatedCluster
 
 
@@ -35,3 +44,26 @@ class Rest:
         status, body = await self.call("GET", path)
         assert status == 200, body
         return body
+
+
+@asynccontextmanager
+async def serving(log_directory: Path, **options: str) -> AsyncIterator[Rest]:
+    """A cluster with one TaskExecutor of two slots, and its REST server."""
+    (log_directory / "jobmanager.log").write_text("started\n")
+    (log_directory / "jobmanager.out").touch()
+    simulated = SimulatedCluster(ManualClock(), options)
+    simulated.clock.advance(1_700_000_000)
+    await simulated.start(tm=2)
+
+    async def resource_manager() -> ResourceManagerGateway:
+        retrieval = simulated.ha.leader_retrieval(RESOURCE_MANAGER)
+        gateway: ResourceManagerGateway = await leader_gateway(simulated.rpc, retrieval, ResourceManagerGateway)
+        return gateway
+
+    view = Cluster(simulated.dispatcher_gateway, resource_manager, options, log_directory)
+    server = RestServer(view, Operations(asyncio.ensure_future), {"rest.port": "0", **options})
+    await server.start()
+    async with aiohttp.ClientSession() as session:
+        yield Rest(simulated, server, session, view)
+    await server.stop()
+    await simulated.stop()

@@ -14,11 +14,10 @@ from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
 from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
-from firesteel.rest.routes import Accepted, Call, Route
+from firesteel.rest.routes import BOOLEAN, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 
 METADATA = "_metadata"
-_CHECKPOINT_TYPES = ("CONFIGURED", "FULL", "INCREMENTAL")
 
 
 async def _ids(call: Call) -> Any:
@@ -178,10 +177,6 @@ async def _checkpoints(call: Call) -> Any:
 
 async def _checkpoint(call: Call) -> Any:
     job_id, checkpoint_type = job_id_of(call.path["jobid"]), call.body.get("checkpointType") or "CONFIGURED"
-    if checkpoint_type not in _CHECKPOINT_TYPES:
-        raise RestError(
-            400, f"checkpointType is {checkpoint_type!r:.80}, allowed are {', '.join(_CHECKPOINT_TYPES)} or none"
-        )
 
     async def take() -> int:
         return await (await call.cluster.dispatcher()).trigger_checkpoint(job_id, checkpoint_type == "FULL")
@@ -204,28 +199,47 @@ async def _checkpoint_details(call: Call) -> Any:
     )
 
 
+_FORMAT: Schema = {"type": "string", "enum": ["CANONICAL", "NATIVE"]}
+_CHECKPOINT_TYPE: Schema = {"type": "string", "enum": ["CONFIGURED", "FULL", "INCREMENTAL"]}
+_SAVEPOINT_BODY = {
+    "target-directory": STRING,
+    "cancel-job": BOOLEAN,
+    "formatType": _FORMAT,
+    "triggerId": TRIGGER_ID,
+}
+_STOP_BODY = {"targetDirectory": STRING, "drain": BOOLEAN, "formatType": _FORMAT, "triggerId": TRIGGER_ID}
+_SUBMIT_BODY = {"executionPlanFileName": STRING}
+_MODE = {"mode": {"type": "string", "enum": ["cancel"]}}
+
 ROUTES = (
     Route("GET", "/jobs", _ids),
-    Route("POST", "/jobs", _submit, "submit"),
+    Route("POST", "/jobs", _submit, "submit", body=_SUBMIT_BODY, consumes="multipart/form-data", status=202),
     Route("GET", "/jobs/overview", _overview),
     Route("GET", "/jobs/{jobid}", _details),
-    Route("PATCH", "/jobs/{jobid}", _cancel, "submit"),
-    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit"),
-    Route("POST", "/applications/{applicationid}/cancel", _cancel, "submit"),
-    Route("PATCH", "/jobs/{jobid}/clientHeartbeat", _client_heartbeat, "submit"),
+    Route("PATCH", "/jobs/{jobid}", _cancel, "submit", query=_MODE, status=202),
+    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit", status=202),
+    Route("POST", "/applications/{applicationid}/cancel", _cancel, "submit", status=202),
+    Route("PATCH", "/jobs/{jobid}/clientHeartbeat", _client_heartbeat, "submit", status=202),
     Route("GET", "/jobs/{jobid}/plan", _plan),
     Route("GET", "/jobs/{jobid}/config", _config),
     Route("GET", "/jobs/{jobid}/status", _status),
-    Route("GET", "/jobs/{jobid}/exceptions", _exceptions),
+    Route("GET", "/jobs/{jobid}/exceptions", _exceptions, query={"maxExceptions": {"type": "integer", "minimum": 0}}),
     Route("GET", "/jobs/{jobid}/accumulators", _accumulators),
     Route("GET", "/jobs/{jobid}/execution-result", _execution_result),
-    Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit"),
+    Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit", body=_SAVEPOINT_BODY, status=202),
     Route("GET", "/jobs/{jobid}/savepoints/{triggerid}", _savepoint_status),
-    Route("POST", "/jobs/{jobid}/stop", _stop, "submit"),
-    Route("POST", "/savepoint-disposal", _dispose, "submit"),
+    Route("POST", "/jobs/{jobid}/stop", _stop, "submit", body=_STOP_BODY, status=202),
+    Route("POST", "/savepoint-disposal", _dispose, "submit", body={"savepoint-path": STRING}),
     Route("GET", "/savepoint-disposal/{triggerid}", _disposal_status),
     Route("GET", "/jobs/{jobid}/checkpoints", _checkpoints),
-    Route("POST", "/jobs/{jobid}/checkpoints", _checkpoint, "submit"),
+    Route(
+        "POST",
+        "/jobs/{jobid}/checkpoints",
+        _checkpoint,
+        "submit",
+        body={"checkpointType": _CHECKPOINT_TYPE, "triggerId": TRIGGER_ID},
+        status=202,
+    ),
     Route("GET", "/jobs/{jobid}/checkpoints/config", _checkpoint_config),
     Route("GET", "/jobs/{jobid}/checkpoints/{triggerid}", _checkpoint_status),
     Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}", _checkpoint_details),

@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, metric_handlers, vertex_handlers
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
+from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
 from firesteel.rest.routes import Accepted, Call, File, Route, Text
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
@@ -20,13 +22,14 @@ from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
 logger = logging.getLogger(__name__)
 
 # Those of metrics first: `subtasks/metrics` is no subtask.
-ROUTES: tuple[Route, ...] = (
+_API: tuple[Route, ...] = (
     *metric_handlers.ROUTES,
     *cluster_handlers.ROUTES,
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
 )
+ROUTES = (*_API, openapi_route(_API))
 
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
@@ -89,6 +92,7 @@ class RestServer:
         async def handle(request: web.Request) -> web.StreamResponse:
             self._check_token(request, route.role)
             body, files = await _content(request)
+            route.check(body)
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
             if isinstance(answer, Text):
@@ -118,11 +122,27 @@ async def _content(request: web.Request) -> tuple[dict[str, Any], dict[str, byte
     if not request.can_read_body:
         return {}, {}
     if not request.content_type.startswith("multipart/"):
-        return _parsed(await request.content.read(_MAX_JSON_BYTES + 1)), {}
+        return _parsed(await _beginning(request)), {}
+    try:
+        return await _parts(request)
+    except (HttpProcessingError, ValueError, LookupError, RuntimeError) as error:
+        raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
+
+
+async def _beginning(request: web.Request) -> bytes:
+    """The whole body, or more of it than there may be of JSON."""
+    data = b""
+    while len(data) <= _MAX_JSON_BYTES and (more := await request.content.read(_MAX_JSON_BYTES + 1)):
+        data += more
+    return data
+
+
+async def _parts(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
     body: dict[str, Any] = {}
     files: dict[str, bytes] = {}
     async for part in await request.multipart():
-        assert isinstance(part, BodyPartReader)
+        if not isinstance(part, BodyPartReader):
+            raise ValueError("a part has parts of its own")
         data = await part.read()
         if part.name == "request":
             body = _parsed(bytes(data))
@@ -139,7 +159,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
         return {}
     try:
         body = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
     if not isinstance(body, dict):
         raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
