@@ -15,8 +15,9 @@ from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
+from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from tests.runtime.simulated import Cluster as SimulatedCluster
 
@@ -55,12 +56,11 @@ async def serving(log_directory: Path, **options: str) -> AsyncIterator[Rest]:
     simulated.clock.advance(1_700_000_000)
     await simulated.start(tm=2)
 
-    async def resource_manager() -> ResourceManagerGateway:
-        retrieval = simulated.ha.leader_retrieval(RESOURCE_MANAGER)
-        gateway: ResourceManagerGateway = await leader_gateway(simulated.rpc, retrieval, ResourceManagerGateway)
-        return gateway
-
-    view = Cluster(simulated.dispatcher_gateway, resource_manager, options, log_directory)
+    dispatcher = LeaderGateway(simulated.rpc, simulated.ha.leader_retrieval(DISPATCHER), DispatcherGateway)
+    manager = LeaderGateway(simulated.rpc, simulated.ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
+    dispatcher.start()
+    manager.start()
+    view = Cluster(dispatcher.get, manager.get, options, log_directory)
     server = RestServer(view, Operations(asyncio.ensure_future), {"rest.port": "0", **options})
     await server.start()
     async with aiohttp.ClientSession() as session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pickle
@@ -16,6 +17,7 @@ import pytest
 from firesteel.rest.server import ROUTES, RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from firesteel.runtime.options import InvalidOptionError
 from tests.rest.rest_cluster import Rest
@@ -327,3 +329,20 @@ def test_no_listening_beyond_this_machine_without_tokens() -> None:
 
 def test_no_route_is_there_twice() -> None:
     assert len({(route.method, route.path) for route in ROUTES}) == len(ROUTES)
+
+
+async def test_without_a_leader_requests_are_refused_and_go_on_with_the_next_one(rest: Rest) -> None:
+    await running(rest)
+    rest.cluster.ha.revoke_leadership(DISPATCHER)
+    await settle()
+    asked = asyncio.ensure_future(rest.call("GET", "/jobs"))
+    while not asked.done():
+        await rest.cluster.advance(10)
+    status, body = await asked
+    assert (status, body["errors"][0].split(".")[0]) == (
+        503,
+        "Service temporarily unavailable due to an ongoing leader election",
+    )
+    rest.cluster.ha.grant_leadership(DISPATCHER)
+    await settle()
+    assert len((await rest.get("/jobs"))["jobs"]) == 1

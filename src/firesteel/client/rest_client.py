@@ -17,7 +17,8 @@ from firesteel.graph.job_graph import JobGraph
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
-_NOTHING_THERE = 416
+_NOTHING_THERE, _UNAVAILABLE = 416, 503
+_TRIES_WITHOUT_LEADER = 10
 _PLAN_FILE = "jobgraph.pickle"
 
 
@@ -51,11 +52,18 @@ class RestClusterClient:
         self._token = token
 
     def get(self, path: str) -> Any:
-        """What the cluster answers to a GET.
+        """What the cluster answers to a GET; asked again while a leader is elected.
 
         Raises:
             ClusterClientError: it refused, or can't be reached.
         """
+        for _ in range(_TRIES_WITHOUT_LEADER):
+            try:
+                return self._send("GET", path)
+            except ClusterClientError as error:
+                if error.status != _UNAVAILABLE:
+                    raise
+                time.sleep(_POLL_S)
         return self._send("GET", path)
 
     def text(self, path: str, offset: int) -> bytes:

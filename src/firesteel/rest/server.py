@@ -17,7 +17,9 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
 from firesteel.rest.routes import Accepted, Call, File, Route, Text
+from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,8 @@ ROUTES = (*_API, openapi_route(_API))
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
+_ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
 _MAX_UPLOAD_BYTES = 512 << 20
 _MAX_JSON_BYTES = 1 << 20
 
@@ -185,6 +189,8 @@ async def _errors(
     except web.HTTPException as error:
         message = "Not found." if error.status == 404 else f"{error.reason}"
         return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)
+    except _NO_LEADER as error:
+        return _json({"errors": [f"{_ELECTION} {error}"]}, 503)
     except Exception as error:
         logger.exception("%s %s failed", request.method, request.path)
         return _json({"errors": ["Internal server error.", f"{type(error).__name__}: {error}"]}, 500)
