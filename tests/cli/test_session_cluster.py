@@ -24,6 +24,8 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     assert f"{job_id} : tail (RUNNING)" in firesteel("list", "-m", cluster.address).stdout
     (job,) = json.loads(firesteel("list", "-m", cluster.address, "--output", "json").stdout)
     assert (job["jid"], job["tasks"]["running"]) == (job_id, 4)
+    taken = firesteel("checkpoint", "--full", "-m", cluster.address, "--output", "json", job_id).stdout
+    assert json.loads(taken) == {"job-id": job_id, "checkpoint-id": 2}
     stopped = firesteel("stop", "-m", cluster.address, "-p", str(tmp_path / "savepoints"), job_id).stdout
     savepoint = stopped.split("Path: ")[1].strip()
     assert "No running jobs." in firesteel("list", "-m", cluster.address).stdout

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from firesteel.cli.user_error import user_error
+from firesteel.common.known_options import doubt_about
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
@@ -24,7 +25,16 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
         if not separator or not key:
             raise click.BadParameter(f"{value!r} is not of the form key=value, e.g. -D parallelism.default=4")
         options[key] = text
+        if not context.resilient_parsing:
+            _warn_of_unknown(key, "-D")
     return options
+
+
+def _warn_of_unknown(option: str, origin: str) -> None:
+    """Tell of an option that is probably misspelt; it may be one that a newer Flink has, so it is no error."""
+    doubt = doubt_about(option)
+    if doubt is not None:
+        click.echo(f"Warning: {origin}: {doubt}", err=True)
 
 
 config_option = click.option(
@@ -55,11 +65,22 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
 
     try:
         data = yaml.safe_load(text) or {}
+        lines = dict(_lines(yaml.compose(text), ""))
     except yaml.YAMLError as error:
         raise click.UsageError(f"{origin} is no YAML: {error}") from None
     if not isinstance(data, dict):
         raise click.UsageError(f"{origin} holds a {type(data).__name__}, expected options as key: value")
-    return dict(_flat(data, ""))
+    options = dict(_flat(data, ""))
+    for option in options:
+        _warn_of_unknown(option, f"{origin}, line {lines.get(option, 1)}")
+    return options
+
+
+def _lines(node: Any, prefix: str) -> Iterator[tuple[str, int]]:
+    """The line of each option, by its dotted name."""
+    for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
+        yield f"{prefix}{key.value}", key.start_mark.line + 1
+        yield from _lines(value, f"{prefix}{key.value}.")
 
 
 def _flat(data: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:

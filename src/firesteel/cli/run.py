@@ -25,6 +25,9 @@ from firesteel.cli.arguments import configuration, program_options, reported_err
 )
 @click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run it on the cluster of this JobManager.")
 @click.option("-d", "--detached", is_flag=True, help="Do not wait for the end of the job.")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", help="How to show the job's progress [text]."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show the program's own output only.")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -38,6 +41,7 @@ def run(
     detached: bool,
     savepoint: str | None,
     leaves_state: bool,
+    output: str,
     quiet: bool,
     program: Path,
     arguments: tuple[str, ...],
@@ -52,7 +56,7 @@ def run(
         with reported_errors(program, verbose):
             settings = configuration(options, parallelism, runtime_mode) | restore_options(savepoint, leaves_state)
             settings |= target_options(address, detached)
-            run_program(program, arguments, settings, pyflink, quiet)
+            run_program(program, arguments, settings, pyflink, None if quiet else output)
     except KeyboardInterrupt:
         click.echo("Interrupted: the job was cancelled.", err=True)
         raise SystemExit(130) from None

@@ -17,6 +17,8 @@ from firesteel.graph.job_graph import JobGraph
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
+_NOTHING_THERE, _UNAVAILABLE = 416, 503
+_TRIES_WITHOUT_LEADER = 10
 _PLAN_FILE = "jobgraph.pickle"
 
 
@@ -50,12 +52,33 @@ class RestClusterClient:
         self._token = token
 
     def get(self, path: str) -> Any:
-        """What the cluster answers to a GET.
+        """What the cluster answers to a GET; asked again while a leader is elected.
 
         Raises:
             ClusterClientError: it refused, or can't be reached.
         """
+        for _ in range(_TRIES_WITHOUT_LEADER):
+            try:
+                return self._send("GET", path)
+            except ClusterClientError as error:
+                if error.status != _UNAVAILABLE:
+                    raise
+                time.sleep(_POLL_S)
         return self._send("GET", path)
+
+    def text(self, path: str, offset: int) -> bytes:
+        """What there is of a log file behind `offset` bytes.
+
+        Raises:
+            ClusterClientError: there is none, or the cluster can't be reached.
+        """
+        request = urllib.request.Request(self.address + path, headers={"Range": f"bytes={offset}-"})
+        try:
+            return self._answer(request)
+        except ClusterClientError as error:
+            if error.status == _NOTHING_THERE:
+                return b""
+            raise
 
     def list_jobs(self) -> list[dict[str, Any]]:
         """All jobs, as `/jobs/overview` shows them."""
@@ -81,26 +104,31 @@ class RestClusterClient:
         return self._location(job_id, trigger["request-id"])
 
     def _location(self, job_id: str, trigger_id: str) -> str:
-        while True:
-            answer = self.get(f"/jobs/{job_id}/savepoints/{trigger_id}")
-            if answer["status"]["id"] == "COMPLETED":
-                break
-            time.sleep(_POLL_S)
-        operation = answer["operation"]
-        if "failure-cause" in operation:
-            raise ClusterClientError(0, operation["failure-cause"]["stack-trace"])
-        return str(operation["location"])
+        return str(self._outcome(f"/jobs/{job_id}/savepoints/{trigger_id}")["location"])
+
+    def checkpoint(self, job_id: str, checkpoint_type: str) -> int:
+        """Take a checkpoint that is CONFIGURED, FULL or INCREMENTAL: its id."""
+        trigger = self._send("POST", f"/jobs/{job_id}/checkpoints", {"checkpointType": checkpoint_type})
+        return int(self._outcome(f"/jobs/{job_id}/checkpoints/{trigger['request-id']}")["checkpointId"])
 
     def dispose_savepoint(self, path: str) -> None:
         """Remove a savepoint."""
         trigger = self._send("POST", "/savepoint-disposal", {"savepoint-path": path})
-        while True:
-            answer = self.get(f"/savepoint-disposal/{trigger['request-id']}")
-            if answer["status"]["id"] == "COMPLETED":
-                break
+        self._outcome(f"/savepoint-disposal/{trigger['request-id']}")
+
+    def _outcome(self, path: str) -> dict[str, Any]:
+        """Wait for an operation: what it gave.
+
+        Raises:
+            ClusterClientError: it failed.
+        """
+        while (answer := self.get(path))["status"]["id"] != "COMPLETED":
             time.sleep(_POLL_S)
-        if "failure-cause" in answer["operation"]:
-            raise ClusterClientError(0, answer["operation"]["failure-cause"]["stack-trace"])
+        operation: dict[str, Any] = answer["operation"]
+        for failure_name in ("failure-cause", "failureCause"):
+            if operation.get(failure_name) is not None:
+                raise ClusterClientError(0, operation[failure_name]["stack-trace"])
+        return operation
 
     def submit(self, job_graph: JobGraph) -> None:
         """Submit a job: it runs code on the cluster."""
@@ -123,11 +151,14 @@ class RestClusterClient:
         request = urllib.request.Request(self.address + path, data, method=method)
         if data is not None:
             request.add_header("Content-Type", content_type)
+        return json.loads(self._answer(request))
+
+    def _answer(self, request: urllib.request.Request) -> bytes:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
-                return json.loads(answer.read())
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:

@@ -24,7 +24,7 @@ from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService
@@ -55,7 +55,11 @@ class SessionCluster:
         self._workers = Workers(configuration)
         self._rpc = self._workers.rpc_service
         self._ha = ha_services(configuration)
-        cluster = Cluster(self._dispatcher_gateway, self._resource_manager_gateway, configuration, log_directory)
+        self._leaders = (
+            LeaderGateway(self._rpc, self._ha.leader_retrieval(DISPATCHER), DispatcherGateway),
+            LeaderGateway(self._rpc, self._ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway),
+        )
+        cluster = Cluster(self._leaders[0].get, self._leaders[1].get, configuration, log_directory)
         self._rest = RestServer(cluster, Operations(self._spawn), configuration)
 
     async def start(self) -> str:
@@ -75,6 +79,8 @@ class SessionCluster:
         self._dispatcher = dispatcher_runner(
             self._rpc, self._ha, self._data_plane, self._configuration, self._fatal_error
         )
+        for leader in self._leaders:
+            leader.start()
         await self._rest.start()
         await self._resource_manager.start()
         await self._dispatcher.start()
@@ -85,6 +91,8 @@ class SessionCluster:
     async def stop(self) -> None:
         """Stop everything; with high availability the jobs go on elsewhere."""
         await self._rest.stop()
+        for leader in self._leaders:
+            leader.stop()
         await self._dispatcher.close()
         await self._resource_manager.close()
         await self._ha.close()
@@ -102,14 +110,6 @@ class SessionCluster:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    async def _dispatcher_gateway(self) -> DispatcherGateway:
-        retrieval = self._ha.leader_retrieval(DISPATCHER)
-        return await leader_gateway(self._rpc, retrieval, DispatcherGateway)  # type: ignore[no-any-return]
-
-    async def _resource_manager_gateway(self) -> ResourceManagerGateway:
-        retrieval = self._ha.leader_retrieval(RESOURCE_MANAGER)
-        return await leader_gateway(self._rpc, retrieval, ResourceManagerGateway)  # type: ignore[no-any-return]
 
 
 def _drop(collect_id: str, elements: list[Any]) -> None:

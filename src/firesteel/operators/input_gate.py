@@ -61,6 +61,10 @@ class InputGate:
 
     The head's watermark is the smallest of its inputs that are not idle; an input ends when all its channels did, and
     the head's output when all inputs did.
+
+    Attributes:
+        records_in: Elements received.
+        bytes_in: Bytes of the buffers that were received; what the same slot hands over is in none.
     """
 
     def __init__(self, head: Operator, channels: dict[Channel, int]) -> None:
@@ -74,6 +78,7 @@ class InputGate:
         self._emitted = MIN_TIMESTAMP
         self._is_idle = False
         self.records_in = 0
+        self.bytes_in = 0
 
     @property
     def watermark(self) -> int:

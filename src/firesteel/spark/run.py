@@ -73,6 +73,10 @@ class Run:
         """BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints and takes no savepoints")
 
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """BATCH jobs have no state to save."""
+        raise NotImplementedError("a BATCH job has no checkpoints")
+
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""
         self._wake_up()
@@ -87,6 +91,9 @@ class Run:
     def _wake_up(self) -> None:
         """Let the thread see that something changed, if it waits."""
 
+    def _refuse_requests(self) -> None:
+        """Answer those who asked for something that will not come any more; on the loop, when the thread is done."""
+
     def _execute(self) -> None:
         """Run to the end of input, or until `_stopping`."""
         raise NotImplementedError
@@ -99,10 +106,12 @@ class Run:
             if not self._stopping.is_set():
                 self._execute()
         except Exception as error:
+            self._tell(self._refuse_requests)
             if not self._stopping.is_set():
                 failure = failure_of_spark_error(error, traceback.format_exc())
                 self._tell(self._listener.query_failed, failure)
             return
+        self._tell(self._refuse_requests)
         if not self._stopping.is_set():
             self._tell(self._listener.query_finished)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 READY = b"READY\n"
 
-_LOG_FILE = "taskmanager.log"
+_LOG_FILE = "task-manager.log"
 
 
 class TaskManagerStartError(Exception):

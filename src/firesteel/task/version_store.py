@@ -73,16 +73,18 @@ class VersionStore:
     def _stage(self, stage: int) -> Path:
         return self._directory / str(stage) / str(self._slot)
 
-    def write(self, stage: int, batch_id: int, make: Callable[[bool], Iterator[Frame]]) -> int:
+    def write(self, stage: int, batch_id: int, make: Callable[[bool], Iterator[Frame]], in_full: bool = False) -> int:
         """Write the version of a batch, the frames of `make(full)`; gives the batch of its full file.
 
-        A full one is written when the deltas are as large as the last full one: so what is written is at most twice
-        what changed, and what is kept at most twice what there is.
+        A full one is written if it is asked for (`in_full`), and when the deltas are as large as the last full one: so
+        what is written is at most twice what changed, and what is kept at most twice what there is.
         """
         chain = self._chains.get(stage)
         if chain is not None and chain.last != batch_id - 1:
             chain = None
-        full = chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
+        full = (
+            in_full or chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
+        )
         parent = self._stage(stage)
         if chain is None:
             remove_unfinished(parent)

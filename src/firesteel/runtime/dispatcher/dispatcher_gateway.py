@@ -117,6 +117,16 @@ class DispatcherGateway(Protocol):
         """
         ...
 
+    @no_rpc_timeout
+    async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
+        """Take a checkpoint of a running job, of all state (`full`) or of what changed: its id.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+            CheckpointError: it could not be taken.
+        """
+        ...
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status.
 

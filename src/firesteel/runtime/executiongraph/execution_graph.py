@@ -251,6 +251,7 @@ class ExecutionGraph:
 
     def state_to_dict(self) -> dict[str, Any]:
         """The same without the edges, which follow from the job graph and the parallelism."""
+        now_ms = self._now_ms()
         return {
             "job_id": self.job_id,
             "name": self.name,
@@ -258,7 +259,7 @@ class ExecutionGraph:
             "timestamps": {status.name: at for status, at in self.status_timestamps.items()},
             "restarts": self.restarts,
             "failure": None if self.failure is None else str(self.failure),
-            "vertices": [vertex_to_dict(vertex) for vertex in self.job_vertices.values()],
+            "vertices": [vertex_to_dict(vertex, now_ms) for vertex in self.job_vertices.values()],
             "results": [result_to_dict(result) for result in self.results.values()],
         }
 

@@ -109,6 +109,17 @@ class RunningQuery(Protocol):
         """
         ...
 
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """Take a checkpoint now: its id.
+
+        Args:
+            full: Whether all state is written for it, and not only what changed.
+
+        Raises:
+            Exception: the query takes none, or ended before.
+        """
+        ...
+
 
 class DataPlane(Protocol):
     """Starts queries, or leaves the records to the tasks.
