@@ -33,13 +33,16 @@ env.execute("tail")
 WAIT_S = 60
 
 
-def firesteel(*arguments: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+def firesteel(
+    *arguments: str, check: bool = True, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "firesteel", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+        cwd=cwd,
         env={**os.environ, **environment},
     )
     assert not check or done.returncode == 0, done.stderr

@@ -43,6 +43,44 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     assert cluster.process.returncode == 0
 
 
+COLLECTING = """
+from firesteel.common import Types, WatermarkStrategy
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from helper_beside import Doubled, double
+
+def with_offset(doubled):
+    from shipped_module import OFFSET
+    return Doubled(doubled.value + OFFSET)
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.add_python_file("lib")
+numbers = env.from_source(NumberSequenceSource(1, 25_000), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+found = list(numbers.map(double).map(with_offset).execute_and_collect())
+print(type(found[0]) is Doubled, sorted(one.value for one in found) == [2 * n + 1000 for n in range(1, 25_001)])
+"""
+HELPER = """
+class Doubled:
+    def __init__(self, value):
+        self.value = value
+
+def double(n):
+    return Doubled(2 * n)
+"""
+
+
+def test_results_come_back_and_modules_go_along(tmp_path: Path, jobmanagers: Callable[..., JobManager]) -> None:
+    cluster = jobmanagers()
+    (tmp_path / "collecting.py").write_text(COLLECTING)
+    (tmp_path / "helper_beside.py").write_text(HELPER)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "shipped_module.py").write_text("OFFSET = 1000")
+    for mode in ("STREAMING", "BATCH"):
+        options = ("-m", cluster.address, "-D", f"execution.runtime-mode={mode}")
+        done = firesteel("run", *options, str(tmp_path / "collecting.py"), cwd=tmp_path)
+        assert done.stdout == "True True\n"
+
+
 def test_another_jobmanager_goes_on_with_the_jobs_of_one_that_was_killed(
     tmp_path: Path, jobmanagers: Callable[..., JobManager]
 ) -> None:

@@ -69,12 +69,8 @@ def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
 ) -> CloseableIterator:
     """Submit the job and iterate over what its collecting sink gets, at most `limit` elements."""
-    if configuration.to_dict().get(TARGET) == "remote":
-        raise NotImplementedError("execute_and_collect() needs a cluster in this process: run it without -m")
-    job_graph = stream_graph.get_job_graph()
-    job_graph.configuration = {**configuration.to_dict(), **job_graph.configuration}
-    client = _embedded(job_graph)
-    elements: Any = client.collected()
+    client = execute_async(stream_graph, configuration)
+    elements: Any = client.collected(collect_id)
     if limit is not None:
         elements = itertools.islice(elements, limit)
     return CloseableIterator(elements, client.cancel_and_wait)

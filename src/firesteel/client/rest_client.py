@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 import time
@@ -12,8 +13,10 @@ from typing import Any
 
 import cloudpickle
 
+from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
+from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
@@ -131,16 +134,32 @@ class RestClusterClient:
         return operation
 
     def submit(self, job_graph: JobGraph) -> None:
-        """Submit a job: it runs code on the cluster."""
+        """Submit a job, with the files that its options name: it runs code on the cluster.
+
+        Raises:
+            ArtifactError: one of the files can't be read.
+            ClusterClientError: it was refused.
+        """
+        artifacts = pack_artifacts(job_graph)
+        pickle_user_modules_by_value()
         plan = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
-        request = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": [], "jobArtifactFileNames": []}
+        request: dict[str, Any] = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": []}
+        request["jobArtifactFileNames"] = [{"entryName": name, "fileName": name} for name in artifacts]
         boundary = uuid.uuid4().hex
-        parts = (
-            ("request", None, "application/json", json.dumps(request).encode()),
-            ("file_0", _PLAN_FILE, "application/octet-stream", plan),
-        )
+        parts: list[tuple[str, str | None, str, bytes]] = [
+            ("request", None, "application/json", json.dumps(request).encode())
+        ]
+        for number, (name, content) in enumerate({_PLAN_FILE: plan, **artifacts}.items()):
+            parts.append((f"file_{number}", name, "application/octet-stream", content))
         data = b"".join(_part(boundary, *part) for part in parts) + f"--{boundary}--\r\n".encode()
         self._send("POST", "/jobs", data, f"multipart/form-data; boundary={boundary}")
+
+    def collected(self, job_id: str, collect_id: str, request: CollectRequest) -> CollectResponse:
+        """What a collecting sink of a job has for its client."""
+        body = {"serializedCoordinationRequest": base64.b64encode(request.to_bytes()).decode()}
+        answer = self._send("POST", f"/jobs/{job_id}/coordinators/{collect_id}", body)
+        response: CollectResponse = pickle.loads(base64.b64decode(answer["serializedCoordinationResult"]))
+        return response
 
     def execution_result(self, job_id: str) -> dict[str, Any] | None:
         """How a job ended, None while it goes on."""

@@ -26,7 +26,7 @@ from firesteel.runtime.options import number
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
-from firesteel.spark.commits import Collect
+from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.data_plane import SparkDataPlane
 from firesteel.spark.slot_processes import SlotProcesses
 from firesteel.task.stage_plan import StagePlan
@@ -41,13 +41,11 @@ class MiniCluster:
 
     Args:
         job_graph: The job; parallelism that is left to the scheduler becomes `parallelism.default`.
-        collect: Takes what collecting sinks got.
     """
 
-    def __init__(self, job_graph: JobGraph, collect: Collect) -> None:
+    def __init__(self, job_graph: JobGraph) -> None:
         self.job_graph = job_graph
         self._configuration: Mapping[str, str] = job_graph.configuration
-        self._collect = collect
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="jobmanager", daemon=True)
         self._fatal: list[BaseException] = []
@@ -65,7 +63,7 @@ class MiniCluster:
         collect_garbage_rarely()
         spark = shared_gateway(self._configuration)
         self._thread.start()
-        self._data_plane = SparkDataPlane(spark.context, self._collect)
+        self._data_plane = SparkDataPlane(spark.context)
         self._run(self._start(self._data_plane)).result()
 
     async def _start(self, data_plane: SparkDataPlane) -> None:
@@ -96,6 +94,11 @@ class MiniCluster:
             return await question(self._gateway)
 
         return self._run(answer())
+
+    @property
+    def collected(self) -> CollectBuffers:
+        """What collecting sinks put out."""
+        return self._data_plane.collected
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)

@@ -51,7 +51,7 @@ class SessionCluster:
         self._tasks: set[asyncio.Task[Any]] = set()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
-        self._data_plane = SparkDataPlane(self._spark.context, _drop)
+        self._data_plane = SparkDataPlane(self._spark.context)
         self._workers = Workers(configuration)
         self._rpc = self._workers.rpc_service
         self._ha = ha_services(configuration)
@@ -110,7 +110,3 @@ class SessionCluster:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _drop(collect_id: str, elements: list[Any]) -> None:
-    """Nobody collects from a session cluster: `execute_and_collect` runs in a cluster of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import pickle
 import shutil
 from pathlib import Path
@@ -117,6 +118,7 @@ async def _submit(call: Call) -> Any:
         raise RestError(400, f"the job graph {name!r} can't be read: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
         raise RestError(400, f"the file {name!r} holds a {type(job_graph).__name__}, expected a JobGraph")
+    job_graph.artifacts = {file: data for file, data in call.files.items() if file != name}
     try:
         await (await call.cluster.dispatcher()).submit_job(job_graph)
     except DuplicateJobSubmissionError as error:
@@ -124,6 +126,20 @@ async def _submit(call: Call) -> Any:
     except FiresteelError as error:
         raise RestError(400, str(error)) from error
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
+
+
+async def _coordinate(call: Call) -> Any:
+    """The bytes are no Java objects here: a `CollectRequest`, and a pickled `CollectResponse`."""
+    try:
+        request = base64.b64decode(call.body["serializedCoordinationRequest"], validate=True)
+        dispatcher = await call.cluster.dispatcher()
+        job_id = job_id_of(call.path["jobid"])
+        answer = await dispatcher.deliver_coordination_request(job_id, call.path["operatoruid"], request)
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    except (KeyError, ValueError) as error:
+        raise RestError(400, f"serializedCoordinationRequest can't be read: {error}") from None
+    return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 
 
 async def _savepoint(call: Call) -> Any:
@@ -225,6 +241,13 @@ ROUTES = (
     Route("GET", "/jobs/{jobid}/status", _status),
     Route("GET", "/jobs/{jobid}/exceptions", _exceptions, query={"maxExceptions": {"type": "integer", "minimum": 0}}),
     Route("GET", "/jobs/{jobid}/accumulators", _accumulators),
+    Route(
+        "POST",
+        "/jobs/{jobid}/coordinators/{operatoruid}",
+        _coordinate,
+        "submit",
+        body={"serializedCoordinationRequest": STRING},
+    ),
     Route("GET", "/jobs/{jobid}/execution-result", _execution_result),
     Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit", body=_SAVEPOINT_BODY, status=202),
     Route("GET", "/jobs/{jobid}/savepoints/{triggerid}", _savepoint_status),

@@ -13,7 +13,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, SubtaskProgress
-from firesteel.spark.commits import Collect
+from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_spark_error
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
@@ -26,7 +26,7 @@ class Run:
         query: What to run.
         listener: Told how it goes, on the loop that makes the run.
         context: Gives the SparkContext; called in the run's thread, since it may wait for the JVM.
-        collect: Takes what collecting sinks got, batch by batch.
+        collected: Takes what collecting sinks put out.
         directory: The job's checkpoint directory.
         pool: Number of the scheduler pool: runs that share a SparkContext have a pool each.
     """
@@ -36,14 +36,14 @@ class Run:
         query: QueryDescriptor,
         listener: DataPlaneListener,
         context: Callable[[], Any],
-        collect: Collect,
+        collected: CollectBuffers,
         directory: Path,
         pool: int,
     ) -> None:
         self._query = query
         self._listener = listener
         self._get_context = context
-        self._collect = collect
+        self._collected = collected
         self._directory = directory
         self.pool = pool
         self._plan = StagePlan(query.job_graph)
@@ -76,6 +76,9 @@ class Run:
     async def trigger_checkpoint(self, full: bool) -> int:
         """BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints")
+
+    def _collect(self, collect_id: str, elements: list[Any]) -> None:
+        self._collected.put(collect_id, elements, self._stopping.is_set)
 
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""

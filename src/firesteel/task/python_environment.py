@@ -7,6 +7,7 @@ is made ready once, in the job's directory, by the first process that needs it.
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 
 FILES = "python.files"
 REQUIREMENTS = "python.requirements"
@@ -37,6 +39,24 @@ class PythonEnvironmentError(FiresteelError):
 def python_directory(job_directory: Path) -> Path:
     """Where a job's files are made ready."""
     return job_directory / _DIRECTORY
+
+
+def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
+    """Write what a job brings along to its directory, where all its processes find it; its options say so then."""
+    directory = python_directory(job_directory) / "artifacts"
+    for name, data in job_graph.artifacts.items():
+        number, _, file_name = Path(name).name.partition("-")
+        path = directory / number / file_name.removesuffix(ARTIFACT_DIRECTORY)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith(ARTIFACT_DIRECTORY):
+            with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+                packed.extractall(path, filter="data")
+        else:
+            path.write_bytes(data)
+        for key in (FILES, REQUIREMENTS, ARCHIVES):
+            if key in job_graph.configuration:
+                job_graph.configuration[key] = job_graph.configuration[key].replace(ARTIFACT + name, str(path))
+    job_graph.artifacts = {}
 
 
 @contextmanager

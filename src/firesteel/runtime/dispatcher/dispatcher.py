@@ -171,6 +171,11 @@ class Dispatcher(FencedRpcEndpoint):
             raise JobNotFoundError(job_id)
         return gateway
 
+    async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
+        """What an operator of a job, running or over, answers to its client."""
+        await self.request_job_status(job_id)
+        return self._data_plane.deliver_coordination_request(operator_uid, request)
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status."""
         return await self._ask(job_id, lambda master: master.request_job_status(), lambda job: job.details.status)

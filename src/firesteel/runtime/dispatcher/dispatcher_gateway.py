@@ -127,6 +127,15 @@ class DispatcherGateway(Protocol):
         """
         ...
 
+    async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
+        """What an operator of a job, running or over, answers to its client.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ValueError: the request can't be read.
+        """
+        ...
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status.
 

@@ -140,6 +140,14 @@ class DataPlane(Protocol):
         here where there is no state.
         """
 
+    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+        """Answer what a client asks one of its job's operators: what the collecting sink of that uid has for it.
+
+        Raises:
+            ValueError: the request can't be read.
+        """
+        ...
+
     def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Forget a job that reached a globally terminal status: nothing to do where nothing is kept."""
 
