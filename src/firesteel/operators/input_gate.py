@@ -65,6 +65,7 @@ class InputGate:
     Attributes:
         records_in: Elements received.
         bytes_in: Bytes of the buffers that were received; what the same slot hands over is in none.
+        bytes_in_remote: Those of them that came to the slot from another host.
     """
 
     def __init__(self, head: Operator, channels: dict[Channel, int]) -> None:
@@ -79,6 +80,7 @@ class InputGate:
         self._is_idle = False
         self.records_in = 0
         self.bytes_in = 0
+        self.bytes_in_remote = 0
 
     @property
     def watermark(self) -> int:

@@ -149,6 +149,8 @@ class Subtask:
             "numRecordsIn": self.records_in,
             "numRecordsOut": self.records_out,
             "numBytesIn": self.gate.bytes_in,
+            "numBytesInLocal": self.gate.bytes_in - self.gate.bytes_in_remote,
+            "numBytesInRemote": self.gate.bytes_in_remote,
             "numBytesOut": sum(edge.bytes_out for edge in self._edges),
             "accumulateBusyTimeMs": round(self.busy_s * 1000),
         }

@@ -13,7 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import IO, Any
 
@@ -61,7 +61,8 @@ class RemoteSlots:
         writer: Any
         reader, writer = connection.makefile("rb", _SOCKET_BUFFER), connection.makefile("wb", _SOCKET_BUFFER)
         try:
-            write_message(writer, REQUEST_GATE, request)
+            is_remote = connection.family != socket.AF_UNIX
+            write_message(writer, REQUEST_GATE, replace(request, is_remote=is_remote))
             feeder = threading.Thread(target=_feed, args=(connection, writer, rows), daemon=True)
             feeder.start()
             while (row := read_frame(reader))[2] != END_GATE:

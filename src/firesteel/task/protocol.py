@@ -34,12 +34,14 @@ class StageRequest:
         batch_id: The batch.
         checkpoint: The job's checkpoint directory, with the versions.
         plan: What the batch reads: a pickled `BatchPlan`.
+        is_remote: Whether it comes from another host.
     """
 
     stage: int
     batch_id: int
     checkpoint: str
     plan: bytes
+    is_remote: bool = False
 
 
 def write_frame(stream: IO[bytes], row: Row) -> None:

@@ -135,7 +135,7 @@ class SlotProcess:
         tasks = self._tasks_for(request)
         batch: BatchPlan = pickle.loads(request.plan)
         reported = time.monotonic()
-        for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader)):
+        for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader), is_remote=request.is_remote):
             write_frame(writer, row)
             if time.monotonic() - reported > _PROGRESS_EVERY_S:
                 reported = time.monotonic()

@@ -238,17 +238,23 @@ class SlotTasks:
         _close_all(subtasks)
 
     def run_stage(
-        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
+        self,
+        stage: int,
+        batch_id: int,
+        batch: BatchPlan,
+        rows: Iterable[tuple[int, int, bytes]],
+        *,
+        is_remote: bool = False,
     ) -> Iterator[Row]:
         """Run one stage of one batch: `(source slot, gate, payload)` rows in, rows for later stages out.
 
-        A batch that was run before is run again from the version before it.
+        The rows may come from another host. A batch that was run before is run again from the version before it.
         """
         try:
             if self._done.get(stage) != batch_id - 1 or stage not in self._stages:
                 self.open_stage(stage, batch_id - 1)
             self._done.pop(stage, None)
-            yield from self._run_open_stage(stage, batch_id, batch, rows)
+            yield from self._run_open_stage(stage, batch_id, batch, rows, is_remote)
         except Exception as error:
             self._close_after(error, stage)
             raise
@@ -261,7 +267,7 @@ class SlotTasks:
             error.add_note(f"Closing the operators failed, too: {second}")
 
     def _run_open_stage(
-        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
+        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]], is_remote: bool
     ) -> Iterator[Row]:
         self._rows.close()
         subtasks, within = self._stages[stage], self._stopwatch.within
@@ -275,6 +281,7 @@ class SlotTasks:
         for source_slot, gate, payload in rows:
             subtask, base = gates[gate]
             subtask.gate.bytes_in += len(payload)
+            subtask.gate.bytes_in_remote += len(payload) * is_remote
             with within(subtask):
                 subtask.gate.receive(gate, source_slot - base, decode(payload))
             yield from self._take_rows()
