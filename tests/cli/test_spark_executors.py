@@ -18,6 +18,20 @@ from tests.spark.standalone_spark import StandaloneSpark, can_be_apart
 
 pytestmark = pytest.mark.spark
 
+SUM = """
+from firesteel.common import Types, WatermarkStrategy
+from firesteel.datastream import StreamExecutionEnvironment, RuntimeExecutionMode
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+
+for mode, last in ((RuntimeExecutionMode.BATCH, 100), (RuntimeExecutionMode.STREAMING, 51)):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2).set_runtime_mode(mode)
+    numbers = env.from_source(NumberSequenceSource(1, 100), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    sums = numbers.filter(lambda n: n <= last).key_by(lambda n: 0).reduce(lambda a, b: a + b)
+    found = list(sums.execute_and_collect())
+    print(max(found))
+"""
+
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Iterator[StandaloneSpark]:
@@ -108,4 +122,12 @@ def test_executors_come_go_and_are_lost(
     firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
     wait_for(lambda: len(task_managers(cluster)) == 2)
     cluster.end(signal.SIGKILL)
+    wait_for(lambda: not spark.processes())
+
+    (tmp_path / "sum.py").write_text(SUM)
+    options = [("-t", "application"), ("-D", f"spark.master={spark.url}"), ("-D", "spark.executor.memory=512m")]
+    options += [("-D", "jobmanager.rpc.port=0"), ("-D", "rest.port=0")]
+    alone = firesteel("run", *(part for pair in options for part in pair), str(tmp_path / "sum.py"))
+    assert sorted(map(int, alone.stdout.split())) == [1326, 5050]
+    assert "Dashboard and REST API are at http://127.0.0.1:" in alone.stderr
     wait_for(lambda: not spark.processes())

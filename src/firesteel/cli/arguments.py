@@ -57,7 +57,8 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
     if config is None and directory is not None and (Path(directory) / "config.yaml").exists():
         config = Path(directory) / "config.yaml"
     found = {} if config is None else _of_yaml(config.read_text(), str(config))
-    return found | _of_yaml(os.environ.get("FIRESTEEL_PROPERTIES", ""), "FIRESTEEL_PROPERTIES") | options
+    properties = os.environ.get("FIRESTEEL_PROPERTIES", "")
+    return found | (_of_yaml(properties, "FIRESTEEL_PROPERTIES") if properties else {}) | options
 
 
 def _of_yaml(text: str, origin: str) -> dict[str, str]:
@@ -130,13 +131,18 @@ def restore_options(savepoint: str | None, leaves_state: bool) -> dict[str, str]
     }
 
 
-def target_options(address: str | None, detached: bool) -> dict[str, str]:
+def target_options(target: str | None, address: str | None, detached: bool) -> dict[str, str]:
     """The options that say where a job runs."""
-    if address is None:
-        if detached:
-            raise click.UsageError("--detached (-d) goes with --jobmanager (-m): else the job ends with the command")
-        return {}
-    return {"execution.target": "remote", "rest.address": address, "execution.attached": str(not detached).lower()}
+    if address is not None and target not in (None, "remote"):
+        raise click.UsageError(f"--jobmanager (-m) goes with --target remote, not with {target}")
+    if detached and target != "remote" and address is None:
+        raise click.UsageError("--detached (-d) goes with --jobmanager (-m): else the job ends with the command")
+    options = {} if target is None else {"execution.target": target}
+    if address is not None:
+        options |= {"execution.target": "remote", "rest.address": address}
+    if detached:
+        options["execution.attached"] = "false"
+    return options
 
 
 @contextmanager

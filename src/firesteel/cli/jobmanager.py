@@ -66,17 +66,19 @@ def start(
 
 
 async def _serve(settings: dict[str, str]) -> None:
-    from firesteel.entrypoint.session_cluster import SessionCluster  # here: it imports what other commands do not need
+    # Here and not above: it imports what other commands do not need.
+    from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     log_file = os.environ.get("FIRESTEEL_LOG_FILE")
-    cluster = SessionCluster(settings, None if log_file is None else Path(log_file).parent)
+    cluster = ClusterEntrypoint(settings)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    address = await cluster.start()
+    address = await cluster.serve_rest(None if log_file is None else Path(log_file).parent)
+    await cluster.start()
     state = _file(address.rsplit(":", 1)[1])
     state.write_text(json.dumps({"pid": os.getpid(), "address": address}))
     click.echo(f"JobManager is ready at {address}", err=True)

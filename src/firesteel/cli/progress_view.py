@@ -29,6 +29,9 @@ class _JsonLines:
     def __init__(self) -> None:
         self._status = ""
 
+    def serves(self, address: str) -> None:
+        _print_json({"address": address})
+
     def submitted(self, job_id: str) -> None:
         self._status = ""
         self.detached(job_id)
@@ -61,6 +64,9 @@ class _PlainLines:
     def __init__(self) -> None:
         self._status = ""
 
+    def serves(self, address: str) -> None:
+        print(f"Dashboard and REST API are at {address}", file=sys.stderr)
+
     def submitted(self, job_id: str) -> None:
         self._status = ""
         self.detached(job_id)
@@ -91,6 +97,9 @@ class _LiveView:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._live: Live | None = None
+
+    def serves(self, address: str) -> None:
+        self._console.print(f"Dashboard and REST API are at {address}", highlight=False)
 
     def detached(self, job_id: str) -> None:
         self._console.print(f"Job has been submitted with JobID {job_id}", highlight=False)

@@ -8,7 +8,14 @@ from types import FrameType
 
 import click
 
-from firesteel.cli.arguments import configuration, program_options, reported_errors, restore_options, target_options
+from firesteel.cli.arguments import (
+    cluster_configuration,
+    configuration,
+    program_options,
+    reported_errors,
+    restore_options,
+    target_options,
+)
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -22,6 +29,12 @@ from firesteel.cli.arguments import configuration, program_options, reported_err
     "leaves_state",
     is_flag=True,
     help="Leave state behind that no operator of the program asks for.",
+)
+@click.option(
+    "-t",
+    "--target",
+    type=click.Choice(["local", "application", "remote"]),
+    help="In this process; the same, with REST API and dashboard; or on a cluster [local; remote with -m].",
 )
 @click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run it on the cluster of this JobManager.")
 @click.option("-d", "--detached", is_flag=True, help="Do not wait for the end of the job.")
@@ -37,6 +50,7 @@ def run(
     options: dict[str, str],
     pyflink: bool,
     verbose: bool,
+    target: str | None,
     address: str | None,
     detached: bool,
     savepoint: str | None,
@@ -54,8 +68,9 @@ def run(
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         with reported_errors(program, verbose):
+            options = cluster_configuration(None, options)
             settings = configuration(options, parallelism, runtime_mode) | restore_options(savepoint, leaves_state)
-            settings |= target_options(address, detached)
+            settings |= target_options(target, address, detached)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
     except KeyboardInterrupt:
         click.echo("Interrupted: the job was cancelled.", err=True)

@@ -29,13 +29,16 @@ class EmbeddedJobClient(JobClient):
 
     Args:
         job_graph: The job; submitted by the constructor.
+        serves_rest: Whether its cluster has a REST API.
     """
 
-    def __init__(self, job_graph: JobGraph) -> None:
+    def __init__(self, job_graph: JobGraph, serves_rest: bool = False) -> None:
         self._job_id = job_graph.job_id
-        self._cluster = MiniCluster(job_graph)
+        self._cluster = MiniCluster(job_graph, serves_rest)
         try:
-            self._cluster.start()
+            address = self._cluster.start()
+            if address is not None:
+                progress_reporter().serves(address)
         except BaseException:
             self._cluster.close()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,12 +31,14 @@ class Workers:
         configuration: The cluster's options.
 
     Attributes:
+        configuration: With the number of slots of each.
         rpc_service: In memory while this process is all there is, else over TCP; not started.
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
-        self._configuration = configuration
         self._are_executors = has_executors(configuration)
+        slots = 1 if self._are_executors else os.cpu_count() or 1
+        self.configuration = {SLOTS: str(slots), **configuration}
         has_ha = configuration.get(TYPE, "NONE").lower() not in _WITHOUT_HA
         self.rpc_service: RpcService
         if has_ha or self._are_executors:
@@ -54,13 +57,13 @@ class Workers:
         """
         if isinstance(self.rpc_service, TcpRpcService) and self._are_executors:
             return SparkResourceManagerDriver(context, self._options_of_executors(self.rpc_service), self._secret)
-        slots = int(number(self._configuration, SLOTS, 1))
-        return LocalWorkers(self.rpc_service, ha, slots, SlotProcesses, self._configuration)
+        slots = int(number(self.configuration, SLOTS, 1))
+        return LocalWorkers(self.rpc_service, ha, slots, SlotProcesses, self.configuration)
 
     def _options_of_executors(self, rpc_service: TcpRpcService) -> dict[str, str]:
         job_manager = urlsplit(rpc_service.address)
         return {
-            **{k: v for k, v in self._configuration.items() if not k.startswith(_OF_THE_JOB_MANAGER)},
+            **{k: v for k, v in self.configuration.items() if not k.startswith(_OF_THE_JOB_MANAGER)},
             "jobmanager.rpc.address": str(job_manager.hostname),
             "jobmanager.rpc.port": str(job_manager.port),
         }

@@ -132,10 +132,15 @@ class SparkResourceManagerDriver:
         if executors is None or executors.application_id != context.applicationId:
             executors = self._executors = SparkExecutors(context)
             self._required = 0
-        alive = {f"{executors.application_id}-{number}": host for number, host in executors.alive().items()}
+            # What is there already is about to go: it was another driver's, of a job that ran before in this process.
+            self._released |= self._alive(executors).keys()
+        alive = self._alive(executors)
         lost = [container_id for container_id in self._hosts if container_id not in alive]
         reasons = {name: executors.reason_of_loss(_executor_id(name)) for name in lost if self._is_present(name)}
         return alive, reasons
+
+    def _alive(self, executors: SparkExecutors) -> dict[str, str]:
+        return {f"{executors.application_id}-{number}": host for number, host in executors.alive().items()}
 
     def _is_present(self, container_id: str) -> bool:
         """Whether it is of the present application, and not of one whose JVM was lost."""
