@@ -99,9 +99,10 @@ class StreamingRun(Run):
         commit(committables, self._collect)
 
     def _execute(self) -> None:
-        slots = RemoteSlots(self._addresses())
-        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
         restored = self._checkpoints.recover(self._enumerator)
+        directories = str(self._directory), str(self._checkpoints.versions)
+        slots = RemoteSlots(self._addresses())
+        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, *directories)
         if restored is not None:
             self._tell(self._listener.checkpoint_restored, restored)
         while (plan := self._next_plan()) is not None:

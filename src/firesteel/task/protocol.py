@@ -32,7 +32,8 @@ class StageRequest:
     Attributes:
         stage: The stage.
         batch_id: The batch.
-        checkpoint: The job's checkpoint directory, with the versions.
+        checkpoint: The job's checkpoint directory.
+        versions: Where the slot's versions go (STREAMING).
         plan: What the batch reads: a pickled `BatchPlan`.
         is_remote: Whether it comes from another host.
     """
@@ -40,6 +41,7 @@ class StageRequest:
     stage: int
     batch_id: int
     checkpoint: str
+    versions: str
     plan: bytes
     is_remote: bool = False
 

@@ -31,7 +31,7 @@ from firesteel.task.protocol import (
 from firesteel.task.python_environment import python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks
-from firesteel.task.version_store import VersionStore, versions_directory
+from firesteel.task.version_store import VersionStore
 
 _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
@@ -149,7 +149,7 @@ class SlotProcess:
             deploy = self._deploy
             assert deploy is not None
             self._enter_environment(deploy, Path(request.checkpoint))
-            store = VersionStore(versions_directory(request.checkpoint), deploy.slot)
+            store = VersionStore(Path(request.versions), deploy.slot)
             restored = partial(read_restored_state, Path(request.checkpoint))
             self._tasks = SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored)
         return self._tasks
