@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -39,6 +41,7 @@ class StandaloneSpark:
         self.url = f"spark://{HOST}:{self._port}"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._temporary: list[Path] = []
+        self._numbers = itertools.count()
         self.start_master()
 
     def start_master(self) -> None:
@@ -58,7 +61,7 @@ class StandaloneSpark:
             cores: How many its executors may use.
             is_apart: Its executors have temporary files that nobody else sees, as on another host.
         """
-        name = f"worker-{len(self.workers)}"
+        name = f"worker-{next(self._numbers)}"
         temporary = Path(tempfile.mkdtemp(prefix="worker-"))  # a short name: Unix sockets need one
         self._temporary.append(temporary)
         wrapper = (
@@ -107,6 +110,20 @@ class StandaloneSpark:
         """The executors' JVMs."""
         return [process for process in self.processes() if "--executor-id" in _command(process)]
 
+    def task_managers(self) -> list[int]:
+        """The TaskExecutors beside them."""
+        return [process for process in self.processes() if "firesteel.spark.task_manager_process" in _command(process)]
+
+    def kill_worker(self, number: int) -> None:
+        """Kill a Worker, and what it started."""
+        worker = self.workers.pop(number)
+        before = set(_children(worker.pid))
+        worker.kill()
+        worker.wait()
+        for process in before:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
     def close(self) -> None:
         """Kill everything."""
         for process in [*self.workers, self.master]:
@@ -121,6 +138,11 @@ class StandaloneSpark:
 def can_be_apart() -> bool:
     """Whether this user may give processes a view of files of their own."""
     return subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+
+
+def _children(process: int) -> list[int]:
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
 
 
 def _command(process: int) -> str:

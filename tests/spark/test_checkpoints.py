@@ -162,3 +162,13 @@ def test_a_checkpoint_is_taken_when_it_is_asked_for(tmp_path: Path) -> None:
     bases = read_metadata(newest).bases.values()
     assert set(bases) == {read_metadata(newest).batch_id}, "not all state was written"
     job.cancel_and_wait()
+
+
+def test_the_last_of_the_input_is_committed_although_nothing_comes_after_it(tmp_path: Path) -> None:
+    tail = Tail(tmp_path)
+    job: Any = tail.start(2, **{"execution.checkpointing.interval": "1 s"})
+    tail.write("a")
+    wait_for(lambda: tail.lines().total() == 1)
+    tail.write("a")  # a batch before the next checkpoint is due
+    wait_for(lambda: tail.lines().total() == 2)
+    job.cancel_and_wait()

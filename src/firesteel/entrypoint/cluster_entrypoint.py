@@ -13,14 +13,14 @@ from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
-from firesteel.runtime.highavailability.ha_services import ha_services
+from firesteel.runtime.highavailability.ha_services import ha_services, has_high_availability, storage_directory
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
 from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService
-from firesteel.spark.data_plane import SparkDataPlane
+from firesteel.spark.data_plane import CHECKPOINT_DIRECTORY, SparkDataPlane
 
 logger = logging.getLogger(__name__)
 
@@ -44,6 +44,7 @@ class ClusterEntrypoint:
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
         self.data_plane = SparkDataPlane(self._spark.context)
+        configuration = _with_checkpoint_directory(configuration)
         self._workers = Workers(configuration)
         self._configuration = configuration = self._workers.configuration
         self._rpc = rpc = self._workers.rpc_service
@@ -117,3 +118,10 @@ class ClusterEntrypoint:
         self._operations.add(task)
         task.add_done_callback(self._operations.discard)
         return task
+
+
+def _with_checkpoint_directory(configuration: Mapping[str, str]) -> dict[str, str]:
+    """With high availability checkpoints are where all JobManagers find them, also if nobody said where."""
+    if not has_high_availability(configuration):
+        return dict(configuration)
+    return {CHECKPOINT_DIRECTORY: str(storage_directory(configuration) / "checkpoints"), **configuration}

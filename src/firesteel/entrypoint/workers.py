@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from firesteel.entrypoint.local_workers import LocalWorkers
 from firesteel.entrypoint.spark_session import SLOTS, has_executors
 from firesteel.runtime.clock import SystemClock
-from firesteel.runtime.highavailability.ha_services import TYPE
+from firesteel.runtime.highavailability.ha_services import has_high_availability
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.options import number
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
@@ -20,7 +20,6 @@ from firesteel.spark.slot_processes import SlotProcesses
 
 __all__ = ["Workers"]
 
-_WITHOUT_HA = ("none", "embedded")
 _OF_THE_JOB_MANAGER = ("spark.", "security.", "rest.", "web.")
 
 
@@ -39,7 +38,7 @@ class Workers:
         self._are_executors = has_executors(configuration)
         slots = 1 if self._are_executors else os.cpu_count() or 1
         self.configuration = {SLOTS: str(slots), **configuration}
-        has_ha = configuration.get(TYPE, "NONE").lower() not in _WITHOUT_HA
+        has_ha = has_high_availability(configuration)
         self.rpc_service: RpcService
         if has_ha or self._are_executors:
             # Without high availability nobody has to know the secret but those whom this process tells.

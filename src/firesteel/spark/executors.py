@@ -13,6 +13,7 @@ ON_DEMAND = {
     "spark.dynamicAllocation.initialExecutors": "0",
     "spark.dynamicAllocation.minExecutors": "0",
     "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.locality.wait.process": "10s",
     **{
         f"spark.dynamicAllocation.{name}": "1000000000s"
         for name in (
@@ -24,7 +25,11 @@ ON_DEMAND = {
         )
     },
 }
-"""Settings with which Spark begins with no executor and neither adds nor removes one by itself."""
+"""Settings with which Spark begins with no executor and neither adds nor removes one by itself.
+
+What runs on a certain executor waits for it: else two such functions may each take the other's executor, again and
+again. Nothing else that runs prefers an executor.
+"""
 
 _PLACEMENTS = 20
 

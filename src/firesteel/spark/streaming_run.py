@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -48,7 +49,7 @@ class StreamingRun(Run):
     A batch begins as soon as there is something to do, but at most one per `execution.buffer-timeout.interval`. Behind
     each batch the state of all slots is a version that a lost slot goes back to. Behind the first batch after each
     `execution.checkpointing.interval` (without: behind each), or after somebody asked for one, a checkpoint is taken
-    and what sinks have ready is committed.
+    and what sinks have ready is committed. If nothing comes in any more, an empty batch is run for the last of it.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -63,6 +64,7 @@ class StreamingRun(Run):
         self._enumerator = SplitEnumerator(self._query.job_graph)
         self._checkpoints = Checkpoints(self._plan, self._directory, self._commit)
         self._begun_s = self._checkpointed_s = float("-inf")
+        self._awaits_checkpoint = False
 
     async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
         """Take a savepoint between two batches: its path.
@@ -118,6 +120,7 @@ class StreamingRun(Run):
         reports = pipeline.run_batch(batch_id, plan, self._stopping.is_set)
         self._checkpoints.batch_ended(batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+        self._awaits_checkpoint = not plan.is_checkpoint
         if plan.is_checkpoint:
             self._checkpointed_s = time.monotonic()
             stats = self._checkpoints.complete(self._enumerator, self._begun_s)
@@ -149,13 +152,20 @@ class StreamingRun(Run):
                 plan = self._enumerator.plan(now)
                 due = self._checkpoints.next_time
                 is_asked = bool(self._savepoints or self._checkpoint_requests)
-                if plan.ranges or plan.ended or is_asked or (due is not None and due <= now):
+                checkpoint_in_s = self._checkpoint_in_s()
+                if plan.ranges or plan.ended or is_asked or checkpoint_in_s <= 0 or (due is not None and due <= now):
                     return plan
-                wait_s = self._enumerator.pause_s(now)
+                wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
                 if due is not None:
                     wait_s = min(wait_s, (due - now) / 1000)
             self._wake.wait(max(wait_s, 0.001))
         return None
+
+    def _checkpoint_in_s(self) -> float:
+        """When a checkpoint is due for what has been processed since the last one; never if nothing has."""
+        if not self._awaits_checkpoint:
+            return math.inf
+        return self._checkpointed_s + self._interval_s - time.monotonic()
 
     def _serve(self, request: _SavepointRequest) -> bool:
         """Take a savepoint, unless all sources must be ended first; True if the run ends with it."""

@@ -1,4 +1,4 @@
-"""A TaskExecutor's process beside a Spark executor; it ends with that executor.
+"""A TaskExecutor's process beside a Spark executor; each of the two ends with the other.
 
 `python -m firesteel.spark.task_manager_process PROCESS_ID`: the options and the secret come as JSON on standard input.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -13,6 +14,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from functools import partial
+from typing import NoReturn
 
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
@@ -23,7 +25,7 @@ _LEAVE_S = 5.0
 """How long a TaskExecutor takes leave; its slots end with the process in any case."""
 
 
-async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> None:
+async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> int:
     runner = TaskManagerRunner(options, partial(SlotProcesses, host=options["taskmanager.host"]), secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)
@@ -40,16 +42,32 @@ async def _run(options: Mapping[str, str], secret: bytes, executor_process: int)
         logging.error("the TaskExecutor can't go on: %s", error)
     async with asyncio.timeout(_LEAVE_S):
         await runner.stop()
+    return 0 if error is None else 1
 
 
-def main() -> None:
-    """Run until the executor ends; never returns."""
+def _end_executor_after(task_executor: int, executor_process: int) -> NoReturn:
+    """End the executor if the TaskExecutor was killed: Spark then tells that it is lost, and there will be another."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdin, sys.stdout):
+        os.dup2(null, stream.fileno())
+    _, status = os.waitpid(task_executor, 0)
+    if status != 0:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(executor_process, signal.SIGTERM)
+    os._exit(0)
+
+
+def main() -> NoReturn:
+    """Run until the executor ends."""
+    executor_process = int(sys.argv[1])
+    task_executor = os.fork()
+    if task_executor:
+        _end_executor_after(task_executor, executor_process)
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     orders = json.load(sys.stdin)
     code = 1
     try:
-        asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), int(sys.argv[1])))
-        code = 0
+        code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), executor_process))
     except TimeoutError:
         logging.warning("the cluster was not told that this TaskExecutor leaves")
     except Exception:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from firesteel.runtime.clock import Clock, Timer
@@ -57,6 +58,9 @@ class HeartbeatMonitors:
         return min(self._heard_s.values()) + self._timeout_s if self._heard_s else None
 
 
+_RPC_FAILURE_THRESHOLD = 2
+
+
 class HeartbeatManager:
     """Asks targets for heartbeats, and tells which are lost.
 
@@ -83,6 +87,7 @@ class HeartbeatManager:
         self._on_timeout = on_timeout
         self._interval_s = interval_s
         self._request = request
+        self._failures: Counter[str] = Counter()
         self._expiry: Timer | None = None
         self._round: Timer | None = None
 
@@ -92,6 +97,7 @@ class HeartbeatManager:
 
     def monitor_target(self, target: str) -> None:
         """Watch a target from now on."""
+        self._failures.pop(target, None)
         self._monitors.monitor(target, self._clock.monotonic_s())
         self._arm_expiry()
         if self._round is None and self._interval_s is not None:
@@ -99,11 +105,23 @@ class HeartbeatManager:
 
     def unmonitor_target(self, target: str) -> None:
         """Watch it no longer; a timer that is late does nothing."""
+        self._failures.pop(target, None)
         self._monitors.unmonitor(target)
 
     def receive_heartbeat(self, target: str) -> None:
         """Take a sign of life."""
+        self._failures.pop(target, None)
         self._monitors.receive(target, self._clock.monotonic_s())
+
+    def report_unreachable(self, target: str) -> None:
+        """Nobody could be asked at its address; twice without a sign of life in between, and it is lost.
+
+        Flink: `heartbeat.rpc-failure-threshold`, here its default always.
+        """
+        self._failures[target] += 1
+        if target in self._monitors.targets and self._failures[target] >= _RPC_FAILURE_THRESHOLD:
+            self.unmonitor_target(target)
+            self._on_timeout(target)
 
     def stop(self) -> None:
         """Watch nothing any more."""

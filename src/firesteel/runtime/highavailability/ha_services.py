@@ -12,7 +12,7 @@ from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.options import InvalidOptionError, boolean, required
 
-__all__ = ["ha_services"]
+__all__ = ["ha_services", "has_high_availability", "storage_directory"]
 
 TYPE = "high-availability.type"
 STORAGE_DIR = "high-availability.storageDir"
@@ -41,17 +41,28 @@ def ha_services(configuration: Mapping[str, str]) -> HighAvailabilityServices:
     return make(configuration)
 
 
+def has_high_availability(configuration: Mapping[str, str]) -> bool:
+    """Whether other processes may take over."""
+    return configuration.get(TYPE, "NONE").lower() not in ("none", "embedded")
+
+
 def _filesystem(configuration: Mapping[str, str]) -> HighAvailabilityServices:
-    return FileSystemHaServices(_directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True))
+    return FileSystemHaServices(storage_directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True))
 
 
 def _zookeeper(configuration: Mapping[str, str]) -> HighAvailabilityServices:
     options = ZooKeeperOptions.of(configuration, configuration.get(CLUSTER_ID, "/default"))
-    return ZooKeeperHaServices(options, _directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True))
+    return ZooKeeperHaServices(
+        options, storage_directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True)
+    )
 
 
-def _directory(configuration: Mapping[str, str]) -> Path:
-    """The cluster's directory in the storage directory, which is a path or a URI `file:///...`."""
+def storage_directory(configuration: Mapping[str, str]) -> Path:
+    """The cluster's own directory, which all its JobManagers see; the option is a path or a URI `file:///...`.
+
+    Raises:
+        InvalidOptionError: `high-availability.storageDir` is missing or no directory.
+    """
     storage = required(configuration, STORAGE_DIR)
     path = storage.removeprefix("file://") if storage.startswith("file:///") else storage
     if "://" in path:

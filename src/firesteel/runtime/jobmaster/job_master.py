@@ -85,6 +85,9 @@ SLOT_REQUEST_TIMEOUT_TEXT = (
 )
 
 
+_JOB_DEFAULTS = ("execution.checkpointing.", "state.")
+
+
 class JobMaster(FencedRpcEndpoint):
     """Runs one job. Flink: `runtime.jobmaster.JobMaster`.
 
@@ -120,6 +123,9 @@ class JobMaster(FencedRpcEndpoint):
         listeners: Sequence[JobStatusListener] = (),
     ) -> None:
         super().__init__(rpc_service, f"jobmanager-{job_graph.job_id}-{session_id}", session_id)
+        # The cluster's say where state goes for all jobs that do not say so themselves.
+        defaults = {key: value for key, value in configuration.items() if key.startswith(_JOB_DEFAULTS)}
+        job_graph.configuration = {**defaults, **job_graph.configuration}
         configuration = {**configuration, **job_graph.configuration}
         self.job_id = job_graph.job_id
         self._session_id = session_id

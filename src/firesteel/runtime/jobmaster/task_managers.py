@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
-from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.rpc import RpcConnectionError, RpcEndpoint
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
 
@@ -90,7 +90,11 @@ class TaskManagers:
         gateway = self._gateways.get(task_manager_id)
         if gateway is not None:
             expected = self._expected(task_manager_id)
-            running = await gateway.heartbeat_from_job_master(self._job_id, self._slot_report(task_manager_id))
+            try:
+                running = await gateway.heartbeat_from_job_master(self._job_id, self._slot_report(task_manager_id))
+            except RpcConnectionError:
+                self._heartbeats.report_unreachable(task_manager_id)
+                raise
             if self._gateways.get(task_manager_id) is gateway:
                 self._heartbeats.receive_heartbeat(task_manager_id)
                 self._on_answer(task_manager_id, expected, running)

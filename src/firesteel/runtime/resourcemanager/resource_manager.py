@@ -42,7 +42,7 @@ from firesteel.runtime.resourcemanager.workers import (
     Workers,
     WorkersLost,
 )
-from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
+from firesteel.runtime.rpc import FencedRpcEndpoint, RpcConnectionError, RpcService
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotOccupiedError,
     TaskExecutorGateway,
@@ -120,7 +120,7 @@ class ResourceManager(FencedRpcEndpoint):
         self._worker_heartbeats = HeartbeatManager(
             self.clock,
             timeout_s,
-            lambda resource_id: self._close_worker(resource_id, "its heartbeat timed out"),
+            lambda resource_id: self._stop_worker(resource_id, "its heartbeat timed out"),
             interval_s,
             lambda resource_id: self.spawn(self._ask_worker(resource_id), "heartbeat"),
         )
@@ -363,16 +363,24 @@ class ResourceManager(FencedRpcEndpoint):
     def _release_worker(self, instance_id: str, cause: str) -> None:
         worker = self._instances.get(instance_id)
         if worker is not None:
-            self._close_worker(worker.resource_id, cause)
-            if self._driver.worker_slot is not None:
-                self._perform_workers(self._containers.stop(worker.resource_id))
+            self._stop_worker(worker.resource_id, cause)
+
+    def _stop_worker(self, resource_id: str, cause: str) -> None:
+        """Let go of a TaskExecutor, and of the container that it is in or was in."""
+        self._close_worker(resource_id, cause)
+        if self._driver.worker_slot is not None:
+            self._perform_workers(self._containers.stop(resource_id))
 
     # Heartbeats and leaders
 
     async def _ask_worker(self, resource_id: str) -> None:
         worker = self._workers.get(resource_id)
         if worker is not None:
-            report = await worker.gateway.heartbeat_from_resource_manager()
+            try:
+                report = await worker.gateway.heartbeat_from_resource_manager()
+            except RpcConnectionError:
+                self._worker_heartbeats.report_unreachable(resource_id)
+                raise
             self._worker_heartbeats.receive_heartbeat(resource_id)
             self._perform(self._slot_manager.report_slot_status(worker.instance_id, report, self._now_s())[1])
 

@@ -1,0 +1,195 @@
+"""Faults that hit a session cluster while a job runs: `python -m tests.cli.cluster_faults 20 [seed]`.
+
+A ZooKeeper, two JobManagers, Spark's Master and two Workers, and a job that counts words and commits files. After each
+fault words are written; what is committed must be each count once, as it would have been without faults. At the end
+the job is cancelled: then no executor and no slot may be left.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
+from tests.spark.standalone_spark import StandaloneSpark
+
+LEADER = "the leading JobManager"
+PAUSED = "the leading JobManager, paused until another leads"
+ZOOKEEPER = "ZooKeeper, and started again"
+EXECUTOR = "a Spark executor"
+TASK_MANAGER = "a TaskExecutor"
+WORKER = "a Worker with its executors, and started again"
+MASTER = "the Master, and started again"
+OF_ALL = (LEADER, PAUSED, ZOOKEEPER)
+OF_EXECUTORS = (EXECUTOR, TASK_MANAGER, WORKER, MASTER)
+_OPTIONS = {
+    "high-availability.type": "zookeeper",
+    "high-availability.zookeeper.client.session-timeout": "2 s",
+    "high-availability.zookeeper.client.connection-timeout": "1 s",
+    "jobmanager.rpc.port": "0",
+    "execution.checkpointing.interval": "100 ms",
+    "restart-strategy.type": "fixed-delay",
+    "restart-strategy.fixed-delay.delay": "100 ms",
+    "restart-strategy.fixed-delay.attempts": "1000",
+    "heartbeat.interval": "1 s",
+    "heartbeat.timeout": "5 s",
+}
+
+
+class FaultyCluster:
+    """A session cluster that is hit.
+
+    Args:
+        directory: For everything.
+        has_executors: Whether TaskManagers are executors of Spark's standalone cluster, and not in the JobManagers.
+    """
+
+    def __init__(self, directory: Path, has_executors: bool) -> None:
+        self._directory = directory
+        self._resources = ExitStack()
+        self._zookeeper = ZooKeeperServer(directory / "zookeeper")
+        self._resources.callback(self._zookeeper.kill)
+        self._zookeeper.start()
+        self._spark: StandaloneSpark | None = None
+        self._options = {
+            **_OPTIONS,
+            "high-availability.zookeeper.quorum": self._zookeeper.address,
+            "high-availability.storageDir": str(directory / "ha"),
+            "execution.checkpointing.dir": str(directory / "checkpoints"),
+        }
+        if has_executors:
+            self._spark = StandaloneSpark(directory, recovers=True)
+            self._resources.callback(self._spark.close)
+            for _ in range(2):
+                self._spark.add_worker(cores=2)
+            self._options |= {"spark.master": self._spark.url, "spark.executor.memory": "512m"}
+        self._job_managers = [self._start(), self._start()]
+        self._tail = Tail(directory)
+        self._written: Counter[str] = Counter()
+        self._write()
+        firesteel("run", "-d", "-m", self._job_managers[0].address, *self._tail.arguments)
+        wait_for(self._is_committed)
+
+    def _start(self) -> JobManager:
+        started = JobManager(self._directory, **self._options)
+        self._resources.callback(lambda: started.process.poll() is None and started.end(signal.SIGKILL))
+        return started
+
+    def hit(self, fault: str) -> float:
+        """Let a fault happen: the seconds until what is written then is committed.
+
+        Raises:
+            AssertionError: it was not in time, or not once.
+        """
+        self._write()
+        if fault in OF_ALL:
+            {LEADER: self._kill_leader, PAUSED: self._pause_leader, ZOOKEEPER: self._kill_zookeeper}[fault]()
+        else:
+            self._hit_spark(fault)
+        begin = time.monotonic()
+        self._write()
+        wait_for(self._is_committed)
+        return time.monotonic() - begin
+
+    def end(self) -> None:
+        """Cancel the job and see that nothing of it is left."""
+        assert max(self._tail.lines().values()) == 1, "something was committed twice"
+        (job_id,) = (word for word in self._list().split() if len(word) == 32)
+        firesteel("cancel", "-m", self._job_managers[-1].address, job_id)
+        wait_for(lambda: "No running jobs" in self._list())
+        for job_manager in self._job_managers:
+            job_manager.end(signal.SIGTERM)
+        if self._spark is not None:
+            spark = self._spark
+            wait_for(lambda: not spark.processes())
+
+    def close(self) -> None:
+        """Kill everything."""
+        self._resources.close()
+
+    def _list(self) -> str:
+        return firesteel("list", "-m", self._job_managers[-1].address).stdout
+
+    def _write(self) -> None:
+        words = [random.choice("abcdefgh") for _ in range(20)]
+        self._tail.write(str(time.monotonic_ns()), *words)
+        self._written.update(words)
+
+    def _is_committed(self) -> bool:
+        """Each word has been counted up to how often it was written, one by one."""
+        expected = Counter(f"{word} {n}" for word, count in self._written.items() for n in range(1, count + 1))
+        found = self._tail.lines()
+        assert not found - expected, f"committed too often: {found - expected}"
+        return found == expected
+
+    def _leader(self) -> JobManager:
+        """The one that logged a change of the job last."""
+        return max(self._job_managers, key=_last_change)
+
+    def _kill_leader(self) -> None:
+        leader = self._leader()
+        leader.end(signal.SIGKILL)
+        self._job_managers.remove(leader)
+        self._job_managers.append(self._start())
+
+    def _pause_leader(self) -> None:
+        leader = self._leader()
+        leader.process.send_signal(signal.SIGSTOP)
+        try:
+            wait_for(lambda: self._leader() is not leader)
+            self._write()
+            wait_for(self._is_committed)
+        finally:
+            leader.process.send_signal(signal.SIGCONT)
+
+    def _kill_zookeeper(self) -> None:
+        self._zookeeper.kill()
+        time.sleep(random.uniform(0, 5))
+        self._zookeeper.start()
+
+    def _hit_spark(self, fault: str) -> None:
+        spark = self._spark
+        assert spark is not None
+        if fault in (EXECUTOR, TASK_MANAGER):
+            names = spark.executors() if fault == EXECUTOR else spark.task_managers()
+            os.kill(random.choice(names), signal.SIGKILL)
+        elif fault == WORKER:
+            spark.kill_worker(random.randrange(2))
+            spark.add_worker(cores=2)
+        else:
+            spark.master.kill()
+            spark.master.wait()
+            time.sleep(random.uniform(0, 3))
+            spark.start_master()
+
+
+def _last_change(job_manager: JobManager) -> str:
+    lines = [line for line in job_manager.log.read_text(errors="replace").splitlines() if " switched to " in line]
+    return lines[-1] if lines else ""
+
+
+def main(hits: int, seed: int) -> None:
+    """Hit a cluster so often and tell of each time."""
+    random.seed(seed)
+    with tempfile.TemporaryDirectory() as directory:
+        cluster = FaultyCluster(Path(directory), has_executors=True)
+        try:
+            for _ in range(hits):
+                fault = random.choice((*OF_ALL, *OF_EXECUTORS))
+                print(f"| {fault} | ", end="", flush=True)
+                print(f"{cluster.hit(fault):.1f} |", flush=True)
+            cluster.end()
+        finally:
+            cluster.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**9))
