@@ -1,8 +1,9 @@
 """Faults without end: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
 
 In turn, until stopped or until something is wrong: seeds of the simulation, each one new, requests to the REST API made
-of its own document, JobManager processes that are killed while clients submit jobs, and running jobs that are hit by
-all kinds of faults, whose output must be what it would have been without. What failed is told with what repeats it.
+of its own document, JobManager processes that are killed while clients submit jobs, and running jobs and whole session
+clusters that are hit by all kinds of faults, whose output must be what it would have been without. What failed is told
+with what repeats it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.cli.cluster_faults import was_wrong
 from tests.exactly_once.series import RUNS, Series, page
 from tests.rest.fuzzing import api_failed
 from tests.runtime.highavailability.zookeeper_server import JAR
@@ -22,6 +24,7 @@ from tests.simulation.simulation import simulate
 
 SEEDS = 1000
 KILLS = 20
+CLUSTER_HITS = 10
 
 
 def failing_seed(first: int, seeds: int = SEEDS) -> int | None:
@@ -65,6 +68,7 @@ def main() -> int:
         and not api_failed()
         and not any(map(jobs_were_lost, kinds))
         and not output_was_wrong()
+        and not (JAR.exists() and was_wrong(CLUSTER_HITS, random.randrange(10**9)))
     ):
         first += SEEDS
         turns += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -176,20 +177,25 @@ def _last_change(job_manager: JobManager) -> str:
     return lines[-1] if lines else ""
 
 
-def main(hits: int, seed: int) -> None:
-    """Hit a cluster so often and tell of each time."""
+def was_wrong(hits: int, seed: int) -> bool:
+    """Whether a cluster that was hit so often did not do what it should, told with each hit; its logs are kept then."""
     random.seed(seed)
-    with tempfile.TemporaryDirectory() as directory:
-        cluster = FaultyCluster(Path(directory), has_executors=True)
-        try:
-            for _ in range(hits):
-                fault = random.choice((*OF_ALL, *OF_EXECUTORS))
-                print(f"| {fault} | ", end="", flush=True)
-                print(f"{cluster.hit(fault):.1f} |", flush=True)
-            cluster.end()
-        finally:
-            cluster.close()
+    directory = tempfile.mkdtemp(prefix="cluster-faults-")
+    cluster = FaultyCluster(Path(directory), has_executors=True)
+    try:
+        for _ in range(hits):
+            fault = random.choice((*OF_ALL, *OF_EXECUTORS))
+            print(f"| {fault} | ", end="", flush=True)
+            print(f"{cluster.hit(fault):.1f} |", flush=True)
+        cluster.end()
+    except AssertionError as error:
+        print(f"{error}; seed {seed}, logs are in {directory}", file=sys.stderr)
+        return True
+    finally:
+        cluster.close()
+    shutil.rmtree(directory)
+    return False
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**9))
+    sys.exit(was_wrong(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**9)))
