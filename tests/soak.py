@@ -1,8 +1,8 @@
 """Faults without end: `PYTHONHASHSEED=0 python -m tests.soak [--first N]`.
 
-In turn, until stopped or until something is wrong: seeds of the simulation, each one new, JobManager processes that are
-killed while clients submit jobs, and running jobs that are hit by all kinds of faults, whose output must be what it
-would have been without. What failed is told with what repeats it.
+In turn, until stopped or until something is wrong: seeds of the simulation, each one new, requests to the REST API made
+of its own document, JobManager processes that are killed while clients submit jobs, and running jobs that are hit by
+all kinds of faults, whose output must be what it would have been without. What failed is told with what repeats it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tests.exactly_once.series import RUNS, Series, page
+from tests.rest.fuzzing import api_failed
 from tests.runtime.highavailability.zookeeper_server import JAR
 from tests.runtime.recovery.killing import measure
 from tests.simulation.simulation import simulate
@@ -59,7 +60,12 @@ def main() -> int:
     os.environ.setdefault("FIRESTEEL_RPC_SECRET", os.urandom(16).hex())
     kinds = ["filesystem", "zookeeper"] if JAR.exists() else ["filesystem"]
     turns = 0
-    while failing_seed(first) is None and not any(map(jobs_were_lost, kinds)) and not output_was_wrong():
+    while (
+        failing_seed(first) is None
+        and not api_failed()
+        and not any(map(jobs_were_lost, kinds))
+        and not output_was_wrong()
+    ):
         first += SEEDS
         turns += 1
         kills = f"{turns * KILLS} kills with each of {kinds}, {turns * RUNS} fault runs"

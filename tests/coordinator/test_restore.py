@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedProcessFunction
 from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
-from firesteel.task.checkpoint_metadata import CheckpointNotFoundError, checkpoints_in
+from firesteel.task.checkpoint_metadata import CheckpointExistsError, CheckpointNotFoundError, checkpoints_in
 from firesteel.task.restore import StateRestoreError
 from firesteel.task.state_file import StateFileError
 from firesteel.testing import LocalResult, run_local
+from firesteel.testing.local_job import _job_graph_of, _LocalJob, _resolve_parallelism
 
 LAST = 199
 KEYS = 23
@@ -113,6 +115,15 @@ def test_a_killed_job_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     assert finals(run_local(counts(environment(4, checkpoints_in(tmp_path)[0])))) == {}
 
 
+def test_a_job_with_checkpoints_of_its_own_needs_what_it_began_with_no_longer(tmp_path: Path) -> None:
+    before = run_local(counts(environment(2), max_parallelism=4), batch_elements=5, batches=4, savepoint=tmp_path)
+    savepoint, directory = before.savepoint, tmp_path / "job"
+    assert savepoint is not None
+    run_local(counts(environment(3, savepoint)), batch_elements=5, batches=2, checkpoint=directory)
+    shutil.rmtree(savepoint)
+    assert finals(run_local(counts(environment(3, savepoint)), checkpoint=directory)) == EXPECTED
+
+
 def test_as_many_checkpoints_are_kept_as_asked_for_and_each_is_whole(tmp_path: Path) -> None:
     options = {"execution.checkpointing.num-retained": "3"}
     run_local(counts(environment(2, **options)), batch_elements=5, batches=9, checkpoint=tmp_path)
@@ -124,10 +135,10 @@ def test_as_many_checkpoints_are_kept_as_asked_for_and_each_is_whole(tmp_path: P
 
 def test_files_and_bytes_stay_bounded(tmp_path: Path) -> None:
     sizes = []
-    for batches in (50, 300):
+    for batches in (100, 10_000):
         directory = tmp_path / str(batches)
         env = environment(1)
-        source = NumberSequenceSource(0, 10_000)
+        source = NumberSequenceSource(0, 1_000_000)
         numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
         numbers.key_by(lambda number: number % KEYS, Types.LONG()).process(Count()).print()
         run_local(env, batch_elements=10, batches=batches, checkpoint=directory)
@@ -169,7 +180,7 @@ def test_a_damaged_file_is_named_and_the_newest_intact_checkpoint_is_offered(tmp
     options = {"execution.checkpointing.num-retained": "5"}
     run_local(counts(environment(2, **options)), batch_elements=5, batches=6, checkpoint=tmp_path)
     newest, second, *_ = checkpoints_in(tmp_path)
-    damaged = sorted((tmp_path / "versions" / "1" / "0").glob("5.*"))[0]
+    damaged = sorted((tmp_path / "versions-1" / "1" / "0").glob("5.*"))[0]
     data = bytearray(damaged.read_bytes())
     data[-1] ^= 1
     damaged.write_bytes(data)
@@ -236,3 +247,53 @@ def test_windows_go_on_in_another_parallelism(tmp_path: Path) -> None:
     first = run_local(program(environment(2)), batch_elements=5, batches=6, savepoint=tmp_path)
     second = run_local(program(environment(3, first.savepoint)), batch_elements=7)
     assert Counter(line.split("> ")[-1] for line in (*first.lines, *second.lines)) == expected
+
+
+class Leader:
+    """A JobManager that thinks to lead a job; between a batch and its checkpoint it may be paused."""
+
+    def __init__(self, directory: Path) -> None:
+        job_graph = _job_graph_of(counts(environment(2)))
+        _resolve_parallelism(job_graph, 2)
+        self.job = _LocalJob(job_graph, directory, (), 5)
+        self.job.recover()
+
+    def run_batch(self) -> None:
+        job, checkpoints = self.job, self.job._checkpoints
+        batch_id = checkpoints.batch_id + 1
+        reports = job._run_stages(batch_id, job._enumerator.plan(0))
+        checkpoints.batch_ended(batch_id, reports)
+        job._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+
+    def decide(self) -> None:
+        self.job._checkpoints.complete(self.job._enumerator, 0.0)
+
+
+def test_a_leader_that_was_paused_finds_the_next_checkpoint_taken(tmp_path: Path) -> None:
+    old = Leader(tmp_path)
+    for _ in range(3):
+        old.run_batch()
+        old.decide()
+    old.run_batch()  # and is paused
+    new = Leader(tmp_path)
+    for _ in range(2):
+        new.run_batch()
+        new.decide()
+    with pytest.raises(CheckpointExistsError, match=r"chk-5 was taken by another JobManager meanwhile"):
+        old.decide()
+    assert finals(run_local(counts(environment(2)), batch_elements=5, checkpoint=tmp_path)) == EXPECTED
+
+
+def test_of_two_leaders_at_the_same_checkpoint_one_decides_and_its_state_is_gone_on_from(tmp_path: Path) -> None:
+    old = Leader(tmp_path)
+    old.run_batch()
+    old.decide()
+    old.run_batch()
+    new = Leader(tmp_path)
+    new.run_batch()
+    new.run_batch()  # its slots write the same batches, and more
+    old.decide()
+    with pytest.raises(CheckpointExistsError):
+        new.decide()
+    assert finals(run_local(counts(environment(2)), batch_elements=5, checkpoint=tmp_path)) == EXPECTED
+    assert [path.name for path in tmp_path.glob("versions-*")] == ["versions-3"]

@@ -43,7 +43,7 @@ async def a_running_job(rest: Rest) -> str:
     job = job_graph(("source", 2, []), ("count", 2, inputs), name="<i>odd</i> job")
     job.insertion_order = [vertex.id for vertex in reversed(job.vertices)]
     await rest.cluster.submit(job)
-    metrics = {"currentInputWatermark": 77}
+    metrics = {"currentInputWatermark": 77, "numBytesIn": 2048, "accumulateBusyTimeMs": 1500}
     progress = [SubtaskProgress(an_id("count"), index, 1500, 20, False, metrics) for index in range(2)]
     rest.cluster.query.listener.subtasks_progressed(progress)
     await settle()
@@ -61,6 +61,8 @@ async def test_a_job_is_shown_with_graph_slots_and_history(
     assert "<i>odd</i> job RUNNING" in text
     assert "3,000 in, 40 out" in text
     assert "watermark 77" in text
+    assert "busy 3.0 s" in text
+    assert "4.0 KB" in text
     assert "count (2/2)" in text
     assert (await browser.run("document.querySelectorAll('.slot').length")) == 2
     assert await browser.run("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than its window"

@@ -57,4 +57,32 @@ async def test_prometheus_reads_them(rest: Rest) -> None:
         lines = (await answer.text()).splitlines()
     assert "flink_jobmanager_taskSlotsTotal 2" in lines
     labels = f'job_id="{job_id}",job_name="odd \\"name\\"",task_name="a",subtask_index="1"'
-    assert f"flink_taskmanager_job_task_Map_seen{{{labels}}} 3" in lines
+    assert f'flink_taskmanager_job_task_operator_seen{{{labels},operator_name="Map"}} 3' in lines
+    assert f"flink_taskmanager_job_task_numRecordsIn{{{labels}}} 8" in lines
+
+
+async def test_bytes_and_times_are_shown_by_subtask_vertex_and_taskmanager(rest: Rest) -> None:
+    job = job_graph(("a", 2, []))
+    await rest.cluster.submit(job)
+    path = f"/jobs/{job.job_id}"
+    assert (await rest.get(path))["vertices"][0]["metrics"]["accumulated-busy-time"] == "NaN"
+    await rest.cluster.advance(10)
+    metrics = [{"numBytesIn": 100 * i, "numBytesOut": 7, "accumulateBusyTimeMs": 1000 * i} for i in range(2)]
+    rest.cluster.query.listener.subtasks_progressed(
+        [SubtaskProgress(VERTEX, index, 1, 1, False, values) for index, values in enumerate(metrics)]
+    )
+    await settle()
+    rest.forget()
+    (vertex,) = (await rest.get(path))["vertices"]
+    expected = {"read-bytes": 100, "write-bytes": 14, "accumulated-busy-time": 1000, "accumulated-idle-time": 19_000}
+    assert expected.items() <= vertex["metrics"].items()
+    assert vertex["metrics"]["read-bytes-complete"] is True
+    details = await rest.get(f"{path}/vertices/{VERTEX}")
+    assert [task["metrics"]["accumulated-busy-time"] for task in details["subtasks"]] == [0, 1000]
+    assert details["aggregated"]["metrics"]["accumulated-busy-time"]["max"] == 1000
+    (place,) = (await rest.get(f"{path}/vertices/{VERTEX}/taskmanagers"))["taskmanagers"]
+    assert expected.items() <= place["metrics"].items()
+    found = await rest.get(f"{path}/vertices/{VERTEX}/subtasks/metrics?get=busyTimeMsPerSecond&agg=sum")
+    assert found == [{"id": "busyTimeMsPerSecond", "sum": 100}]
+    pressed = await rest.get(f"{path}/vertices/{VERTEX}/backpressure")
+    assert [(one["busyRatio"], one["idleRatio"]) for one in pressed["subtasks"]] == [(0, 1), (0.1, 0.9)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +17,13 @@ import pytest
 from firesteel.rest.server import ROUTES, RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.highavailability.high_availability import DISPATCHER
+from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from firesteel.runtime.options import InvalidOptionError
 from tests.rest.rest_cluster import Rest
-from tests.runtime.helpers import job_graph, settle
+from tests.runtime.helpers import an_id, job_graph, settle
 
-RECORDED = Path(__file__).parents[3] / "shared" / "rest" / "recorded"
+RECORDED = Path(os.environ.get("FIRESTEEL_RECORDED", Path(__file__).parents[3] / "shared" / "rest" / "recorded"))
 UNKNOWN = "0" * 32
 
 
@@ -35,6 +39,7 @@ async def running(rest: Rest) -> str:
     listener = rest.cluster.query.listener
     listener.checkpoint_restored(RestoredCheckpoint(1, True, "/savepoints/one", 5))
     listener.checkpoint_completed(CheckpointStats(2, False, 10, 4, "/checkpoints/chk-2", {"x": 100}))
+    listener.checkpoint_completed(CheckpointStats(3, True, 10, 4, "/savepoints/two", {"x": 100}))
     await settle()
     return str(job.job_id)
 
@@ -78,20 +83,87 @@ COMPARED = {
     "GET_applications_applicationid": "/applications/{job}",
     "GET_jobmanager_environment": "/jobmanager/environment",
     "GET_jobmanager_thread_dump": "/jobmanager/thread-dump",
+    "GET_jobs_jobid_exceptions": "/jobs/{job}/exceptions",
+    "GET_jobs_jobid_vertices_vertexid_watermarks": "/jobs/{job}/vertices/{vertex}/watermarks",
+    "GET_jobs_jobid_vertices_vertexid_metrics": "/jobs/{job}/vertices/{vertex}/metrics",
+    "GET_jobs_jobid_vertices_vertexid_subtasks_metrics": "/jobs/{job}/vertices/{vertex}/subtasks/metrics",
+    "GET_jobs_jobid_checkpoints": "/jobs/{job}/checkpoints",
+    "GET_jobmanager_logs": "/jobmanager/logs",
+    "GET_jobmanager_profiler": "/jobmanager/profiler",
+    "GET_taskmanagers_taskmanagerid": "/taskmanagers/tm",
+    "GET_taskmanagers_taskmanagerid_logs": "/taskmanagers/tm/logs",
+    "GET_taskmanagers_taskmanagerid_thread_dump": "/taskmanagers/tm/thread-dump",
+    "GET_taskmanagers_taskmanagerid_profiler": "/taskmanagers/tm/profiler",
+    "GET_applications_applicationid_exceptions": "/applications/{job}/exceptions",
+    "GET_jobs_jobid_vertices_vertexid_subtasks_subtaskindex_attempts_attempt_accumulators": (
+        "/jobs/{job}/vertices/{vertex}/subtasks/0/attempts/0/accumulators"
+    ),
+    "GET_datasets": "/datasets",
 }
-NOT_SERVED = {".aggregated.status-duration", ".aggregated.metrics", ".status-duration", ".jvm.options[]", ".jobs."}
-"""Parts of recorded answers that say what firesteel does not measure, or what this job has not."""
+NOT_SERVED = (
+    ".status-duration.INITIALIZING",
+    ".jvm.options[]",
+    "garbageCollectors[]",
+    "concurrentExceptions[]",
+    ".latest.failed.",
+)
+"""Parts of recorded answers that say what firesteel does not measure, or what these jobs have not."""
+EMPTY = {
+    "RUNNING": (".entries[].", ".jobs.RESTARTING"),
+    "FINISHED": (".entries[].", ".jobs.RESTARTING", ".allocatedSlots[]"),
+    "FAILED": (".jobs.RESTARTING", ".allocatedSlots[]"),
+    "CANCELED": (".entries[].", ".jobs.RESTARTING", ".allocatedSlots[]"),
+}
+"""What a job in that state leaves empty."""
+
+
+async def in_state(rest: Rest, state: str) -> str:
+    job_id = await running(rest)
+    metrics = {"numRecordsIn": 4, "currentInputWatermark": 77}
+    progress = [SubtaskProgress(an_id("b"), index, 4, 0, False, metrics) for index in range(2)]
+    rest.cluster.query.listener.subtasks_progressed(progress)
+    await settle()
+    if state == "FAILED":
+        await rest.cluster.fail_query(TaskFailure("ValueError: bad", subtask_index=1, parallelism=2, vertex_name="a"))
+    elif state == "FINISHED":
+        await rest.cluster.finish_query()
+    elif state == "CANCELED":
+        await rest.cluster.gateway.cancel_job(job_id)
+        await settle()
+    assert (await rest.get(f"/jobs/{job_id}/status"))["status"] == state
+    return job_id
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded answers are not there")
-@pytest.mark.parametrize("name", COMPARED)
-async def test_answers_have_the_fields_of_flinks(rest: Rest, name: str) -> None:
+@pytest.mark.parametrize("state", ["RUNNING", "FINISHED", "FAILED", "CANCELED"])
+async def test_answers_have_the_fields_of_flinks(rest: Rest, state: str) -> None:
+    job_id = await in_state(rest, state)
+    wrong = {}
+    for name, path in COMPARED.items():
+        ours = keys_of(await rest.get(path.format(job=job_id, vertex=an_id("b"))))
+        recorded = keys_of(json.loads((RECORDED / f"{name}.json").read_text())["body"])
+        missing = {key for key in recorded - ours if not any(part in key for part in (*NOT_SERVED, *EMPTY[state]))}
+        if missing:
+            wrong[name] = sorted(missing)
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PATCH"])
+async def test_what_flinks_clients_send_is_taken(rest: Rest, method: str) -> None:
     job_id = await running(rest)
-    vertex = (await rest.get(f"/jobs/{job_id}"))["vertices"][0]["id"]
-    ours = keys_of(await rest.get(COMPARED[name].format(job=job_id, vertex=vertex)))
-    recorded = keys_of(json.loads((RECORDED / f"{name}.json").read_text())["body"])
-    missing = {key for key in recorded - ours if not any(part in key for part in NOT_SERVED)}
-    assert missing == set()
+    asked = {
+        "GET": {f"/jobs/{job_id}/status": 200, f"/jobs/{job_id}": 200, f"/applications/{job_id}": 200, "/jars": 200},
+        "POST": {
+            f"/jobs/{job_id}/savepoints": 202,
+            f"/jobs/{job_id}/checkpoints": 202,
+            f"/jobs/{job_id}/stop": 202,
+            f"/applications/{job_id}/cancel": 202,
+        },
+        "PATCH": {f"/jobs/{job_id}/clientHeartbeat": 202, f"/v1/jobs/{job_id}?mode=cancel": 202},
+    }[method]
+    for path, status in asked.items():
+        found, _ = await rest.call(method, path, data=b"{}", headers={"Content-Type": "application/json"})
+        assert (path, found) == (path, status)
 
 
 async def test_everything_is_under_v1_too_and_a_get_may_carry_a_body(rest: Rest) -> None:
@@ -181,6 +253,32 @@ async def test_an_operation_that_fails_tells_why_and_one_id_is_one_operation(res
     assert (await rest.call("POST", f"/jobs/{job_id}/stop", json={"triggerId": "?"}))[0] == 400
 
 
+async def test_a_checkpoint_is_taken_once_by_trigger_id(rest: Rest) -> None:
+    job_id = await running(rest)
+    for checkpoint_type in ("CONFIGURED", "FULL", "INCREMENTAL", None):
+        trigger = {"triggerId": "b" * 32, "checkpointType": checkpoint_type}
+        status, body = await rest.call("POST", f"/jobs/{job_id}/checkpoints", json=trigger)
+        assert (status, body) == (202, {"request-id": "b" * 32})
+    await settle()
+    answer = await rest.get(f"/jobs/{job_id}/checkpoints/{'b' * 32}")
+    assert answer == {"status": {"id": "COMPLETED"}, "operation": {"checkpointId": 1}}
+    assert rest.cluster.query.checkpoints == 1
+    status, body = await rest.call("POST", f"/jobs/{job_id}/checkpoints", json={"checkpointType": "SOME"})
+    assert (status, body["errors"][0]) == (
+        400,
+        "checkpointType is 'SOME', allowed are CONFIGURED, FULL, INCREMENTAL or none",
+    )
+    assert (await rest.call("GET", f"/jobs/{job_id}/checkpoints/{UNKNOWN}"))[0] == 404
+
+
+async def test_a_checkpoint_of_a_job_that_does_not_run_fails_in_the_background(rest: Rest) -> None:
+    status, body = await rest.call("POST", f"/jobs/{UNKNOWN}/checkpoints", json={})
+    assert status == 202
+    await settle()
+    answer = await rest.get(f"/jobs/{UNKNOWN}/checkpoints/{body['request-id']}")
+    assert answer["operation"]["failureCause"]["stack-trace"].endswith(f"there is no job {UNKNOWN}")
+
+
 async def test_a_savepoint_is_disposed_of(rest: Rest, tmp_path: Path) -> None:
     savepoint = tmp_path / "savepoint-1"
     savepoint.mkdir()
@@ -231,3 +329,20 @@ def test_no_listening_beyond_this_machine_without_tokens() -> None:
 
 def test_no_route_is_there_twice() -> None:
     assert len({(route.method, route.path) for route in ROUTES}) == len(ROUTES)
+
+
+async def test_without_a_leader_requests_are_refused_and_go_on_with_the_next_one(rest: Rest) -> None:
+    await running(rest)
+    rest.cluster.ha.revoke_leadership(DISPATCHER)
+    await settle()
+    asked = asyncio.ensure_future(rest.call("GET", "/jobs"))
+    while not asked.done():
+        await rest.cluster.advance(10)
+    status, body = await asked
+    assert (status, body["errors"][0].split(".")[0]) == (
+        503,
+        "Service temporarily unavailable due to an ongoing leader election",
+    )
+    rest.cluster.ha.grant_leadership(DISPATCHER)
+    await settle()
+    assert len((await rest.get("/jobs"))["jobs"]) == 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
@@ -68,12 +69,19 @@ class SimulatedQuery:
         self.descriptor = query
         self.listener = listener
         self.is_stopped = False
+        self.checkpoints = 0
 
     async def stop(self) -> None:
         self.is_stopped = True
 
     async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
         raise OSError(f"{directory} is full")
+
+    async def trigger_checkpoint(self, full: bool) -> int:
+        self.checkpoints += 1
+        stats = CheckpointStats(self.checkpoints, False, 10, 4, f"/checkpoints/chk-{self.checkpoints}", {})
+        self.listener.checkpoint_completed(stats)
+        return self.checkpoints
 
 
 class SimulatedDataPlane(DataPlane):

@@ -17,7 +17,7 @@ from firesteel.common.job_status import JobStatus
 from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
 from firesteel.datastream.state import ValueStateDescriptor
-from firesteel.task.checkpoint_metadata import checkpoints_in
+from firesteel.task.checkpoint_metadata import checkpoints_in, read_metadata
 
 pytestmark = pytest.mark.spark
 
@@ -143,3 +143,22 @@ def test_sinks_commit_at_checkpoints_only_and_the_last_one_can_be_gone_on_from(t
     wait_for(lambda: tail.lines().total() == tail._files)
     second.cancel_and_wait()
     assert tail.lines() == Counter(f"a {count + 1}" for count in range(tail._files))
+
+
+def test_a_checkpoint_is_taken_when_it_is_asked_for(tmp_path: Path) -> None:
+    """Of an idle job at once, by an empty batch; what sinks have ready is committed with it."""
+    tail = Tail(tmp_path)
+    job: Any = tail.start(2, **{"execution.checkpointing.interval": "1 h"})
+    tail.write("a")
+    wait_for(lambda: tail.lines().total() == 1)  # the first batch is followed by a checkpoint
+
+    def checkpoint(full: bool) -> int:
+        return int(job._cluster.ask(lambda dispatcher: dispatcher.trigger_checkpoint(job._job_id, full)).result())
+
+    assert [checkpoint(full) for full in (False, True)] == [2, 3]
+    (directory,) = tail.checkpoints.iterdir()
+    (newest,) = checkpoints_in(directory)
+    assert newest.name == "chk-3"
+    bases = read_metadata(newest).bases.values()
+    assert set(bases) == {read_metadata(newest).batch_id}, "not all state was written"
+    job.cancel_and_wait()

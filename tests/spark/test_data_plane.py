@@ -13,7 +13,7 @@ def no_context() -> None:
 
 
 def test_a_job_that_names_no_directory_for_checkpoints_gets_one_that_goes_with_the_process():
-    data_plane = SparkDataPlane(no_context, lambda collect_id, elements: None)
+    data_plane = SparkDataPlane(no_context)
     job = job_graph(("a", 1, []))
     data_plane.restore(job)
     directory = Path(job.configuration[CHECKPOINT_DIRECTORY])
@@ -23,7 +23,7 @@ def test_a_job_that_names_no_directory_for_checkpoints_gets_one_that_goes_with_t
 
 
 def test_the_directory_that_a_job_names_is_kept(tmp_path):
-    data_plane = SparkDataPlane(no_context, lambda collect_id, elements: None)
+    data_plane = SparkDataPlane(no_context)
     job = job_graph(("a", 1, []))
     job.configuration[CHECKPOINT_DIRECTORY] = str(tmp_path)
     data_plane.restore(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -250,3 +251,26 @@ def test_a_monitored_directory_is_read_as_files_appear_and_processing_time_goes_
         assert [next(results), next(results)] == ["saw a", "no more of a"]
         (tmp_path / "2.txt").write_text("b\n")
         assert [next(results), next(results)] == ["saw b", "no more of b"]
+
+
+class DependentMap(MapFunction):
+    """Uses a module and a file that only the job's own files and archives hold."""
+
+    def map(self, value):
+        from dependency_of_the_job import FACTOR
+
+        return value * FACTOR + int(Path("data.zip/offset.txt").read_text())
+
+
+@MODES
+def test_functions_find_the_files_and_archives_of_their_job(tmp_path: Path, mode: RuntimeExecutionMode) -> None:
+    (tmp_path / "dependency_of_the_job.py").write_text("FACTOR = 10")
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("offset.txt", "7")
+    env = environment(mode)
+    env.add_python_file(str(tmp_path / "dependency_of_the_job.py"))
+    env.add_python_archive(str(tmp_path / "data.zip"))
+    assert sorted(numbers(env, 3).map(DependentMap(), Types.LONG()).execute_and_collect()) == [7, 17, 27]
+    later = numbers(environment(mode), 3).map(DependentMap(), Types.LONG())
+    with pytest.raises(JobFailedError, match="No module named 'dependency_of_the_job'"):
+        list(later.execute_and_collect())

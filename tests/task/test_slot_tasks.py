@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -286,6 +287,41 @@ def test_reports_count_records() -> None:
     assert sums["Source: numbers out"] == 10
     assert [sums[key] for key in sums if key.startswith("filter") and key.endswith("in")] == [10]
     assert [sums[key] for key in sums if key.startswith("filter") and key.endswith("out")] == [6]
+
+
+@pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, BATCH])
+def test_reports_measure_bytes_busy_times_and_what_users_count(mode: RuntimeExecutionMode) -> None:
+    class Count(MapFunction):
+        def open(self, runtime_context: Any) -> None:
+            group = runtime_context.get_metrics_group().add_group("my.group")
+            self.counter, self.sizes = group.counter("seen"), group.distribution("sizes")
+            self.meter = group.meter("speed")
+            group.gauge("last", lambda: self.last)
+
+        def map(self, value: int) -> int:
+            time.sleep(0.002)
+            self.last = value
+            self.counter.inc()
+            self.meter.mark_event()
+            self.sizes.update(value)
+            return value
+
+    env = environment(1, mode)
+    counted = numbers(env, 10).rebalance().map(Count(), Types.LONG()).name("Count: all").set_parallelism(2)
+    counted.print("out").set_parallelism(1)
+    tasks = run_local(env).subtasks
+    metrics: dict[str, Counter[str]] = {}
+    for (name, _), report in tasks.items():
+        metrics.setdefault(name.split(":")[0], Counter()).update(report.metrics)
+    source, count, sink = metrics["Source"], metrics["Count"], metrics["Sink"]
+    assert source["numBytesIn"] == sink["numBytesOut"] == 0
+    assert source["numBytesOut"] == count["numBytesIn"] > 0
+    assert count["numBytesOut"] == sink["numBytesIn"] > 0
+    assert count["accumulateBusyTimeMs"] >= 18
+    user = {name: value for name, value in count.items() if name.startswith("Count__all.")}
+    of_group = {name.removeprefix("Count__all.my_group."): value for name, value in user.items()}
+    assert {"seen", "speed", "last", "sizes_sum"} <= set(of_group)
+    assert (of_group["seen"], of_group["speed"], of_group["sizes_sum"]) == (10, 10, 55)
 
 
 def test_several_receivers_do_not_see_each_others_changes() -> None:

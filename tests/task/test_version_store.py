@@ -93,3 +93,10 @@ def test_what_a_killed_process_was_writing_is_removed_by_the_next(tmp_path: Path
         list(store.read(0, batch - 1) if batch else ())
         store.write(0, batch, lambda full: iter([("v", None, {})]))
     assert names(directory) == ["0.full", "1.delta"]
+
+
+def test_a_full_version_is_written_when_it_is_asked_for(tmp_path: Path) -> None:
+    store = VersionStore(tmp_path, 0)
+    write(store, 0, size=1000)
+    assert store.write(0, 1, lambda full: iter([("v", None, {})]), in_full=True) == 1
+    assert (tmp_path / "0" / "0" / "1.full").exists()

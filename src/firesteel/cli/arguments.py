@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from firesteel.cli.user_error import user_error
+from firesteel.common.known_options import doubt_about
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
@@ -24,7 +25,16 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
         if not separator or not key:
             raise click.BadParameter(f"{value!r} is not of the form key=value, e.g. -D parallelism.default=4")
         options[key] = text
+        if not context.resilient_parsing:
+            _warn_of_unknown(key, "-D")
     return options
+
+
+def _warn_of_unknown(option: str, origin: str) -> None:
+    """Tell of an option that is probably misspelt; it may be one that a newer Flink has, so it is no error."""
+    doubt = doubt_about(option)
+    if doubt is not None:
+        click.echo(f"Warning: {origin}: {doubt}", err=True)
 
 
 config_option = click.option(
@@ -47,7 +57,8 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
     if config is None and directory is not None and (Path(directory) / "config.yaml").exists():
         config = Path(directory) / "config.yaml"
     found = {} if config is None else _of_yaml(config.read_text(), str(config))
-    return found | _of_yaml(os.environ.get("FIRESTEEL_PROPERTIES", ""), "FIRESTEEL_PROPERTIES") | options
+    properties = os.environ.get("FIRESTEEL_PROPERTIES", "")
+    return found | (_of_yaml(properties, "FIRESTEEL_PROPERTIES") if properties else {}) | options
 
 
 def _of_yaml(text: str, origin: str) -> dict[str, str]:
@@ -55,11 +66,22 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
 
     try:
         data = yaml.safe_load(text) or {}
+        lines = dict(_lines(yaml.compose(text), ""))
     except yaml.YAMLError as error:
         raise click.UsageError(f"{origin} is no YAML: {error}") from None
     if not isinstance(data, dict):
         raise click.UsageError(f"{origin} holds a {type(data).__name__}, expected options as key: value")
-    return dict(_flat(data, ""))
+    options = dict(_flat(data, ""))
+    for option in options:
+        _warn_of_unknown(option, f"{origin}, line {lines.get(option, 1)}")
+    return options
+
+
+def _lines(node: Any, prefix: str) -> Iterator[tuple[str, int]]:
+    """The line of each option, by its dotted name."""
+    for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
+        yield f"{prefix}{key.value}", key.start_mark.line + 1
+        yield from _lines(value, f"{prefix}{key.value}.")
 
 
 def _flat(data: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
@@ -109,13 +131,18 @@ def restore_options(savepoint: str | None, leaves_state: bool) -> dict[str, str]
     }
 
 
-def target_options(address: str | None, detached: bool) -> dict[str, str]:
+def target_options(target: str | None, address: str | None, detached: bool) -> dict[str, str]:
     """The options that say where a job runs."""
-    if address is None:
-        if detached:
-            raise click.UsageError("--detached (-d) goes with --jobmanager (-m): else the job ends with the command")
-        return {}
-    return {"execution.target": "remote", "rest.address": address, "execution.attached": str(not detached).lower()}
+    if address is not None and target not in (None, "remote"):
+        raise click.UsageError(f"--jobmanager (-m) goes with --target remote, not with {target}")
+    if detached and target != "remote" and address is None:
+        raise click.UsageError("--detached (-d) goes with --jobmanager (-m): else the job ends with the command")
+    options = {} if target is None else {"execution.target": target}
+    if address is not None:
+        options |= {"execution.target": "remote", "rest.address": address}
+    if detached:
+        options["execution.attached"] = "false"
+    return options
 
 
 @contextmanager

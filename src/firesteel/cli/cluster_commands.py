@@ -1,96 +1,54 @@
-"""Flink's verbs about the jobs of a cluster: `list`, `cancel`, `stop` and `savepoint`."""
+"""Flink's verbs about the jobs of a cluster: `list`, `cancel`, `stop`, `savepoint` and `checkpoint`."""
 
 from __future__ import annotations
 
-import json
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import click
 
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
-
-_ENDED = ("FINISHED", "CANCELED", "FAILED")
-
-
-def _cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which cluster, and how the answer is shown."""
-    command = click.option(
-        "--output", type=click.Choice(["text", "json"]), default="text", help="How to show the answer [text]."
-    )(command)
-    return click.option(
-        "-m",
-        "--jobmanager",
-        "address",
-        default="127.0.0.1:8081",
-        metavar="HOST:PORT",
-        help="The JobManager to ask [127.0.0.1:8081].",
-    )(command)
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[RestClusterClient]:
-    """The cluster; what it refuses becomes one message and exit code 1."""
-    try:
-        yield RestClusterClient(address, os.environ.get("FIRESTEEL_REST_TOKEN"))
-    except ClusterClientError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(1) from None
-
-
-def _show(output: str, data: Any, text: str) -> None:
-    click.echo(json.dumps(data) if output == "json" else text)
+from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, show, time_text
 
 
 @click.command("list")
-@_cluster_options
+@cluster_options
 @click.option("-r", "--running", is_flag=True, help="Only those that run.")
 @click.option("-s", "--scheduled", is_flag=True, help="Only those that do not run yet.")
 @click.option("-a", "--all", "everything", is_flag=True, help="Those that ended, too.")
 def list_jobs(address: str, output: str, running: bool, scheduled: bool, everything: bool) -> None:
     """List the jobs of a cluster."""
-    with _cluster(address) as cluster:
+    with cluster_at(address) as cluster:
         jobs = cluster.list_jobs()
     if not everything:
-        jobs = [job for job in jobs if job["state"] not in _ENDED]
+        jobs = [job for job in jobs if job["state"] not in ENDED]
     if running != scheduled:
         jobs = [job for job in jobs if (job["state"] in ("CREATED", "INITIALIZING")) == scheduled]
     jobs.sort(key=lambda job: job["start-time"])
-    lines = [f"{_time(job['start-time'])} : {job['jid']} : {job['name']} ({job['state']})" for job in jobs]
-    _show(output, jobs, "\n".join(lines) or "No running jobs.")
-
-
-def _time(milliseconds: int) -> str:
-    return time.strftime("%d.%m.%Y %H:%M:%S", time.localtime(milliseconds / 1000))
+    lines = [f"{time_text(job['start-time'])} : {job['jid']} : {job['name']} ({job['state']})" for job in jobs]
+    show(output, jobs, "\n".join(lines) or "No running jobs.")
 
 
 @click.command()
-@_cluster_options
+@cluster_options
 @click.argument("job_id")
 def cancel(address: str, output: str, job_id: str) -> None:
     """Cancel the job JOB_ID."""
-    with _cluster(address) as cluster:
+    with cluster_at(address) as cluster:
         cluster.cancel(job_id)
-    _show(output, {"job-id": job_id}, f"Cancelled job {job_id}.")
+    show(output, {"job-id": job_id}, f"Cancelled job {job_id}.")
 
 
 @click.command()
-@_cluster_options
+@cluster_options
 @click.option("-p", "--savepointPath", "directory", help="Directory of the savepoint, if none is configured.")
 @click.option("-d", "--drain", is_flag=True, help="Fire all event-time timers and windows before.")
 @click.argument("job_id")
 def stop(address: str, output: str, directory: str | None, drain: bool, job_id: str) -> None:
     """Stop the job JOB_ID with a savepoint."""
-    with _cluster(address) as cluster:
+    with cluster_at(address) as cluster:
         location = cluster.stop(job_id, directory, drain)
-    _show(output, {"job-id": job_id, "location": location}, f"Savepoint completed. Path: {location}")
+    show(output, {"job-id": job_id, "location": location}, f"Savepoint completed. Path: {location}")
 
 
 @click.command()
-@_cluster_options
+@cluster_options
 @click.option("-d", "--dispose", metavar="PATH", help="Remove the savepoint at this path.")
 @click.argument("job_id", required=False)
 @click.argument("directory", required=False)
@@ -98,12 +56,28 @@ def savepoint(address: str, output: str, dispose: str | None, job_id: str | None
     """Take a savepoint of the job JOB_ID in DIRECTORY, or remove one."""
     if (dispose is None) == (job_id is None):
         raise click.UsageError("give either the id of a job, or --dispose with the path of a savepoint")
-    with _cluster(address) as cluster:
+    with cluster_at(address) as cluster:
         if dispose is not None:
             cluster.dispose_savepoint(dispose)
-            _show(output, {"disposed": dispose}, f"Savepoint '{dispose}' disposed.")
+            show(output, {"disposed": dispose}, f"Savepoint '{dispose}' disposed.")
         elif job_id is not None:
             location = cluster.savepoint(job_id, directory)
             text = f"Savepoint completed. Path: {location}"
             hint = "You can resume your program from this savepoint with the run command."
-            _show(output, {"job-id": job_id, "location": location}, f"{text}\n{hint}")
+            show(output, {"job-id": job_id, "location": location}, f"{text}\n{hint}")
+
+
+@click.command()
+@cluster_options
+@click.option("--full", "checkpoint_type", flag_value="FULL", help="Write all state.")
+@click.option(
+    "--incremental", "checkpoint_type", flag_value="INCREMENTAL", help="Write what changed, as without an option."
+)
+@click.argument("job_id")
+def checkpoint(address: str, output: str, checkpoint_type: str | None, job_id: str) -> None:
+    """Take a checkpoint of the job JOB_ID now."""
+    kind = checkpoint_type or "CONFIGURED"
+    with cluster_at(address) as cluster:
+        checkpoint_id = cluster.checkpoint(job_id, kind)
+    text = f"Checkpoint({kind}) {checkpoint_id} for job {job_id} completed."
+    show(output, {"job-id": job_id, "checkpoint-id": checkpoint_id}, text)

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
+from firesteel.cli.cluster import output_option, show
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.errors import FiresteelError
 
@@ -47,12 +48,15 @@ def _file(port: str) -> Path:
 @click.option("--host", help="Address to listen at [127.0.0.1].")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8081].")
 @click.option("--daemon", is_flag=True, help="Run in the background, with a log file.")
-def start(config: Path | None, options: dict[str, str], host: str | None, port: int | None, daemon: bool) -> None:
+@output_option
+def start(
+    config: Path | None, options: dict[str, str], host: str | None, port: int | None, daemon: bool, output: str
+) -> None:
     """Start a JobManager in the foreground; end it with Ctrl-C."""
     flags = {"rest.bind-address": host, "rest.port": None if port is None else str(port)}
     settings = cluster_configuration(config, options) | {key: value for key, value in flags.items() if value}
     if daemon:
-        _start_in_background(settings)
+        _start_in_background(settings, output)
         return
     try:
         asyncio.run(_serve(settings))
@@ -62,17 +66,19 @@ def start(config: Path | None, options: dict[str, str], host: str | None, port: 
 
 
 async def _serve(settings: dict[str, str]) -> None:
-    from firesteel.entrypoint.session_cluster import SessionCluster  # here: it imports what other commands do not need
+    # Here and not above: it imports what other commands do not need.
+    from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     log_file = os.environ.get("FIRESTEEL_LOG_FILE")
-    cluster = SessionCluster(settings, None if log_file is None else Path(log_file).parent)
+    cluster = ClusterEntrypoint(settings)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    address = await cluster.start()
+    address = await cluster.serve_rest(None if log_file is None else Path(log_file).parent)
+    await cluster.start()
     state = _file(address.rsplit(":", 1)[1])
     state.write_text(json.dumps({"pid": os.getpid(), "address": address}))
     click.echo(f"JobManager is ready at {address}", err=True)
@@ -86,7 +92,7 @@ async def _serve(settings: dict[str, str]) -> None:
         raise FiresteelError(f"the JobManager can't go on: {cluster.ended.result()}")
 
 
-def _start_in_background(settings: dict[str, str]) -> None:
+def _start_in_background(settings: dict[str, str], output: str) -> None:
     logs = _directory() / "logs" / time.strftime("%Y%m%d-%H%M%S")
     logs.mkdir(parents=True)
     command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
@@ -100,7 +106,8 @@ def _start_in_background(settings: dict[str, str]) -> None:
     while time.monotonic() < deadline:
         for entry in _running():
             if entry["pid"] == process.pid:
-                click.echo(f"JobManager {process.pid} is ready at {entry['address']}; it logs to {logs}")
+                text = f"JobManager {process.pid} is ready at {entry['address']}; it logs to {logs}"
+                show(output, entry | {"logs": str(logs)}, text)
                 return
         if process.poll() is not None:
             break
@@ -133,34 +140,40 @@ def _is_alive(process_id: int) -> bool:
 
 @jobmanager.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="The one whose REST API has this port [all].")
-def stop(port: int | None) -> None:
+@output_option
+def stop(port: int | None, output: str) -> None:
     """Stop the JobManagers of this user; their jobs end, or go on with another JobManager."""
-    stopped = 0
+    stopped = []
     for entry in _running():
         if port is None or entry["address"].endswith(f":{port}"):
             os.kill(entry["pid"], signal.SIGTERM)
             deadline = time.monotonic() + _START_TIMEOUT_S
             while _is_alive(entry["pid"]) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            click.echo(f"JobManager {entry['pid']} at {entry['address']} was stopped")
-            stopped += 1
-    if not stopped:
+            stopped.append(entry)
+    if stopped:
+        lines = [f"JobManager {entry['pid']} at {entry['address']} was stopped" for entry in stopped]
+        show(output, stopped, "\n".join(lines))
+    else:
         click.echo("Error: no JobManager runs" + ("" if port is None else f" at port {port}"), err=True)
         raise SystemExit(1)
 
 
 @jobmanager.command()
-def status() -> None:
+@output_option
+def status(output: str) -> None:
     """Show the JobManagers of this user and what they do."""
     running = _running()
+    lines = []
     for entry in running:
         try:
-            overview = RestClusterClient(entry["address"]).get("/overview")
+            token = os.environ.get("FIRESTEEL_REST_TOKEN")
+            overview = entry["overview"] = RestClusterClient(entry["address"], token).get("/overview")
             free, slots = overview["slots-available"], overview["slots-total"]
             text = f"{overview['jobs-running']} jobs run, {free} of {slots} slots are free"
         except ClusterClientError as error:
-            text = str(error)
-        click.echo(f"JobManager {entry['pid']} at {entry['address']}: {text}")
+            text = entry["error"] = str(error)
+        lines.append(f"JobManager {entry['pid']} at {entry['address']}: {text}")
+    show(output, running, "\n".join(lines) or "no JobManager runs")
     if not running:
-        click.echo("no JobManager runs")
         raise SystemExit(1)

@@ -9,10 +9,13 @@ import sys
 
 import click
 
-from firesteel.cli.cluster_commands import cancel, list_jobs, savepoint, stop
+from firesteel.cli.cluster_commands import cancel, checkpoint, list_jobs, savepoint, stop
+from firesteel.cli.completion import completion
+from firesteel.cli.info import info
 from firesteel.cli.jobmanager import jobmanager
 from firesteel.cli.plan import plan
 from firesteel.cli.run import run
+from firesteel.cli.watching import logs, status, top
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,7 +24,10 @@ def cli() -> None:
     """Flink DataStream programs in Python, run on Spark."""
 
 
-for command in (run, plan, jobmanager, list_jobs, cancel, stop, savepoint):
+_PROGRAMS = (run, info, plan)
+_JOBS = (list_jobs, status, cancel, stop, savepoint, checkpoint)
+_CLUSTERS = (jobmanager, logs, top)
+for command in (*_PROGRAMS, *_JOBS, *_CLUSTERS, completion):
     cli.add_command(command)
 
 

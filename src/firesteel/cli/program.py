@@ -12,17 +12,21 @@ from firesteel.compat import run_as_main
 from firesteel.entrypoint import shared_gateway
 
 
-def run_program(program: Path, arguments: tuple[str, ...], options: dict[str, str], pyflink: bool, quiet: bool) -> None:
+def run_program(
+    program: Path, arguments: tuple[str, ...], options: dict[str, str], pyflink: bool, output: str | None
+) -> None:
     """Run the program as `__main__`; Spark's JVM starts at once, so that it is there when the first job is.
+
+    How it is doing is shown as `text` or `json`, or not at all (None).
 
     Raises:
         JavaNotFoundError: there is no Java.
     """
     if options.get(TARGET) != "remote":
         java = shared_gateway(options).java
-        if not quiet:
+        if output == "text":
             print(f"Using {java}.", file=sys.stderr)
-    if not quiet:
-        set_progress_reporter(make_reporter())
+    if output is not None:
+        set_progress_reporter(make_reporter(output))
     set_default_options(options)
     run_as_main(program, arguments, pyflink)

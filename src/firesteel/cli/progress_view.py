@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -14,9 +16,46 @@ from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDe
 _NAME_WIDTH = 60
 
 
-def make_reporter() -> ProgressReporter:
-    """The reporter for this terminal."""
+def make_reporter(output: str) -> ProgressReporter:
+    """The reporter for this terminal, as `text` or as lines of `json`."""
+    if output == "json":
+        return _JsonLines()
     return _LiveView() if sys.stderr.isatty() else _PlainLines()
+
+
+class _JsonLines:
+    """An object per change of the job's status."""
+
+    def __init__(self) -> None:
+        self._status = ""
+
+    def serves(self, address: str) -> None:
+        _print_json({"address": address})
+
+    def submitted(self, job_id: str) -> None:
+        self._status = ""
+        self.detached(job_id)
+
+    def detached(self, job_id: str) -> None:
+        _print_json({"job-id": job_id, "state": "SUBMITTED"})
+
+    def progressed(self, details: JobDetails) -> None:
+        if details.status.name != self._status:
+            self._status = details.status.name
+            failure = None if details.failure is None else str(details.failure)
+            _print_json({"job-id": details.job_id, "state": self._status, "failure": failure})
+
+    def ended(self, details: JobDetails) -> None:
+        self.progressed(details)
+        vertices = [
+            {"name": vertex.name, "read-records": vertex.records_in, "write-records": vertex.records_out}
+            for vertex in details.vertices
+        ]
+        _print_json({"job-id": details.job_id, "duration": details.duration_ms, "vertices": vertices})
+
+
+def _print_json(entry: dict[str, Any]) -> None:
+    print(json.dumps(entry), file=sys.stderr, flush=True)
 
 
 class _PlainLines:
@@ -24,6 +63,9 @@ class _PlainLines:
 
     def __init__(self) -> None:
         self._status = ""
+
+    def serves(self, address: str) -> None:
+        print(f"Dashboard and REST API are at {address}", file=sys.stderr)
 
     def submitted(self, job_id: str) -> None:
         self._status = ""
@@ -55,6 +97,9 @@ class _LiveView:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._live: Live | None = None
+
+    def serves(self, address: str) -> None:
+        self._console.print(f"Dashboard and REST API are at {address}", highlight=False)
 
     def detached(self, job_id: str) -> None:
         self._console.print(f"Job has been submitted with JobID {job_id}", highlight=False)

@@ -17,11 +17,13 @@ from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.options import InvalidOptionError
 
 TARGET = "execution.target"
 ATTACHED = "execution.attached"
 ADDRESS = "rest.address"
 TOKEN = "FIRESTEEL_REST_TOKEN"
+_TARGETS = ("local", "remote", "application")
 _DEFAULT_ADDRESS = "127.0.0.1:8081"
 
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
@@ -30,19 +32,26 @@ _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> EmbeddedJobClient | RemoteJobClient:
     """Submit the job and return at once.
 
-    Without `execution.target: remote` the job ends with this process at the latest.
+    `execution.target` says where: `local`, in this process, with which the job ends at the latest; `application`, as
+    `local`, but with a REST API and dashboard; `remote`, on the cluster at `rest.address`.
+
+    Raises:
+        InvalidOptionError: there is no such target.
     """
     options = configuration.to_dict()
+    target = options.get(TARGET, "local")
+    if target not in _TARGETS:
+        raise InvalidOptionError(f"option {TARGET!r} is {target!r}, allowed are {', '.join(_TARGETS)}")
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**options, **job_graph.configuration}
-    if options.get(TARGET) == "remote":
+    if target == "remote":
         cluster = RestClusterClient(options.get(ADDRESS, _DEFAULT_ADDRESS), os.environ.get(TOKEN))
         return RemoteJobClient(cluster, job_graph)
-    return _embedded(job_graph)
+    return _embedded(job_graph, serves_rest=target == "application")
 
 
-def _embedded(job_graph: JobGraph) -> EmbeddedJobClient:
-    client = EmbeddedJobClient(job_graph)
+def _embedded(job_graph: JobGraph, serves_rest: bool) -> EmbeddedJobClient:
+    client = EmbeddedJobClient(job_graph, serves_rest)
     if not _running:
         # Now and not at import: so it runs before what ends the JVM, which was registered with the first job.
         atexit.unregister(_close_all)
@@ -69,12 +78,8 @@ def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
 ) -> CloseableIterator:
     """Submit the job and iterate over what its collecting sink gets, at most `limit` elements."""
-    if configuration.to_dict().get(TARGET) == "remote":
-        raise NotImplementedError("execute_and_collect() needs a cluster in this process: run it without -m")
-    job_graph = stream_graph.get_job_graph()
-    job_graph.configuration = {**configuration.to_dict(), **job_graph.configuration}
-    client = _embedded(job_graph)
-    elements: Any = client.collected()
+    client = execute_async(stream_graph, configuration)
+    elements: Any = client.collected(collect_id)
     if limit is not None:
         elements = itertools.islice(elements, limit)
     return CloseableIterator(elements, client.cancel_and_wait)

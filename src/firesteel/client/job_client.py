@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import queue
 from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
+from firesteel.client.collected import elements_of
 from firesteel.client.errors import JobCanceledError, JobFailedError
 from firesteel.client.progress import progress_reporter
 from firesteel.common.completable_future import CompletableFuture
@@ -29,14 +29,16 @@ class EmbeddedJobClient(JobClient):
 
     Args:
         job_graph: The job; submitted by the constructor.
+        serves_rest: Whether its cluster has a REST API.
     """
 
-    def __init__(self, job_graph: JobGraph) -> None:
+    def __init__(self, job_graph: JobGraph, serves_rest: bool = False) -> None:
         self._job_id = job_graph.job_id
-        self._collected: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
-        self._cluster = MiniCluster(job_graph, lambda collect_id, elements: self._collected.put(elements))
+        self._cluster = MiniCluster(job_graph, serves_rest)
         try:
-            self._cluster.start()
+            address = self._cluster.start()
+            if address is not None:
+                progress_reporter().serves(address)
         except BaseException:
             self._cluster.close()
             raise
@@ -117,13 +119,10 @@ class EmbeddedJobClient(JobClient):
     def _details(self) -> Any:
         return self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result()
 
-    def collected(self) -> Iterator[Any]:
-        """The elements of the collecting sink as they come; raises the job's error at the end, if it failed."""
-        while not (self._result.done() and self._collected.empty()):
-            try:
-                yield from self._collected.get(timeout=_POLL_S)
-            except queue.Empty:
-                continue
+    def collected(self, collect_id: str) -> Iterator[Any]:
+        """The elements of a collecting sink as they come; raises the job's error at the end, if it failed."""
+        buffers = self._cluster.collected
+        yield from elements_of(lambda asked: buffers.fetch(collect_id, asked, _POLL_S), self._result.done)
         self.close()
         _execution_result(self._result.result())
 

@@ -10,6 +10,9 @@ from firesteel.runtime.executiongraph.job_details import JobDetails
 class ProgressReporter(Protocol):
     """Shows how a job is doing."""
 
+    def serves(self, address: str) -> None:
+        """The job's cluster has a REST API and a dashboard at that address."""
+
     def submitted(self, job_id: str) -> None:
         """The job was taken, and will be waited for."""
 
@@ -24,6 +27,9 @@ class ProgressReporter(Protocol):
 
 
 class _Silent:
+    def serves(self, address: str) -> None:
+        pass
+
     def submitted(self, job_id: str) -> None:
         pass
 

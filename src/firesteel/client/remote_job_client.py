@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from firesteel.client.collected import elements_of
 from firesteel.client.errors import JobCanceledError, JobFailedError
 from firesteel.client.progress import progress_reporter
-from firesteel.client.rest_client import RestClusterClient
+from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -17,8 +19,10 @@ from firesteel.common.job_id import JobID
 from firesteel.common.job_status import JobStatus
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.failure import TaskFailure
+from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 _POLL_S = 0.2
+_COLLECT_POLL_S = 0.05
 
 
 class RemoteJobClient(JobClient):
@@ -75,6 +79,26 @@ class RemoteJobClient(JobClient):
         while (result := self._cluster.execution_result(self._job_id)) is None:
             time.sleep(_POLL_S)
         return _execution_result(result)
+
+    def collected(self, collect_id: str) -> Iterator[Any]:
+        """The elements of a collecting sink as they come; raises the job's error at the end, if it failed."""
+
+        def fetch(asked: CollectRequest) -> CollectResponse:
+            answer = self._cluster.collected(self._job_id, collect_id, asked)
+            if not answer.elements:
+                time.sleep(_COLLECT_POLL_S)
+            return answer
+
+        yield from elements_of(fetch, lambda: self._cluster.execution_result(self._job_id) is not None)
+        self._result()
+
+    def cancel_and_wait(self) -> None:
+        """Cancel the job unless it is over."""
+        # It may end by itself before the cluster hears of the wish to cancel it.
+        with contextlib.suppress(ClusterClientError):
+            self._cluster.cancel(self._job_id)
+        while self._cluster.execution_result(self._job_id) is None:
+            time.sleep(_POLL_S)
 
     def wait(self) -> JobExecutionResult:
         """Wait for the end of the job; an interrupt leaves it running.

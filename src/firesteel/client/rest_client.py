@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 import time
@@ -12,11 +13,15 @@ from typing import Any
 
 import cloudpickle
 
+from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
+from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
+_NOTHING_THERE, _UNAVAILABLE = 416, 503
+_TRIES_WITHOUT_LEADER = 10
 _PLAN_FILE = "jobgraph.pickle"
 
 
@@ -50,12 +55,33 @@ class RestClusterClient:
         self._token = token
 
     def get(self, path: str) -> Any:
-        """What the cluster answers to a GET.
+        """What the cluster answers to a GET; asked again while a leader is elected.
 
         Raises:
             ClusterClientError: it refused, or can't be reached.
         """
+        for _ in range(_TRIES_WITHOUT_LEADER):
+            try:
+                return self._send("GET", path)
+            except ClusterClientError as error:
+                if error.status != _UNAVAILABLE:
+                    raise
+                time.sleep(_POLL_S)
         return self._send("GET", path)
+
+    def text(self, path: str, offset: int) -> bytes:
+        """What there is of a log file behind `offset` bytes.
+
+        Raises:
+            ClusterClientError: there is none, or the cluster can't be reached.
+        """
+        request = urllib.request.Request(self.address + path, headers={"Range": f"bytes={offset}-"})
+        try:
+            return self._answer(request)
+        except ClusterClientError as error:
+            if error.status == _NOTHING_THERE:
+                return b""
+            raise
 
     def list_jobs(self) -> list[dict[str, Any]]:
         """All jobs, as `/jobs/overview` shows them."""
@@ -81,38 +107,59 @@ class RestClusterClient:
         return self._location(job_id, trigger["request-id"])
 
     def _location(self, job_id: str, trigger_id: str) -> str:
-        while True:
-            answer = self.get(f"/jobs/{job_id}/savepoints/{trigger_id}")
-            if answer["status"]["id"] == "COMPLETED":
-                break
-            time.sleep(_POLL_S)
-        operation = answer["operation"]
-        if "failure-cause" in operation:
-            raise ClusterClientError(0, operation["failure-cause"]["stack-trace"])
-        return str(operation["location"])
+        return str(self._outcome(f"/jobs/{job_id}/savepoints/{trigger_id}")["location"])
+
+    def checkpoint(self, job_id: str, checkpoint_type: str) -> int:
+        """Take a checkpoint that is CONFIGURED, FULL or INCREMENTAL: its id."""
+        trigger = self._send("POST", f"/jobs/{job_id}/checkpoints", {"checkpointType": checkpoint_type})
+        return int(self._outcome(f"/jobs/{job_id}/checkpoints/{trigger['request-id']}")["checkpointId"])
 
     def dispose_savepoint(self, path: str) -> None:
         """Remove a savepoint."""
         trigger = self._send("POST", "/savepoint-disposal", {"savepoint-path": path})
-        while True:
-            answer = self.get(f"/savepoint-disposal/{trigger['request-id']}")
-            if answer["status"]["id"] == "COMPLETED":
-                break
+        self._outcome(f"/savepoint-disposal/{trigger['request-id']}")
+
+    def _outcome(self, path: str) -> dict[str, Any]:
+        """Wait for an operation: what it gave.
+
+        Raises:
+            ClusterClientError: it failed.
+        """
+        while (answer := self.get(path))["status"]["id"] != "COMPLETED":
             time.sleep(_POLL_S)
-        if "failure-cause" in answer["operation"]:
-            raise ClusterClientError(0, answer["operation"]["failure-cause"]["stack-trace"])
+        operation: dict[str, Any] = answer["operation"]
+        for failure_name in ("failure-cause", "failureCause"):
+            if operation.get(failure_name) is not None:
+                raise ClusterClientError(0, operation[failure_name]["stack-trace"])
+        return operation
 
     def submit(self, job_graph: JobGraph) -> None:
-        """Submit a job: it runs code on the cluster."""
+        """Submit a job, with the files that its options name: it runs code on the cluster.
+
+        Raises:
+            ArtifactError: one of the files can't be read.
+            ClusterClientError: it was refused.
+        """
+        artifacts = pack_artifacts(job_graph)
+        pickle_user_modules_by_value()
         plan = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
-        request = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": [], "jobArtifactFileNames": []}
+        request: dict[str, Any] = {"executionPlanFileName": _PLAN_FILE, "jobJarFileNames": []}
+        request["jobArtifactFileNames"] = [{"entryName": name, "fileName": name} for name in artifacts]
         boundary = uuid.uuid4().hex
-        parts = (
-            ("request", None, "application/json", json.dumps(request).encode()),
-            ("file_0", _PLAN_FILE, "application/octet-stream", plan),
-        )
+        parts: list[tuple[str, str | None, str, bytes]] = [
+            ("request", None, "application/json", json.dumps(request).encode())
+        ]
+        for number, (name, content) in enumerate({_PLAN_FILE: plan, **artifacts}.items()):
+            parts.append((f"file_{number}", name, "application/octet-stream", content))
         data = b"".join(_part(boundary, *part) for part in parts) + f"--{boundary}--\r\n".encode()
         self._send("POST", "/jobs", data, f"multipart/form-data; boundary={boundary}")
+
+    def collected(self, job_id: str, collect_id: str, request: CollectRequest) -> CollectResponse:
+        """What a collecting sink of a job has for its client."""
+        body = {"serializedCoordinationRequest": base64.b64encode(request.to_bytes()).decode()}
+        answer = self._send("POST", f"/jobs/{job_id}/coordinators/{collect_id}", body)
+        response: CollectResponse = pickle.loads(base64.b64decode(answer["serializedCoordinationResult"]))
+        return response
 
     def execution_result(self, job_id: str) -> dict[str, Any] | None:
         """How a job ended, None while it goes on."""
@@ -123,11 +170,14 @@ class RestClusterClient:
         request = urllib.request.Request(self.address + path, data, method=method)
         if data is not None:
             request.add_header("Content-Type", content_type)
+        return json.loads(self._answer(request))
+
+    def _answer(self, request: urllib.request.Request) -> bytes:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
             with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
-                return json.loads(answer.read())
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:

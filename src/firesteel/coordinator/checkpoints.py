@@ -6,7 +6,6 @@ committed, and once more by whoever goes on from it: so what was decided gets co
 
 from __future__ import annotations
 
-import os
 import pickle
 import secrets
 import shutil
@@ -25,6 +24,7 @@ from firesteel.operators.subtask import operators_of
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (
+    CheckpointExistsError,
     CheckpointMetadata,
     VertexLayout,
     checkpoint_directory,
@@ -32,11 +32,11 @@ from firesteel.task.checkpoint_metadata import (
     read_metadata,
     write_metadata,
 )
-from firesteel.task.restore import plan_restore, write_restore_plan
+from firesteel.task.restore import adopt_max_parallelism, plan_restore, write_restore_plan
 from firesteel.task.slot_tasks import StageReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.state_file import StateFileError, check_state_file
-from firesteel.task.version_store import version_files, versions_directory
+from firesteel.task.version_store import claim_versions, link_version
 
 NUM_RETAINED = "execution.checkpointing.num-retained"
 RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
@@ -66,7 +66,8 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
 def restore_job(job_graph: JobGraph, directory: Path) -> None:
     """Make a new job begin with the checkpoint or savepoint that its configuration names.
 
-    Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those.
+    Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those:
+    what it began with may be gone by now.
 
     Raises:
         CheckpointNotFoundError: there is none.
@@ -75,6 +76,10 @@ def restore_job(job_graph: JobGraph, directory: Path) -> None:
     """
     named = job_graph.configuration.get(RECOVERY_PATH)
     if named is None:
+        return
+    own = checkpoints_in(directory)
+    if own:
+        adopt_max_parallelism(read_metadata(own[0]), job_graph)
         return
     source = checkpoint_directory(named)
     metadata = _intact(source)
@@ -117,6 +122,7 @@ class Checkpoints:
         commit: Commits what sinks want to have committed.
 
     Attributes:
+        versions: Where the slots of this run leave their versions, once it has begun.
         batch_id: The last batch that ended; -1: none did.
         next_time: When the job has something to do again although nothing comes (ms), None: never.
     """
@@ -133,6 +139,8 @@ class Checkpoints:
         self._pending: list[Committable] = []
         self._sizes: dict[str, int] = {}
         self._id = 0
+        self._earlier_versions: set[Path] = set()
+        self.versions = directory
         self.batch_id = -1
         self.next_time: int | None = None
 
@@ -142,6 +150,8 @@ class Checkpoints:
         Raises:
             StateFileError: a file of it is missing or damaged.
         """
+        self._earlier_versions = set(self._directory.glob("versions-*"))
+        self.versions = claim_versions(self._directory)
         own = checkpoints_in(self._directory)
         named = self._job.configuration.get(RECOVERY_PATH)
         if not own and named is None:
@@ -155,7 +165,9 @@ class Checkpoints:
         if own:
             self.batch_id = metadata.batch_id
             self._bases = dict(metadata.bases)
-            self._kept.extend(read_metadata(path) for path in reversed(own))
+            for (stage, slot), base in metadata.bases.items():
+                link_version(metadata.versions_in(source), self.versions, stage, slot, base, metadata.batch_id)
+            self._kept.extend([*(read_metadata(path) for path in reversed(own[1:])), metadata])
         now_ms = time.time_ns() // 1_000_000
         return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(source), now_ms)
 
@@ -176,13 +188,25 @@ class Checkpoints:
         self._id += 1
         metadata = self._metadata(enumerator, self._pending)
         directory = self._directory / f"chk-{self._id}"
-        write_metadata(directory, metadata)
+        self._decide(directory, metadata)
         pending, self._pending = self._pending, []
         self._commit(pending)
         self._kept.append(metadata)
         self._subsume()
         sizes, self._sizes = self._sizes, {}
         return self._stats(metadata, directory, sizes, begun_s)
+
+    def _decide(self, directory: Path, metadata: CheckpointMetadata) -> None:
+        """Of two JobManagers that think to lead the job, one takes the next checkpoint, and nobody an earlier one.
+
+        Raises:
+            CheckpointExistsError: another one has taken it, or a later one.
+        """
+        write_metadata(directory, metadata)
+        newest = checkpoints_in(self._directory)[0]
+        if newest != directory:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise CheckpointExistsError(newest)
 
     def _metadata(self, enumerator: SplitEnumerator, committables: list[Committable]) -> CheckpointMetadata:
         return CheckpointMetadata(
@@ -197,6 +221,7 @@ class Checkpoints:
             sources=enumerator.snapshot(),
             committables=pickled(committables),
             next_time=self.next_time,
+            versions=self.versions.name,
         )
 
     def _stats(
@@ -216,11 +241,16 @@ class Checkpoints:
         """Remove the checkpoints that are not to be retained, and the versions that none of the others needs."""
         while len(self._kept) > self._retained:
             shutil.rmtree(self._directory / f"chk-{self._kept.popleft().checkpoint_id}", ignore_errors=True)
-        for (stage, slot), base in self._kept[0].bases.items():
-            self._remove_versions(stage, slot, base)
+        in_use = {metadata.versions for metadata in self._kept}
+        if in_use == {self.versions.name}:
+            for (stage, slot), base in self._kept[0].bases.items():
+                self._remove_versions(stage, slot, base)
+        for directory in self._earlier_versions - {self._directory / name for name in in_use}:
+            shutil.rmtree(directory, ignore_errors=True)
+            self._earlier_versions.discard(directory)
 
     def _remove_versions(self, stage: int, slot: int, before: int) -> None:
-        parent = versions_directory(str(self._directory)) / str(stage) / str(slot)
+        parent = self.versions / str(stage) / str(slot)
         oldest = self._oldest.get((stage, slot))
         if oldest is None:
             oldest = min((int(path.name.split(".")[0]) for path in parent.glob("[0-9]*")), default=before)
@@ -239,29 +269,17 @@ class Checkpoints:
         """
         begun_s = time.monotonic()
         if self._pending:
-            self.complete(enumerator, time.monotonic())
-        metadata = replace(self._metadata(enumerator, []), is_savepoint=True)
+            self.complete(enumerator, begun_s)
+        metadata = replace(self._metadata(enumerator, []), is_savepoint=True, versions="versions")
         directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
-        own = versions_directory(str(self._directory))
         try:
             for (stage, slot), base in metadata.bases.items():
-                target = metadata.versions_in(directory) / str(stage) / str(slot)
-                target.mkdir(parents=True)
-                for path in version_files(own, stage, slot, base, metadata.batch_id):
-                    _link(path, target / path.name)
+                link_version(self.versions, metadata.versions_in(directory), stage, slot, base, metadata.batch_id)
             write_metadata(directory, metadata)
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
         return self._stats(metadata, directory, {}, begun_s)
-
-
-def _link(path: Path, target: Path) -> None:
-    """The same file under another name: version files are never changed. A copy where that can't be."""
-    try:
-        os.link(path, target)
-    except OSError:
-        shutil.copyfile(path, target)
 
 
 def _layout(plan: StagePlan, vertex: Any) -> VertexLayout:

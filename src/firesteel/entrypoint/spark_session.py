@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 from collections.abc import Mapping
 
-from firesteel.spark.gateway import SparkGateway
+from firesteel.spark.executors import ON_DEMAND
+from firesteel.spark.gateway import SparkGateway, python_environment
 
 MASTER = "spark.master"
+SLOTS = "taskmanager.numberOfTaskSlots"
 
 _lock = threading.Lock()
 _gateways: list[SparkGateway] = []
@@ -22,12 +25,35 @@ def shared_gateway(configuration: Mapping[str, str]) -> SparkGateway:
     """
     with _lock:
         if not _gateways:
-            settings = {key: value for key, value in configuration.items() if key.startswith("spark.")}
-            # A number of task failures above 1 makes Spark's local mode retry tasks.
-            master = settings.pop(MASTER, f"local[{os.cpu_count() or 1},4]")
-            _gateways.append(SparkGateway(master, settings))
+            _gateways.append(SparkGateway(_master(configuration), _settings(configuration)))
             atexit.register(_close)
         return _gateways[0]
+
+
+def has_executors(configuration: Mapping[str, str]) -> bool:
+    """Whether Spark has executors in processes, and on hosts, of their own."""
+    return re.match(r"local(\[|$)", _master(configuration)) is None
+
+
+def _master(configuration: Mapping[str, str]) -> str:
+    # A number of task failures above 1 makes Spark's local mode retry tasks.
+    return configuration.get(MASTER, f"local[{os.cpu_count() or 1},4]")
+
+
+def _settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Spark's settings; where it has executors, each has a core per slot, and they find what this process finds."""
+    given = {key: value for key, value in configuration.items() if key.startswith("spark.") and key != MASTER}
+    if not has_executors(configuration):
+        return given
+    address = configuration.get("jobmanager.rpc.address", "127.0.0.1")
+    return {
+        **ON_DEMAND,
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": configuration.get("jobmanager.bind-host", address),
+        "spark.executor.cores": configuration.get(SLOTS, "1"),
+        "spark.executorEnv.PYTHONPATH": python_environment()["PYTHONPATH"],
+        **given,
+    }
 
 
 def _close() -> None:

@@ -33,6 +33,8 @@ from firesteel.graph.plan import plan_node
 from firesteel.graph.result_partition_type import ResultPartitionType
 
 __all__ = [
+    "ARTIFACT",
+    "ARTIFACT_DIRECTORY",
     "ChainedOperator",
     "ChainedOutput",
     "DistributionPattern",
@@ -50,11 +52,17 @@ __all__ = [
 ]
 
 
+ARTIFACT = "artifact:"
+ARTIFACT_DIRECTORY = ".directory"
+
+
 @dataclass(slots=True, eq=False)
 class JobGraph:
     """What is submitted to a cluster (Flink: `jobgraph.JobGraph`).
 
     Attributes:
+        artifacts: Files that the job brings along, by number and name: `0-data.zip`; its options refer to them as
+            `artifact:0-data.zip`. What ends with `.directory` is a tar archive of one.
         vertices: In topological order.
         insertion_order: Ids of the vertices in the order in which they were made (consumers first).
     """
@@ -67,6 +75,7 @@ class JobGraph:
     vertices: list[JobVertex] = field(default_factory=list)
     slot_sharing_groups: list[SlotSharingGroup] = field(default_factory=list)
     insertion_order: list[JobVertexID] = field(default_factory=list)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (is_pyflink_aliased(),), self.__getstate__()

@@ -154,6 +154,11 @@ def vertices_from_dict(data: Mapping[str, Any]) -> list[JobVertex]:
             edge = _edge_from_dict(entry, source, vertices[described["id"]])
             edge.target.inputs.append(edge)
             source.consumers.append(edge)
+    for described in data["vertices"]:
+        for produced in described["produced_data_sets"]:
+            # The order of the vertices depends on that of the consumers.
+            places = {consumer: place for place, consumer in enumerate(produced["consumers"])}
+            data_sets[described["id"], produced["id"]].consumers.sort(key=lambda edge: places[edge.target.id])
     return [vertices[vertex_id] for vertex_id in data["vertices_insertion_order"]]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firesteel.graph.job_graph import JobGraph, JobVertex
 
-__all__ = ["SlotSharing"]
+__all__ = ["SlotSharing", "slot_sharing_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,14 @@ class SlotSharing:
 
     @classmethod
     def of(cls, job_graph: JobGraph) -> SlotSharing:
-        """Number the slots of a job, group after group in the order of the JobGraph."""
-        members: dict[int, list[JobVertex]] = {id(group): [] for group in job_graph.slot_sharing_groups}
+        """Number the slots of a job, group after group in the order of the JobGraph.
+
+        In BATCH mode each pipelined region has a group of its own, several of the same name. Here those of a name are
+        one: regions that run one after the other need no slots beside each other.
+        """
+        members: dict[str, list[JobVertex]] = {group.name: [] for group in job_graph.slot_sharing_groups}
         for vertex in job_graph.vertices:
-            # By identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
-            group = vertex.slot_sharing_group
-            members.setdefault(id(group if group is not None else vertex), []).append(vertex)
+            members.setdefault(slot_sharing_name(vertex), []).append(vertex)
         base: dict[str, int] = {}
         slots = 0
         for vertices in members.values():
@@ -42,3 +44,8 @@ class SlotSharing:
     def slot_of(self, vertex_id: str, subtask_index: int) -> int:
         """The number of a subtask's slot."""
         return self.base[vertex_id] + subtask_index
+
+
+def slot_sharing_name(vertex: JobVertex) -> str:
+    """The name of the group whose slots a vertex shares; its own id if it shares none."""
+    return vertex.id if vertex.slot_sharing_group is None else vertex.slot_sharing_group.name

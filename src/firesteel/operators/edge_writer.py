@@ -174,6 +174,7 @@ class EdgeWriter:
         self._pending: dict[int, list[Item]] = {channel: [] for channel in channels}
         self._sizes = dict.fromkeys(channels, 0)
         self.records_out = 0
+        self.bytes_out = 0
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Take elements."""
@@ -219,4 +220,6 @@ class EdgeWriter:
         if items:
             self._pending[channel] = []
             self._sizes[channel] = 0
-            self._send(channel, encode(items))
+            payload = encode(items)
+            self.bytes_out += len(payload)
+            self._send(channel, payload)

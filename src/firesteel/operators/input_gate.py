@@ -61,6 +61,11 @@ class InputGate:
 
     The head's watermark is the smallest of its inputs that are not idle; an input ends when all its channels did, and
     the head's output when all inputs did.
+
+    Attributes:
+        records_in: Elements received.
+        bytes_in: Bytes of the buffers that were received; what the same slot hands over is in none.
+        bytes_in_remote: Those of them that came to the slot from another host.
     """
 
     def __init__(self, head: Operator, channels: dict[Channel, int]) -> None:
@@ -74,6 +79,8 @@ class InputGate:
         self._emitted = MIN_TIMESTAMP
         self._is_idle = False
         self.records_in = 0
+        self.bytes_in = 0
+        self.bytes_in_remote = 0
 
     @property
     def watermark(self) -> int:

@@ -9,6 +9,9 @@ from typing import Any
 from firesteel.metrics import Counter, Distribution, Meter, MetricGroup
 from firesteel.operators.clock import now_ms
 
+_WITHOUT_SEPARATORS = str.maketrans(" .:,", "____")
+"""In the parts of a name; so the operator is what stands before the first dot. Flink: `MetricQueryService`."""
+
 
 class TaskMetricGroup(MetricGroup):
     """A group of metrics; `registry` maps the dotted name to the metric of the whole subtask."""
@@ -38,7 +41,8 @@ class TaskMetricGroup(MetricGroup):
         return self._register(name, TaskDistribution())  # type: ignore[no-any-return]
 
     def _register(self, name: str, metric: Any) -> Any:
-        return self._registry.setdefault(".".join((*self._path, name)), metric)
+        parts = (part.translate(_WITHOUT_SEPARATORS) for part in (*self._path, name))
+        return self._registry.setdefault(".".join(parts), metric)
 
 
 class TaskCounter(Counter):

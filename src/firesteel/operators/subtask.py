@@ -61,6 +61,10 @@ class Edge(Receiver, Protocol):
     def records_out(self) -> int:
         """Elements written so far."""
 
+    @property
+    def bytes_out(self) -> int:
+        """Bytes of the buffers that were sent; what is handed over in the same slot is in none."""
+
     def flush(self) -> None:
         """Send what is pending."""
 
@@ -72,7 +76,7 @@ class Edge(Receiver, Protocol):
 
 
 class Subtask:
-    """Runs one subtask batch by batch.
+    """Runs one subtask batch by batch; who runs it adds to `busy_s` how long it was at work (seconds).
 
     Args:
         vertex: The job vertex, with its chain.
@@ -85,6 +89,7 @@ class Subtask:
         self, vertex: JobVertex, task: TaskInfo, channels: dict[Channel, int], edges: Mapping[str, Sequence[Edge]]
     ) -> None:
         self.task = task
+        self.busy_s = 0.0
         self.operators: list[tuple[str, Operator]] = []
         self._is_open = False
         self._snapshots: dict[str, Any] = {}
@@ -140,7 +145,15 @@ class Subtask:
 
     def metrics(self) -> dict[str, float]:
         """What is measured: Flink's names for the task's own, `<operator>.<group>.<name>` for the user's."""
-        own: dict[str, float] = {"numRecordsIn": self.records_in, "numRecordsOut": self.records_out}
+        own: dict[str, float] = {
+            "numRecordsIn": self.records_in,
+            "numRecordsOut": self.records_out,
+            "numBytesIn": self.gate.bytes_in,
+            "numBytesInLocal": self.gate.bytes_in - self.gate.bytes_in_remote,
+            "numBytesInRemote": self.gate.bytes_in_remote,
+            "numBytesOut": sum(edge.bytes_out for edge in self._edges),
+            "accumulateBusyTimeMs": round(self.busy_s * 1000),
+        }
         own["currentOutputWatermark"] = self.operators[-1][1].watermark
         if self.source is None:
             own["currentInputWatermark"] = self.gate.watermark

@@ -14,7 +14,7 @@ from typing import Any
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import Cluster, now_ms
 from firesteel.rest.errors import RestError
-from firesteel.rest.routes import Call, Route, Text
+from firesteel.rest.routes import Call, File, Handler, Route
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
@@ -81,7 +81,7 @@ async def _application_details(call: Call) -> Any:
 
 
 async def _application_exceptions(call: Call) -> Any:
-    return job_messages.job_exceptions(await call.cluster.job(call.path["applicationid"]), 20)
+    return job_messages.application_exceptions(await call.cluster.job(call.path["applicationid"]), 20)
 
 
 async def _options(call: Call) -> Any:
@@ -132,19 +132,29 @@ async def _log(call: Call) -> Any:
     wanted = call.path.get("filename")
     for path in _log_files(call.cluster):
         if path.name == wanted or (wanted is None and path.suffix == ".log"):
-            return Text(path.read_text(errors="replace"))
+            return File(path)
     raise RestError(404, f"there is no log file {wanted or '*.log'}: the JobManager logs to its terminal")
 
 
 async def _stdout(call: Call) -> Any:
     for path in _log_files(call.cluster):
         if path.suffix == ".out":
-            return Text(path.read_text(errors="replace"))
+            return File(path)
     raise RestError(404, "there is no file of the standard output: the JobManager prints to its terminal")
 
 
 async def _profiler(call: Call) -> Any:
     return {"profilingList": []}
+
+
+async def _jars(call: Call) -> Any:
+    """No Java programs are run, so there are none."""
+    return {"address": call.cluster.configuration.get("rest.address", "127.0.0.1"), "files": []}
+
+
+async def _data_sets(call: Call) -> Any:
+    """What BATCH jobs leave for each other in Flink: nothing."""
+    return {"dataSets": []}
 
 
 # --- TaskManagers --------------------------------------------------------------------------------------------------
@@ -192,19 +202,42 @@ _MEMORY = (
 )
 """Python's processes have no such budgets."""
 
+_JVM_METRICS = (
+    *(f"{area}{figure}" for area in ("heap", "nonHeap") for figure in ("Used", "Committed", "Max")),
+    *(f"{area}{figure}" for area in ("direct", "mapped") for figure in ("Count", "Used", "Max")),
+    *(f"nettyShuffleMemory{of}{figure}" for of in ("Segments", "") for figure in ("Available", "Used", "Total")),
+)
+"""Nor do they have a JVM."""
+
 
 def _resource(slots: int) -> dict[str, Any]:
     memory = dict.fromkeys(("taskHeapMemory", "taskOffHeapMemory", "managedMemory", "networkMemory"), 0)
     return {"cpuCores": float(slots), **memory, "extendedResources": {}}
 
 
-async def _task_manager_details(call: Call) -> Any:
+async def _task_manager_info(call: Call) -> TaskManagerInfo:
     wanted = call.path["taskmanagerid"]
     for info in await (await call.cluster.resource_manager()).request_task_managers():
         if info.resource_id == wanted:
-            slots = [{"jobId": job_id, "resource": _resource(1), "assignedTasks": 0} for job_id in info.slots if job_id]
-            return _task_manager(info) | {"allocatedSlots": slots, "metrics": {"garbageCollectors": []}}
+            return info
     raise RestError(404, f"Could not find TaskExecutor {wanted}")
+
+
+async def _task_manager_details(call: Call) -> Any:
+    info = await _task_manager_info(call)
+    slots = [{"jobId": job_id, "resource": _resource(1), "assignedTasks": 0} for job_id in info.slots if job_id]
+    metrics = {**dict.fromkeys(_JVM_METRICS, 0), "garbageCollectors": []}
+    return _task_manager(info) | {"allocatedSlots": slots, "metrics": metrics}
+
+
+def _of_task_manager(handler: Handler) -> Handler:
+    """The same for a TaskExecutor: those of a local Spark live in the JobManager's process, and log where it does."""
+
+    async def handle(call: Call) -> Any:
+        await _task_manager_info(call)
+        return await handler(call)
+
+    return handle
 
 
 ROUTES = (
@@ -217,14 +250,21 @@ ROUTES = (
     Route("GET", "/jobmanager/config", _options),
     Route("GET", "/jobmanager/environment", _environment),
     Route("GET", "/jobmanager/logs", _logs),
-    Route("GET", "/jobmanager/logs/{filename}", _log),
-    Route("GET", "/jobmanager/log", _log),
-    Route("GET", "/jobmanager/stdout", _stdout),
+    Route("GET", "/jobmanager/logs/{filename}", _log, produces="text/plain"),
+    Route("GET", "/jobmanager/log", _log, produces="text/plain"),
+    Route("GET", "/jobmanager/stdout", _stdout, produces="text/plain"),
     Route("GET", "/jobmanager/profiler", _profiler),
     Route("GET", "/jobmanager/thread-dump", _thread_dump),
     Route("GET", "/jobs/{jobid}/jobmanager/config", _options_for_job),
     Route("GET", "/jobs/{jobid}/jobmanager/environment", _environment),
     Route("GET", "/taskmanagers", _task_managers),
     Route("GET", "/taskmanagers/{taskmanagerid}", _task_manager_details),
+    Route("GET", "/taskmanagers/{taskmanagerid}/log", _of_task_manager(_log), produces="text/plain"),
+    Route("GET", "/taskmanagers/{taskmanagerid}/logs", _of_task_manager(_logs)),
+    Route("GET", "/taskmanagers/{taskmanagerid}/logs/{filename}", _of_task_manager(_log), produces="text/plain"),
+    Route("GET", "/taskmanagers/{taskmanagerid}/stdout", _of_task_manager(_stdout), produces="text/plain"),
+    Route("GET", "/taskmanagers/{taskmanagerid}/thread-dump", _of_task_manager(_thread_dump)),
     Route("GET", "/taskmanagers/{taskmanagerid}/profiler", _profiler),
+    Route("GET", "/jars", _jars),
+    Route("GET", "/datasets", _data_sets),
 )

@@ -39,8 +39,8 @@ async def _slots(call: Call) -> Any:
 
 
 ROUTES = (
-    Route("GET", "/", _file("index.html")),
-    Route("GET", "/dashboard/style.css", _file("style.css")),
-    Route("GET", "/dashboard/app.js", _file("app.js")),
+    Route("GET", "/", _file("index.html"), produces="text/html"),
+    Route("GET", "/dashboard/style.css", _file("style.css"), produces="text/css"),
+    Route("GET", "/dashboard/app.js", _file("app.js"), produces="text/javascript"),
     Route("GET", "/firesteel/jobs/{jobid}/slots", _slots),
 )

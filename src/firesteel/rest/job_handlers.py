@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import pickle
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
 from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
-from firesteel.rest.routes import Accepted, Call, Route
+from firesteel.rest.routes import BOOLEAN, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 
 METADATA = "_metadata"
@@ -90,11 +91,17 @@ async def _cancel(call: Call) -> Any:
         raise RestError(
             308, f'The termination mode "{mode}" has been removed: use /jobs/:jobid/stop to stop with a savepoint'
         )
-    job = await call.cluster.job(call.path["jobid"], fresh=True)
+    job = await call.cluster.job(call.path.get("jobid") or call.path["applicationid"], fresh=True)
     if job.details.status.is_globally_terminal:
         status = job.details.status.name
         raise RestError(409, f"Job cancellation failed because the job is already in another terminal state {status}")
     await (await call.cluster.dispatcher()).cancel_job(job.details.job_id)
+    return Accepted({})
+
+
+async def _client_heartbeat(call: Call) -> Any:
+    """A client that waits for the job lives: jobs do not end with their clients."""
+    await call.cluster.job(call.path["jobid"])
     return Accepted({})
 
 
@@ -111,6 +118,7 @@ async def _submit(call: Call) -> Any:
         raise RestError(400, f"the job graph {name!r} can't be read: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
         raise RestError(400, f"the file {name!r} holds a {type(job_graph).__name__}, expected a JobGraph")
+    job_graph.artifacts = {file: data for file, data in call.files.items() if file != name}
     try:
         await (await call.cluster.dispatcher()).submit_job(job_graph)
     except DuplicateJobSubmissionError as error:
@@ -118,6 +126,20 @@ async def _submit(call: Call) -> Any:
     except FiresteelError as error:
         raise RestError(400, str(error)) from error
     return Accepted({"jobUrl": f"/jobs/{job_graph.job_id}"})
+
+
+async def _coordinate(call: Call) -> Any:
+    """The bytes are no Java objects here: a `CollectRequest`, and a pickled `CollectResponse`."""
+    try:
+        request = base64.b64decode(call.body["serializedCoordinationRequest"], validate=True)
+        dispatcher = await call.cluster.dispatcher()
+        job_id = job_id_of(call.path["jobid"])
+        answer = await dispatcher.deliver_coordination_request(job_id, call.path["operatoruid"], request)
+    except JobNotFoundError as error:
+        raise RestError(404, str(error)) from None
+    except (KeyError, ValueError) as error:
+        raise RestError(400, f"serializedCoordinationRequest can't be read: {error}") from None
+    return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 
 
 async def _savepoint(call: Call) -> Any:
@@ -169,6 +191,20 @@ async def _checkpoints(call: Call) -> Any:
     return checkpoint_messages.checkpoints(await call.cluster.job(call.path["jobid"]))
 
 
+async def _checkpoint(call: Call) -> Any:
+    job_id, checkpoint_type = job_id_of(call.path["jobid"]), call.body.get("checkpointType") or "CONFIGURED"
+
+    async def take() -> int:
+        return await (await call.cluster.dispatcher()).trigger_checkpoint(job_id, checkpoint_type == "FULL")
+
+    return Accepted({"request-id": call.operations.trigger(f"checkpoint {job_id}", call.body.get("triggerId"), take)})
+
+
+async def _checkpoint_status(call: Call) -> Any:
+    kind = f"checkpoint {job_id_of(call.path['jobid'])}"
+    return call.operations.status(kind, call.path["triggerid"], "checkpointId", "failureCause")
+
+
 async def _checkpoint_config(call: Call) -> Any:
     return checkpoint_messages.checkpoint_config(await call.cluster.job(call.path["jobid"]))
 
@@ -179,25 +215,55 @@ async def _checkpoint_details(call: Call) -> Any:
     )
 
 
+_FORMAT: Schema = {"type": "string", "enum": ["CANONICAL", "NATIVE"]}
+_CHECKPOINT_TYPE: Schema = {"type": "string", "enum": ["CONFIGURED", "FULL", "INCREMENTAL"]}
+_SAVEPOINT_BODY = {
+    "target-directory": STRING,
+    "cancel-job": BOOLEAN,
+    "formatType": _FORMAT,
+    "triggerId": TRIGGER_ID,
+}
+_STOP_BODY = {"targetDirectory": STRING, "drain": BOOLEAN, "formatType": _FORMAT, "triggerId": TRIGGER_ID}
+_SUBMIT_BODY = {"executionPlanFileName": STRING}
+_MODE = {"mode": {"type": "string", "enum": ["cancel"]}}
+
 ROUTES = (
     Route("GET", "/jobs", _ids),
-    Route("POST", "/jobs", _submit, "submit"),
+    Route("POST", "/jobs", _submit, "submit", body=_SUBMIT_BODY, consumes="multipart/form-data", status=202),
     Route("GET", "/jobs/overview", _overview),
     Route("GET", "/jobs/{jobid}", _details),
-    Route("PATCH", "/jobs/{jobid}", _cancel, "submit"),
-    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit"),
+    Route("PATCH", "/jobs/{jobid}", _cancel, "submit", query=_MODE, status=202),
+    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit", status=202),
+    Route("POST", "/applications/{applicationid}/cancel", _cancel, "submit", status=202),
+    Route("PATCH", "/jobs/{jobid}/clientHeartbeat", _client_heartbeat, "submit", status=202),
     Route("GET", "/jobs/{jobid}/plan", _plan),
     Route("GET", "/jobs/{jobid}/config", _config),
     Route("GET", "/jobs/{jobid}/status", _status),
-    Route("GET", "/jobs/{jobid}/exceptions", _exceptions),
+    Route("GET", "/jobs/{jobid}/exceptions", _exceptions, query={"maxExceptions": {"type": "integer", "minimum": 0}}),
     Route("GET", "/jobs/{jobid}/accumulators", _accumulators),
+    Route(
+        "POST",
+        "/jobs/{jobid}/coordinators/{operatoruid}",
+        _coordinate,
+        "submit",
+        body={"serializedCoordinationRequest": STRING},
+    ),
     Route("GET", "/jobs/{jobid}/execution-result", _execution_result),
-    Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit"),
+    Route("POST", "/jobs/{jobid}/savepoints", _savepoint, "submit", body=_SAVEPOINT_BODY, status=202),
     Route("GET", "/jobs/{jobid}/savepoints/{triggerid}", _savepoint_status),
-    Route("POST", "/jobs/{jobid}/stop", _stop, "submit"),
-    Route("POST", "/savepoint-disposal", _dispose, "submit"),
+    Route("POST", "/jobs/{jobid}/stop", _stop, "submit", body=_STOP_BODY, status=202),
+    Route("POST", "/savepoint-disposal", _dispose, "submit", body={"savepoint-path": STRING}),
     Route("GET", "/savepoint-disposal/{triggerid}", _disposal_status),
     Route("GET", "/jobs/{jobid}/checkpoints", _checkpoints),
+    Route(
+        "POST",
+        "/jobs/{jobid}/checkpoints",
+        _checkpoint,
+        "submit",
+        body={"checkpointType": _CHECKPOINT_TYPE, "triggerId": TRIGGER_ID},
+        status=202,
+    ),
     Route("GET", "/jobs/{jobid}/checkpoints/config", _checkpoint_config),
+    Route("GET", "/jobs/{jobid}/checkpoints/{triggerid}", _checkpoint_status),
     Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}", _checkpoint_details),
 )

@@ -83,6 +83,7 @@ def _counts(states: Iterable[str]) -> dict[str, int]:
 
 
 def _vertex(job: ArchivedExecutionGraph, vertex: JobVertexDetails, now_ms: int) -> Body:
+    subtasks = next((found["subtasks"] for found in job.graph.get("vertices", ()) if found["id"] == vertex.id), ())
     group = job.slot_sharing_groups.get(vertex.id, "default")
     start, end = vertex.start_ms, vertex.end_ms
     return {
@@ -96,7 +97,7 @@ def _vertex(job: ArchivedExecutionGraph, vertex: JobVertexDetails, now_ms: int) 
         "end-time": -1 if end is None else end,
         "duration": -1 if start is None else (now_ms if end is None else end) - start,
         "tasks": {state.name: vertex.tasks.get(state, 0) for state in ExecutionState},
-        "metrics": io_metrics(vertex.records_in, vertex.records_out),
+        "metrics": io_metrics(subtasks),
     }
 
 
@@ -106,20 +107,26 @@ def _aggregated(vertex: JobVertexDetails) -> ExecutionState:
     return next((state for state in _AGGREGATED_STATES if vertex.tasks.get(state)), ExecutionState.CREATED)
 
 
-def io_metrics(records_in: int, records_out: int) -> Body:
-    """The `metrics` of a vertex or subtask; bytes and times are not counted."""
+def io_metrics(subtasks: Iterable[Mapping[str, Any]]) -> Body:
+    """The `metrics` of some subtasks together; the busy time is no number until all of them have reported it."""
+    tasks = list(subtasks)
+
+    def total(name: str) -> int:
+        return sum(round(task["metrics"].get(name, 0)) for task in tasks)
+
+    is_complete = all("accumulateBusyTimeMs" in task["metrics"] for task in tasks)
     return {
-        "read-bytes": 0,
-        "read-bytes-complete": False,
-        "write-bytes": 0,
-        "write-bytes-complete": False,
-        "read-records": records_in,
+        "read-bytes": total("numBytesIn"),
+        "read-bytes-complete": is_complete,
+        "write-bytes": total("numBytesOut"),
+        "write-bytes-complete": is_complete,
+        "read-records": sum(task["records_in"] for task in tasks),
         "read-records-complete": True,
-        "write-records": records_out,
+        "write-records": sum(task["records_out"] for task in tasks),
         "write-records-complete": True,
-        "accumulated-backpressured-time": 0,
-        "accumulated-idle-time": 0,
-        "accumulated-busy-time": "NaN",
+        "accumulated-backpressured-time": total("accumulateBackPressuredTimeMs"),
+        "accumulated-idle-time": total("accumulateIdleTimeMs"),
+        "accumulated-busy-time": float(total("accumulateBusyTimeMs")) if is_complete else "NaN",
     }
 
 
@@ -145,7 +152,7 @@ def vertex_details(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> 
         "maxParallelism": vertex["max_parallelism"],
         "now": now_ms,
         "subtasks": [subtask_details(subtask, i, now_ms) for i, subtask in enumerate(vertex["subtasks"])],
-        "aggregated": _aggregates(vertex["subtasks"]),
+        "aggregated": _aggregates(vertex["subtasks"], now_ms),
     }
 
 
@@ -160,7 +167,7 @@ def subtask_details(subtask: Mapping[str, Any], index: int, now_ms: int) -> Body
         "start-time": start,
         "end-time": end,
         "duration": -1 if start < 0 else (now_ms if end < 0 else end) - start,
-        "metrics": io_metrics(subtask["records_in"], subtask["records_out"]),
+        "metrics": io_metrics([subtask]),
         "taskmanager-id": subtask["task_manager"] or "(unassigned)",
         "status-duration": _durations(subtask["timestamps"], subtask["state"], now_ms),
         "start_time": start,
@@ -189,14 +196,20 @@ def _durations(timestamps: Mapping[str, int], state: str, now_ms: int) -> dict[s
     }
 
 
-def _aggregates(subtasks: Iterable[Mapping[str, Any]]) -> Body:
-    """Least, largest, average and quantiles over all subtasks."""
-    tasks = list(subtasks)
-    metrics = {
-        "read-records": [task["records_in"] for task in tasks],
-        "write-records": [task["records_out"] for task in tasks],
+def _aggregates(subtasks: Iterable[Mapping[str, Any]], now_ms: int) -> Body:
+    """Least, largest, average and quantiles over some subtasks."""
+    metrics: dict[str, list[int]] = {}
+    durations: dict[str, list[int]] = {}
+    for task in subtasks:
+        for name, value in io_metrics([task]).items():
+            if not isinstance(value, bool):
+                metrics.setdefault(name, []).append(0 if value == "NaN" else round(value))
+        for state, duration in _durations(task["timestamps"], task["state"], now_ms).items():
+            durations.setdefault(state, []).append(duration)
+    return {
+        "metrics": {name: summary(values) for name, values in metrics.items()},
+        "status-duration": {state: summary(values) for state, values in durations.items()},
     }
-    return {"metrics": {name: summary(values) for name, values in metrics.items()}, "status-duration": {}}
 
 
 def summary(values: list[int]) -> Body:
@@ -240,9 +253,9 @@ def subtask_times(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> B
 def vertex_task_managers(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
     """`/jobs/:jobid/vertices/:vertexid/taskmanagers`: the subtasks by where they run."""
     vertex = vertex_of(job, vertex_id)
-    by_place: dict[str, list[Body]] = {}
-    for index, subtask in enumerate(vertex["subtasks"]):
-        by_place.setdefault(endpoint_of(subtask), []).append(subtask_details(subtask, index, now_ms))
+    by_place: dict[str, list[Mapping[str, Any]]] = {}
+    for subtask in vertex["subtasks"]:
+        by_place.setdefault(endpoint_of(subtask), []).append(subtask)
     return {
         "id": vertex["id"],
         "name": vertex["name"],
@@ -251,13 +264,11 @@ def vertex_task_managers(job: ArchivedExecutionGraph, vertex_id: str, now_ms: in
     }
 
 
-def _task_manager(place: str, subtasks: list[Body], now_ms: int) -> Body:
-    starts = [s["start-time"] for s in subtasks if s["start-time"] >= 0]
-    ends = [s["end-time"] for s in subtasks]
+def _task_manager(place: str, subtasks: list[Mapping[str, Any]], now_ms: int) -> Body:
+    starts, ends = zip(*map(_times, subtasks), strict=True)
     end = -1 if -1 in ends else max(ends)
-    start = min(starts, default=-1)
-    records = [sum(s["metrics"][name] for s in subtasks) for name in ("read-records", "write-records")]
-    counts = _counts(s["status"] for s in subtasks)
+    start = min((at for at in starts if at >= 0), default=-1)
+    counts = _counts(s["state"] for s in subtasks)
     status = next((state.name for state in _AGGREGATED_STATES if counts[state.name]), "CREATED")
     return {
         "endpoint": place,
@@ -266,10 +277,10 @@ def _task_manager(place: str, subtasks: list[Body], now_ms: int) -> Body:
         "start-time": start,
         "end-time": end,
         "duration": -1 if start < 0 else (now_ms if end < 0 else end) - start,
-        "metrics": io_metrics(*records),
+        "metrics": io_metrics(subtasks),
         "status-counts": counts,
-        "taskmanager-id": subtasks[0]["taskmanager-id"],
-        "aggregated": {"metrics": {}, "status-duration": {}},
+        "taskmanager-id": place,
+        "aggregated": _aggregates(subtasks, now_ms),
     }
 
 
@@ -294,6 +305,14 @@ def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
         if not entries or entries[-1]["stacktrace"] != entry["stacktrace"]:
             entries.append(entry)
     return {"exceptionHistory": {"entries": entries[:limit], "truncated": len(entries) > limit}}
+
+
+def application_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
+    """`/applications/:applicationid/exceptions`: those of its job."""
+    kept = ("exceptionName", "stacktrace", "timestamp")
+    entries = job_exceptions(job, limit)["exceptionHistory"]["entries"]
+    job_id = job.details.job_id
+    return {"exceptionHistory": {"entries": [{key: one[key] for key in kept} | {"jobId": job_id} for one in entries]}}
 
 
 def job_config(job: ArchivedExecutionGraph) -> Body:

@@ -12,7 +12,7 @@ from typing import Any
 from firesteel.rest import job_messages
 from firesteel.rest.cluster import now_ms
 from firesteel.rest.errors import RestError
-from firesteel.rest.routes import Call, Route, Text
+from firesteel.rest.routes import STRING, Call, Route, Schema, Text
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 
@@ -174,10 +174,16 @@ async def _prometheus(call: Call) -> Any:
         for vertex in job.graph.get("vertices", ()):
             for index, subtask in enumerate(vertex["subtasks"]):
                 labels = of_job | {"task_name": vertex["name"], "subtask_index": str(index)}
-                lines += [
-                    _sample(f"taskmanager_job_task_{name}", labels, value) for name, value in subtask["metrics"].items()
-                ]
+                lines += [_of_task(name, labels, value) for name, value in subtask["metrics"].items()]
     return Text("".join(lines))
+
+
+def _of_task(name: str, labels: Mapping[str, str], value: float | str) -> str:
+    """A metric of the task, or of one of its operators, which stands before the first dot."""
+    operator, dot, of_operator = name.partition(".")
+    if not dot:
+        return _sample(f"taskmanager_job_task_{name}", labels, value)
+    return _sample(f"taskmanager_job_task_operator_{of_operator}", {**labels, "operator_name": operator}, value)
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float | str) -> str:
@@ -191,16 +197,18 @@ def _sample(name: str, labels: Mapping[str, str], value: float | str) -> str:
 
 
 _VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
+_GET: dict[str, Schema] = {"get": STRING}
+_AGG: dict[str, Schema] = {"get": STRING, "agg": STRING}
 ROUTES = (
-    Route("GET", "/metrics", _prometheus),
-    Route("GET", "/jobmanager/metrics", _cluster_metrics),
-    Route("GET", "/jobs/metrics", _all_jobs_metrics),
-    Route("GET", "/jobs/{jobid}/metrics", _job_metrics),
-    Route("GET", f"{_VERTEX}/metrics", _vertex_metrics),
+    Route("GET", "/metrics", _prometheus, produces="text/plain"),
+    Route("GET", "/jobmanager/metrics", _cluster_metrics, query=_GET),
+    Route("GET", "/jobs/metrics", _all_jobs_metrics, query=_AGG | {"jobs": STRING}),
+    Route("GET", "/jobs/{jobid}/metrics", _job_metrics, query=_GET),
+    Route("GET", f"{_VERTEX}/metrics", _vertex_metrics, query=_GET),
     Route("GET", f"{_VERTEX}/watermarks", _watermarks),
-    Route("GET", f"{_VERTEX}/jm-operator-metrics", _operator_metrics),
-    Route("GET", f"{_VERTEX}/subtasks/metrics", _all_subtasks_metrics),
-    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/metrics", _subtask_metrics),
-    Route("GET", "/taskmanagers/metrics", _task_managers_metrics),
-    Route("GET", "/taskmanagers/{taskmanagerid}/metrics", _task_manager_metrics),
+    Route("GET", f"{_VERTEX}/jm-operator-metrics", _operator_metrics, query=_GET),
+    Route("GET", f"{_VERTEX}/subtasks/metrics", _all_subtasks_metrics, query=_AGG),
+    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/metrics", _subtask_metrics, query=_GET),
+    Route("GET", "/taskmanagers/metrics", _task_managers_metrics, query=_AGG),
+    Route("GET", "/taskmanagers/{taskmanagerid}/metrics", _task_manager_metrics, query=_GET),
 )

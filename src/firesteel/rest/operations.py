@@ -30,27 +30,29 @@ class Operations:
         self._spawn = spawn
         self._running: OrderedDict[tuple[str, str], asyncio.Task[Any]] = OrderedDict()
 
-    def trigger(self, kind: str, trigger_id: str | None, operation: Callable[[], Coroutine[Any, Any, Any]]) -> str:
+    def trigger(self, kind: str, trigger_id: Any, operation: Callable[[], Coroutine[Any, Any, Any]]) -> str:
         """Start an operation, unless there is one of that id: its trigger id.
 
         Raises:
             RestError: the id is none (400).
         """
-        trigger_id = trigger_id or uuid.uuid4().hex
-        if not _ID.fullmatch(trigger_id):
+        trigger_id = uuid.uuid4().hex if trigger_id is None else trigger_id
+        if not isinstance(trigger_id, str) or not _ID.fullmatch(trigger_id):
             raise RestError(400, f"triggerId is {trigger_id!r}, allowed are 32 hexadecimal digits")
         if (kind, trigger_id) not in self._running:
             self._running[kind, trigger_id] = self._spawn(operation())
             self._forget_old()
-        return trigger_id
+        return str(trigger_id)
 
     def _forget_old(self) -> None:
         for key, task in list(self._running.items())[: max(0, len(self._running) - _KEPT)]:
             if task.done():
                 del self._running[key]
 
-    def status(self, kind: str, trigger_id: str, result_name: str | None) -> dict[str, Any]:
-        """How an operation is doing: `status`, and `operation` when it is over.
+    def status(
+        self, kind: str, trigger_id: str, result_name: str | None, failure_name: str = "failure-cause"
+    ) -> dict[str, Any]:
+        """How an operation is doing: `status`, and `operation` when it is over: its result or failure by that name.
 
         Raises:
             RestError: there is none of that id (404).
@@ -62,6 +64,6 @@ class Operations:
             return {"status": {"id": "IN_PROGRESS"}, "operation": None}
         error = task.exception()
         if error is not None:
-            return {"status": {"id": "COMPLETED"}, "operation": {"failure-cause": failure_cause(error)}}
+            return {"status": {"id": "COMPLETED"}, "operation": {failure_name: failure_cause(error)}}
         result = {} if result_name is None else {result_name: task.result()}
         return {"status": {"id": "COMPLETED"}, "operation": result}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from firesteel.rest.cluster import Cluster
@@ -52,6 +53,13 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """An answer that is a text file, or the part of it that the request's `Range` names."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """An answer with another status than 200."""
 
@@ -59,14 +67,52 @@ class Accepted:
     status: int = 202
 
 
+Schema = Mapping[str, Any]
+STRING: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+TRIGGER_ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_TYPES = {"string": str, "boolean": bool}
+
 Handler = Callable[[Call], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One endpoint; `role` is what a caller must be allowed to: view, submit or admin."""
+    """One endpoint.
+
+    Attributes:
+        method: The HTTP method.
+        path: With parameters in braces.
+        handler: Answers it.
+        role: What a caller must be allowed to: view, submit or admin.
+        query: JSON schemas of the query's parameters.
+        body: JSON schemas of the fields of the object that comes with it.
+        consumes: How that is written.
+        status: Of a good answer.
+        produces: How that is written.
+    """
 
     method: str
     path: str
     handler: Handler
     role: str = "view"
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    body: Mapping[str, Schema] = field(default_factory=dict)
+    consumes: str = "application/json"
+    status: int = 200
+    produces: str = "application/json"
+
+    def check(self, body: Mapping[str, Any]) -> None:
+        """Refuse a request whose fields are of other types; null is as good as nothing.
+
+        Raises:
+            RestError: a field is wrong (400).
+        """
+        for name, schema in self.body.items():
+            value = body.get(name)
+            if value is None:
+                continue
+            if not isinstance(value, _TYPES[schema["type"]]):
+                raise RestError(400, f"{name} is {value!r:.80}, expected a {schema['type']}")
+            if value not in schema.get("enum", (value,)):
+                raise RestError(400, f"{name} is {value!r:.80}, allowed are {', '.join(schema['enum'])} or none")

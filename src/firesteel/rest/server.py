@@ -9,28 +9,35 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, metric_handlers, vertex_handlers
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
+from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
-from firesteel.rest.routes import Accepted, Call, Route, Text
+from firesteel.rest.routes import Accepted, Call, File, Route, Text
+from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 
 logger = logging.getLogger(__name__)
 
 # Those of metrics first: `subtasks/metrics` is no subtask.
-ROUTES: tuple[Route, ...] = (
+_API: tuple[Route, ...] = (
     *metric_handlers.ROUTES,
     *cluster_handlers.ROUTES,
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
 )
+ROUTES = (*_API, openapi_route(_API))
 
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
+_ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
 _MAX_UPLOAD_BYTES = 512 << 20
 _MAX_JSON_BYTES = 1 << 20
 
@@ -85,14 +92,17 @@ class RestServer:
         """Stop listening."""
         await self._runner.cleanup()
 
-    def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.Response]]:
-        async def handle(request: web.Request) -> web.Response:
+    def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
             self._check_token(request, route.role)
             body, files = await _content(request)
+            route.check(body)
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
             if isinstance(answer, Text):
                 return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
+            if isinstance(answer, File):
+                return web.FileResponse(answer.path, headers={"Content-Type": "text/plain; charset=UTF-8"})
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
             return _json(answer, 200)
@@ -116,11 +126,27 @@ async def _content(request: web.Request) -> tuple[dict[str, Any], dict[str, byte
     if not request.can_read_body:
         return {}, {}
     if not request.content_type.startswith("multipart/"):
-        return _parsed(await request.content.read(_MAX_JSON_BYTES + 1)), {}
+        return _parsed(await _beginning(request)), {}
+    try:
+        return await _parts(request)
+    except (HttpProcessingError, ValueError, LookupError, RuntimeError) as error:
+        raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
+
+
+async def _beginning(request: web.Request) -> bytes:
+    """The whole body, or more of it than there may be of JSON."""
+    data = b""
+    while len(data) <= _MAX_JSON_BYTES and (more := await request.content.read(_MAX_JSON_BYTES + 1)):
+        data += more
+    return data
+
+
+async def _parts(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
     body: dict[str, Any] = {}
     files: dict[str, bytes] = {}
     async for part in await request.multipart():
-        assert isinstance(part, BodyPartReader)
+        if not isinstance(part, BodyPartReader):
+            raise ValueError("a part has parts of its own")
         data = await part.read()
         if part.name == "request":
             body = _parsed(bytes(data))
@@ -137,7 +163,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
         return {}
     try:
         body = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
     if not isinstance(body, dict):
         raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
@@ -163,6 +189,8 @@ async def _errors(
     except web.HTTPException as error:
         message = "Not found." if error.status == 404 else f"{error.reason}"
         return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)
+    except _NO_LEADER as error:
+        return _json({"errors": [f"{_ELECTION} {error}"]}, 503)
     except Exception as error:
         logger.exception("%s %s failed", request.method, request.path)
         return _json({"errors": ["Internal server error.", f"{type(error).__name__}: {error}"]}, 500)

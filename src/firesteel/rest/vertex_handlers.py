@@ -42,13 +42,25 @@ async def _attempt(call: Call) -> Any:
     return subtask
 
 
+async def _attempt_accumulators(call: Call) -> Any:
+    attempt = await _attempt(call)
+    ids = (call.path["vertexid"], str(attempt["subtask"]), str(attempt["attempt"]))
+    return {
+        "subtask": attempt["subtask"],
+        "attempt": attempt["attempt"],
+        "id": "_".join(ids),
+        "user-accumulators": [],
+    }
+
+
 async def _backpressure(call: Call) -> Any:
-    """Batches wait for nobody, so there is none."""
+    """Batches wait for nobody, so there is none; busy and idle are the rest."""
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     level = {"backpressureLevel": "ok", "backpressure-level": "ok"}
+    busy = [subtask["metrics"].get("busyTimeMsPerSecond", 0.0) / 1000 for subtask in vertex["subtasks"]]
     subtasks = [
-        {"subtask": i, **level, "ratio": 0.0, "idleRatio": 0.0, "busyRatio": "NaN"}
-        for i in range(vertex["parallelism"])
+        {"subtask": i, **level, "ratio": 0.0, "idleRatio": round(1 - ratio, 3), "busyRatio": round(ratio, 3)}
+        for i, ratio in enumerate(busy)
     ]
     return {"status": "ok", **level, "end-timestamp": now_ms(), "subtasks": subtasks}
 
@@ -89,4 +101,5 @@ ROUTES = (
     Route("GET", f"{_VERTEX}/subtasks/accumulators", _subtask_accumulators),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}", _subtask),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}", _attempt),
+    Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}/accumulators", _attempt_accumulators),
 )

@@ -18,7 +18,7 @@ class BatchRun(Run):
 
     def _execute(self) -> None:
         job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
-        slots = LocalSlots(job, self._query.attempt)
+        slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
         plan = SplitEnumerator(self._query.job_graph).plan_all()
         pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
         reports = pipeline.run_batch(0, plan, self._stopping.is_set)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from firesteel.operators.errors import failure_of
 from firesteel.spark.shim import Buffer, SlotFailedError
 from firesteel.task.protocol import Row, StageRequest
+from firesteel.task.python_environment import python_environment
 from firesteel.task.slot_tasks import SlotTasks
 
 
@@ -24,19 +26,21 @@ class LocalSlots:
 
     job: bytes
     attempt: int
+    configuration: dict[str, str]
 
     def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
         """Run the stage; an error carries the failure of the operator."""
         noted = Path(request.checkpoint) / f"failure-{self.attempt}-{request.stage}-{slot}"
         if noted.exists():
             raise SlotFailedError(pickle.loads(noted.read_bytes()))
-        tasks = SlotTasks(self.job, slot, self.attempt, store=None)
         try:
-            yield from tasks.run_stage(request.stage, request.batch_id, pickle.loads(request.plan), rows)
+            with (
+                python_environment(self.configuration, Path(request.checkpoint)),
+                closing(SlotTasks(self.job, slot, self.attempt, store=None)) as tasks,
+            ):
+                yield from tasks.run_stage(request.stage, request.batch_id, pickle.loads(request.plan), rows)
         except Exception as error:
             failure = failure_of(error)
             noted.parent.mkdir(parents=True, exist_ok=True)
             noted.write_bytes(pickle.dumps(failure))
             raise SlotFailedError(failure) from error
-        finally:
-            tasks.close()

@@ -12,9 +12,11 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.spark.batch_run import BatchRun
-from firesteel.spark.commits import Collect
+from firesteel.spark.collect_buffers import CollectBuffers
+from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
+from firesteel.task.python_environment import leave_artifacts, python_directory
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 
@@ -24,35 +26,53 @@ class SparkDataPlane:
 
     Args:
         context: Gives the SparkContext; called in a thread, since it may wait for the JVM.
-        collect: Takes what collecting sinks got, batch by batch.
+
+    Attributes:
+        collected: What collecting sinks put out.
     """
 
     spans_job = True
 
-    def __init__(self, context: Callable[[], Any], collect: Collect) -> None:
+    def __init__(self, context: Callable[[], Any]) -> None:
         self._context = context
-        self._collect = collect
+        self.collected = CollectBuffers()
         self._temporary = TemporaryDirectory("checkpoints")
+        self._runs: list[Run] = []
 
     def restore(self, job_graph: JobGraph) -> None:
         """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one.
 
-        A job without a directory for checkpoints gets a temporary one: its sinks put files there, too.
+        What it brings along is left in its directory. A job without a directory for checkpoints gets a temporary one:
+        its sinks put files there, too.
         """
         job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, str(self._temporary.path))
-        restore_job(job_graph, self._directory_of(job_graph))
+        directory = self._directory_of(job_graph)
+        leave_artifacts(job_graph, directory)
+        restore_job(job_graph, directory)
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a thread of its own and return at once."""
         kind = BatchRun if query.job_graph.job_type == "BATCH" else StreamingRun
-        run = kind(query, listener, self._context, self._collect, self._directory_of(query.job_graph))
+        directory = self._directory_of(query.job_graph)
+        run = kind(query, listener, self._context, self.collected, directory, self._pool())
+        self._runs.append(run)
         run.begin()
         return run
 
+    def _pool(self) -> int:
+        """A scheduler pool that no run uses now: Spark keeps pools for good, so they are used again."""
+        self._runs = [run for run in self._runs if run.is_running]
+        return min(set(range(len(self._runs) + 1)) - {run.pool for run in self._runs})
+
+    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+        """What the collecting sink of that id has for its client."""
+        return self.collected.answer(operator_uid, request)
+
     def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are to be kept."""
-        if not keeps_checkpoints(job_graph, status):
-            shutil.rmtree(self._directory_of(job_graph), ignore_errors=True)
+        directory = self._directory_of(job_graph)
+        kept = keeps_checkpoints(job_graph, status)
+        shutil.rmtree(python_directory(directory) if kept else directory, ignore_errors=True)
 
     def _directory_of(self, job_graph: JobGraph) -> Path:
         """The job's own directory below the configured one."""

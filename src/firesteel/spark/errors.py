@@ -4,6 +4,7 @@ FiresteelError
   +- JavaNotFoundError     no Java 17 or newer
   +- SparkStartError       the JVM or the session did not come up
   +- SparkLostError        the JVM ended while a job ran
+  +- ExecutorUnreachableError  Spark runs no task on an executor
 """
 
 from __future__ import annotations
@@ -35,3 +36,11 @@ class SparkLostError(FiresteelError):
 
     def __str__(self) -> str:
         return "Spark's JVM ended while it ran the job: it crashed or was killed"
+
+
+class ExecutorUnreachableError(FiresteelError):
+    """An executor is gone, or Spark places tasks for it elsewhere; the arguments are its id and host."""
+
+    def __str__(self) -> str:
+        executor_id, host = self.args
+        return f"Spark runs no task on executor {executor_id} at {host}: it is busy, or gone"

@@ -62,6 +62,8 @@ SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.driver.maxResultSize": "0",
     "spark.locality.wait": "0",
+    "spark.scheduler.mode": "FAIR",
+    "spark.executor.extraJavaOptions": " ".join(_JVM_OPTIONS),
     "spark.python.daemon.module": "firesteel.spark.worker_daemon",
     "spark.python.worker.reuse": "true",
     "spark.python.task.killTimeout": "100ms",

@@ -37,15 +37,19 @@ class Pipeline:
         plan: The stages.
         slots: How many partitions each has.
         checkpoint: The job's checkpoint directory.
+        versions: Where the slots' versions go; nowhere in BATCH mode.
     """
 
-    def __init__(self, context: Any, run: RunStage, plan: StagePlan, slots: int, checkpoint: str) -> None:
+    def __init__(
+        self, context: Any, run: RunStage, plan: StagePlan, slots: int, checkpoint: str, versions: str = ""
+    ) -> None:
         self._context = context
         self._run = run
         self._level_of_gate = tuple(plan.level_of_gate)
         self._stages = plan.levels
         self._slots = slots
         self._checkpoint = checkpoint
+        self._versions = versions
         self._row_per_slot = context.parallelize(range(slots), slots)
 
     def run_batch(self, batch_id: int, plan: BatchPlan, is_stopping: Callable[[], bool]) -> list[StageReport]:
@@ -80,7 +84,9 @@ class Pipeline:
                 rows = rows.partitionBy(self._slots, _target)
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stage else plan
-            request = StageRequest(stage, batch_id, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
+            request = StageRequest(
+                stage, batch_id, self._checkpoint, self._versions, pickle.dumps(stage_plan, protocol=5)
+            )
             rows = rows.mapPartitionsWithIndex(Stage(self._run, request, self._level_of_gate))
         try:
             reports = rows.collect()

@@ -13,7 +13,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, SubtaskProgress
-from firesteel.spark.commits import Collect
+from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_spark_error
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
@@ -26,8 +26,9 @@ class Run:
         query: What to run.
         listener: Told how it goes, on the loop that makes the run.
         context: Gives the SparkContext; called in the run's thread, since it may wait for the JVM.
-        collect: Takes what collecting sinks got, batch by batch.
+        collected: Takes what collecting sinks put out.
         directory: The job's checkpoint directory.
+        pool: Number of the scheduler pool: runs that share a SparkContext have a pool each.
     """
 
     def __init__(
@@ -35,14 +36,16 @@ class Run:
         query: QueryDescriptor,
         listener: DataPlaneListener,
         context: Callable[[], Any],
-        collect: Collect,
+        collected: CollectBuffers,
         directory: Path,
+        pool: int,
     ) -> None:
         self._query = query
         self._listener = listener
         self._get_context = context
-        self._collect = collect
+        self._collected = collected
         self._directory = directory
+        self.pool = pool
         self._plan = StagePlan(query.job_graph)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
@@ -54,6 +57,11 @@ class Run:
         """Start the thread."""
         self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its thread lives."""
+        return self._thread.is_alive()
+
     async def stop(self) -> None:
         """Stop the run and wait for its thread."""
         self._stopping.set()
@@ -64,6 +72,13 @@ class Run:
     async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
         """BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints and takes no savepoints")
+
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """BATCH jobs have no state to save."""
+        raise NotImplementedError("a BATCH job has no checkpoints")
+
+    def _collect(self, collect_id: str, elements: list[Any]) -> None:
+        self._collected.put(collect_id, elements, self._stopping.is_set)
 
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""
@@ -79,6 +94,9 @@ class Run:
     def _wake_up(self) -> None:
         """Let the thread see that something changed, if it waits."""
 
+    def _refuse_requests(self) -> None:
+        """Answer those who asked for something that will not come any more; on the loop, when the thread is done."""
+
     def _execute(self) -> None:
         """Run to the end of input, or until `_stopping`."""
         raise NotImplementedError
@@ -87,13 +105,16 @@ class Run:
         try:
             self._context = self._get_context()
             self._context.setJobGroup(self._query.job_id, self._query.job_graph.name, interruptOnCancel=True)
+            self._context.setLocalProperty("spark.scheduler.pool", f"job-{self.pool}")
             if not self._stopping.is_set():
                 self._execute()
         except Exception as error:
+            self._tell(self._refuse_requests)
             if not self._stopping.is_set():
                 failure = failure_of_spark_error(error, traceback.format_exc())
                 self._tell(self._listener.query_failed, failure)
             return
+        self._tell(self._refuse_requests)
         if not self._stopping.is_set():
             self._tell(self._listener.query_finished)
 

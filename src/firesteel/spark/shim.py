@@ -6,13 +6,14 @@ Generic and thin: it knows no operators. Imported by name in the worker, so it m
 from __future__ import annotations
 
 import gc
+import os
 import pickle
 import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import IO, Any
 
@@ -26,6 +27,7 @@ from firesteel.task.protocol import (
     write_frame,
     write_message,
 )
+from firesteel.task.slot_address import SlotAddress
 
 FAILURE_MARK = "FIRESTEEL-FAILURE:"
 
@@ -54,12 +56,13 @@ class RemoteSlots:
 
     def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
         """Feed the rows to the slot's process and give what comes back."""
-        connection = _connect(self.addresses[slot])
+        connection = connect(SlotAddress.parse(self.addresses[slot]))
         reader: Any
         writer: Any
         reader, writer = connection.makefile("rb", _SOCKET_BUFFER), connection.makefile("wb", _SOCKET_BUFFER)
         try:
-            write_message(writer, REQUEST_GATE, request)
+            is_remote = connection.family != socket.AF_UNIX
+            write_message(writer, REQUEST_GATE, replace(request, is_remote=is_remote))
             feeder = threading.Thread(target=_feed, args=(connection, writer, rows), daemon=True)
             feeder.start()
             while (row := read_frame(reader))[2] != END_GATE:
@@ -71,19 +74,39 @@ class RemoteSlots:
             connection.close()
 
 
-def _connect(address: str) -> socket.socket:
+def connect(address: SlotAddress) -> socket.socket:
     """Connect to a slot; a slot process that was killed is started again meanwhile."""
     deadline = time.monotonic() + _CONNECT_TIMEOUT_S
     while True:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.connect(address)
-            return connection
+            return _try_to_connect(address)
         except OSError:
-            connection.close()
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+def _try_to_connect(address: SlotAddress) -> socket.socket:
+    if address.is_on_this_host:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        peer: Any = address.path
+    else:
+        connection = socket.socket(socket.AF_INET6 if "[" in address.relay else socket.AF_INET, socket.SOCK_STREAM)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        host, _, port = address.relay.rpartition(":")
+        peer = host.strip("[]"), int(port)
+    try:
+        connection.settimeout(_CONNECT_TIMEOUT_S)
+        connection.connect(peer)
+        if not address.is_on_this_host:
+            connection.sendall(f"{address.token} {os.path.basename(address.path)}\n".encode())
+            if connection.recv(1) != b"\n":
+                raise ConnectionError(f"the relay at {address.relay} closed the connection")
+        connection.settimeout(None)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _feed(connection: socket.socket, writer: IO[bytes], rows: Iterable[Buffer]) -> None:

@@ -20,6 +20,7 @@ from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploy
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.failures import task_failure
 from firesteel.spark.gateway import python_environment
+from firesteel.spark.slot_relay import SlotRelay
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
     LENGTH,
@@ -32,6 +33,7 @@ from firesteel.task.messages import (
     Progress,
     encode_message,
 )
+from firesteel.task.slot_address import SlotAddress
 
 _CANCEL_TIMEOUT_S = 5.0
 """A task that does not close in time is killed with its process."""
@@ -44,7 +46,7 @@ class _Slot:
     """One open slot: its tasks, and the connection to its process while that lives."""
 
     allocation_id: str
-    address: str
+    path: str
     tasks: dict[str, TaskDeploymentDescriptor] = field(default_factory=dict)
     running: set[str] = field(default_factory=set)
     process_id: int | None = None
@@ -56,11 +58,17 @@ class _Slot:
 
 
 class SlotProcesses:
-    """Starts, watches and ends the slot processes of one TaskExecutor."""
+    """Starts, watches and ends the slot processes of one TaskExecutor.
 
-    def __init__(self, listener: TaskStateListener) -> None:
+    Args:
+        listener: The TaskExecutor.
+        host: Where slots take connections from other hosts; None if there are none.
+    """
+
+    def __init__(self, listener: TaskStateListener, host: str | None = None) -> None:
         self._listener = listener
         self._directory = TemporaryDirectory("slots")
+        self._relay = None if host is None else SlotRelay(host, self._directory.path)
         self._slots: dict[str, _Slot] = {}
         self._server: asyncio.Server | None = None
         self._forker: asyncio.subprocess.Process | None = None
@@ -91,9 +99,12 @@ class SlotProcesses:
 
     async def open_slot(self, allocation_id: str, slot_index: int) -> str:
         """Name the slot's data socket; its process starts with the first task that needs one."""
-        address = str(self._directory.path / f"slot-{slot_index}-{secrets.token_hex(4)}")
-        self._slots[allocation_id] = _Slot(allocation_id, address)
-        return address
+        path = str(self._directory.path / f"slot-{slot_index}-{secrets.token_hex(4)}")
+        self._slots[allocation_id] = _Slot(allocation_id, path)
+        if self._relay is None:
+            return str(SlotAddress(path))
+        await self._relay.start()
+        return str(self._relay.address_of(path))
 
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
         """Hand a task to the slot's process. BATCH tasks need none: they run inside Spark's workers."""
@@ -137,6 +148,8 @@ class SlotProcesses:
             await self._forker.wait()
         if self._server is not None:
             self._server.close()
+        if self._relay is not None:
+            await self._relay.close()
         self._directory.remove()
 
     # --- processes ---------------------------------------------------------------------------------------------
@@ -153,7 +166,7 @@ class SlotProcesses:
         await self.start()
         assert self._forker is not None
         assert self._forker.stdin is not None
-        self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.address}\n".encode())
+        self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.path}\n".encode())
         # A server that was killed is seen by `_watch`.
         with contextlib.suppress(ConnectionError):
             await self._forker.stdin.drain()
@@ -240,7 +253,12 @@ def _attempt_of(slot: _Slot, vertex_id: str | None, subtask_index: int | None) -
 
 def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
     return Deploy(
-        tdd.execution_attempt_id, tdd.serialized_job_graph, tdd.global_slot, tdd.attempt_number, tuple(sys.path)
+        tdd.execution_attempt_id,
+        tdd.serialized_job_graph,
+        tdd.global_slot,
+        tdd.attempt_number,
+        tuple(sys.path),
+        tdd.configuration,
     )
 
 

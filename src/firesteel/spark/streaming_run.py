@@ -34,13 +34,21 @@ class _SavepointRequest:
     answer: asyncio.Future[str]
 
 
+@dataclass(slots=True)
+class _CheckpointRequest:
+    """A checkpoint that was asked for; `answer` gets its id or an error."""
+
+    full: bool
+    answer: asyncio.Future[int]
+
+
 class StreamingRun(Run):
     """Runs batches until all input is read, and takes checkpoints.
 
     A batch begins as soon as there is something to do, but at most one per `execution.buffer-timeout.interval`. Behind
     each batch the state of all slots is a version that a lost slot goes back to. Behind the first batch after each
-    `execution.checkpointing.interval` (without: behind each) a checkpoint is taken and what sinks have ready is
-    committed.
+    `execution.checkpointing.interval` (without: behind each), or after somebody asked for one, a checkpoint is taken
+    and what sinks have ready is committed.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -50,6 +58,8 @@ class StreamingRun(Run):
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
         self._wake = threading.Event()
         self._savepoints: deque[_SavepointRequest] = deque()
+        self._checkpoint_requests: deque[_CheckpointRequest] = deque()
+        self._is_over = False
         self._enumerator = SplitEnumerator(self._query.job_graph)
         self._checkpoints = Checkpoints(self._plan, self._directory, self._commit)
         self._begun_s = self._checkpointed_s = float("-inf")
@@ -62,8 +72,25 @@ class StreamingRun(Run):
         """
         request = _SavepointRequest(directory, stops, drains, self._loop.create_future())
         self._savepoints.append(request)
-        self._wake_up()
+        self._requested()
         return await request.answer
+
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """Take a checkpoint behind the next batch, which is an empty one if nothing comes in: its id.
+
+        Raises:
+            FiresteelError: the run ended before.
+        """
+        request = _CheckpointRequest(full, self._loop.create_future())
+        self._checkpoint_requests.append(request)
+        self._requested()
+        return await request.answer
+
+    def _requested(self) -> None:
+        """A thread that is over serves nobody."""
+        if self._is_over:
+            self._refuse_requests()
+        self._wake_up()
 
     def _wake_up(self) -> None:
         self._wake.set()
@@ -72,22 +99,22 @@ class StreamingRun(Run):
         commit(committables, self._collect)
 
     def _execute(self) -> None:
+        restored = self._checkpoints.recover(self._enumerator)
+        directories = str(self._directory), str(self._checkpoints.versions)
         slots = RemoteSlots(self._addresses())
-        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
-        try:
-            restored = self._checkpoints.recover(self._enumerator)
-            if restored is not None:
-                self._tell(self._listener.checkpoint_restored, restored)
-            while (plan := self._next_plan()) is not None:
-                self._run_batch(pipeline, plan)
-        finally:
-            self._refuse_savepoints()
+        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, *directories)
+        if restored is not None:
+            self._tell(self._listener.checkpoint_restored, restored)
+        while (plan := self._next_plan()) is not None:
+            self._run_batch(pipeline, plan)
 
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
         self._begun_s = time.monotonic()
         batch_id = self._checkpoints.batch_id + 1
         is_due = self._begun_s - self._checkpointed_s >= self._interval_s
-        plan = replace(plan, is_checkpoint=is_due or self._enumerator.has_ended)
+        asked = tuple(self._checkpoint_requests)
+        is_checkpoint = is_due or bool(asked) or self._enumerator.has_ended
+        plan = replace(plan, is_checkpoint=is_checkpoint, in_full=any(request.full for request in asked))
         reports = pipeline.run_batch(batch_id, plan, self._stopping.is_set)
         self._checkpoints.batch_ended(batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
@@ -95,6 +122,9 @@ class StreamingRun(Run):
             self._checkpointed_s = time.monotonic()
             stats = self._checkpoints.complete(self._enumerator, self._begun_s)
             self._tell(self._listener.checkpoint_completed, stats)
+            for request in asked:
+                self._checkpoint_requests.popleft()
+                self._tell(_answer, request.answer, stats.checkpoint_id, None)
         self._enumerator.batch_took(time.monotonic() - self._begun_s)
         while self._enumerator.has_ended and self._savepoints:
             # Before anybody hears that all is over, and removes what there is to save.
@@ -118,7 +148,8 @@ class StreamingRun(Run):
                 now = time.time_ns() // 1_000_000
                 plan = self._enumerator.plan(now)
                 due = self._checkpoints.next_time
-                if plan.ranges or plan.ended or self._savepoints or (due is not None and due <= now):
+                is_asked = bool(self._savepoints or self._checkpoint_requests)
+                if plan.ranges or plan.ended or is_asked or (due is not None and due <= now):
                     return plan
                 wait_s = self._enumerator.pause_s(now)
                 if due is not None:
@@ -140,10 +171,13 @@ class StreamingRun(Run):
         self._tell(_answer, request.answer, stats.external_path, None)
         return request.stops
 
-    def _refuse_savepoints(self) -> None:
-        while self._savepoints:
-            error = RuntimeError(f"job {self._query.job_id} ended before the savepoint was taken")
-            self._tell(_answer, self._savepoints.popleft().answer, None, error)
+    def _refuse_requests(self) -> None:
+        self._is_over = True
+        for what, requests in (("savepoint", self._savepoints), ("checkpoint", self._checkpoint_requests)):
+            for request in requests:
+                error = RuntimeError(f"job {self._query.job_id} ended before the {what} was taken")
+                _answer(request.answer, None, error)
+            requests.clear()
 
     def _addresses(self) -> tuple[str, ...]:
         addresses = dict.fromkeys(range(self._query.slots), "")
@@ -152,14 +186,13 @@ class StreamingRun(Run):
         return tuple(addresses.values())
 
 
-def _answer(answer: asyncio.Future[str], path: str | None, error: Exception | None) -> None:
+def _answer(answer: asyncio.Future[Any], result: str | int | None, error: Exception | None) -> None:
     if answer.done():
         return
     if error is not None:
         answer.set_exception(error)
     else:
-        assert path is not None
-        answer.set_result(path)
+        answer.set_result(result)
 
 
 def _seconds(text: str) -> float:

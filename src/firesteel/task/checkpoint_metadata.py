@@ -1,7 +1,7 @@
 """What a checkpoint or savepoint is: its `_metadata` file, which says what state there is and where.
 
-    <job directory>/chk-7/_metadata          a checkpoint; its state is in <job directory>/versions
-    <job directory>/versions/...             see `version_store`
+    <job directory>/chk-7/_metadata          a checkpoint; its state is in <job directory>/versions-2
+    <job directory>/versions-2/...           what the second run of the job wrote, see `version_store`
     <savepoint>/_metadata                    a savepoint, with state of its own in <savepoint>/versions
 
 The metadata is written last: a directory without it is no checkpoint. Flink: `runtime.checkpoint.metadata`.
@@ -38,6 +38,13 @@ class CheckpointNotFoundError(FiresteelError):
 
     def __str__(self) -> str:
         return f"no checkpoint or savepoint at {self.path}: {self.hint}"
+
+
+class CheckpointExistsError(FiresteelError):
+    """Another JobManager has taken a checkpoint; the argument is its directory."""
+
+    def __str__(self) -> str:
+        return f"checkpoint {self.args[0]} was taken by another JobManager meanwhile: this one's run of the job is over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class CheckpointMetadata:
         sources: Pickled: operator id -> where the enumerator of that source is.
         committables: Pickled: (sink operators' committables) that are to be committed with it.
         next_time: When the job has something to do again although nothing comes (ms).
+        versions: Name of the directory of its versions: beside its own one, or in that of a savepoint.
     """
 
     checkpoint_id: int
@@ -92,10 +100,11 @@ class CheckpointMetadata:
     sources: bytes
     committables: bytes
     next_time: int | None
+    versions: str
 
     def versions_in(self, directory: Path) -> Path:
         """Where its versions are, if its metadata is in that directory."""
-        return (directory if self.is_savepoint else directory.parent) / "versions"
+        return (directory if self.is_savepoint else directory.parent) / self.versions
 
     def files_in(self, versions: Path) -> Iterator[Path]:
         """All its state files."""
@@ -104,9 +113,16 @@ class CheckpointMetadata:
 
 
 def write_metadata(directory: Path, metadata: CheckpointMetadata) -> None:
-    """Write the metadata: with it the checkpoint is complete."""
+    """Write the metadata: with it the checkpoint is complete.
+
+    Raises:
+        CheckpointExistsError: it is complete already: of two JobManagers that think to lead the job, one decides it.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    write_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)])
+    try:
+        write_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)], is_new=True)
+    except FileExistsError:
+        raise CheckpointExistsError(directory) from None
 
 
 def read_metadata(directory: Path) -> CheckpointMetadata:

@@ -30,6 +30,7 @@ class Deploy:
         slot: Number of the slot in the job.
         attempt: Number of the attempt.
         sys_path: Where the client found its modules.
+        configuration: The job's.
     """
 
     execution_attempt_id: str
@@ -37,6 +38,7 @@ class Deploy:
     slot: int
     attempt: int
     sys_path: tuple[str, ...]
+    configuration: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)

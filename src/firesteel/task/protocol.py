@@ -32,14 +32,18 @@ class StageRequest:
     Attributes:
         stage: The stage.
         batch_id: The batch.
-        checkpoint: The job's checkpoint directory, with the versions.
+        checkpoint: The job's checkpoint directory.
+        versions: Where the slot's versions go (STREAMING).
         plan: What the batch reads: a pickled `BatchPlan`.
+        is_remote: Whether it comes from another host.
     """
 
     stage: int
     batch_id: int
     checkpoint: str
+    versions: str
     plan: bytes
+    is_remote: bool = False
 
 
 def write_frame(stream: IO[bytes], row: Row) -> None:

@@ -62,16 +62,35 @@ def plan_restore(
     Raises:
         StateRestoreError: state can't be mapped.
     """
-    new = {operator_id: vertex for vertex in job_graph.vertices for operator_id, _ in operators_of(vertex)}
-    old = {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
+    new = _vertices_of_operators(job_graph)
     versions = metadata.versions_in(directory)
     if not allow_non_restored:
         _check_nothing_is_left(metadata, versions, new)
-    for operator_id, vertex in new.items():
-        if operator_id in old:
-            _adopt_max_parallelism(vertex, old[operator_id])
-    kept = {operator_id: layout for operator_id, layout in old.items() if operator_id in new}
+    adopt_max_parallelism(metadata, job_graph)
+    kept = {
+        operator_id: layout for operator_id, layout in _layouts_of_operators(metadata).items() if operator_id in new
+    }
     return RestorePlan(str(versions), metadata.batch_id, metadata.bases, kept)
+
+
+def adopt_max_parallelism(metadata: CheckpointMetadata, job_graph: JobGraph) -> None:
+    """Let the vertices of a job take over the max parallelism with which the state of their operators was written.
+
+    Raises:
+        StateRestoreError: a vertex asks for another one, or for more subtasks than that.
+    """
+    layouts = _layouts_of_operators(metadata)
+    for operator_id, vertex in _vertices_of_operators(job_graph).items():
+        if operator_id in layouts:
+            _adopt_max_parallelism(vertex, layouts[operator_id])
+
+
+def _vertices_of_operators(job_graph: JobGraph) -> dict[str, Any]:
+    return {operator_id: vertex for vertex in job_graph.vertices for operator_id, _ in operators_of(vertex)}
+
+
+def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayout]:
+    return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
 def _check_nothing_is_left(metadata: CheckpointMetadata, versions: Path, new: dict[str, Any]) -> None:

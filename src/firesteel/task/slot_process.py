@@ -28,9 +28,10 @@ from firesteel.task.protocol import (
     write_frame,
     write_message,
 )
+from firesteel.task.python_environment import python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks
-from firesteel.task.version_store import VersionStore, versions_directory
+from firesteel.task.version_store import VersionStore
 
 _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
@@ -49,6 +50,8 @@ class SlotProcess:
         self._tasks: SlotTasks | None = None
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
+        self._environment = contextlib.ExitStack()
+        self._has_environment = False
         self._send(Hello(allocation_id, os.getpid()))
 
     def run(self) -> None:
@@ -132,7 +135,7 @@ class SlotProcess:
         tasks = self._tasks_for(request)
         batch: BatchPlan = pickle.loads(request.plan)
         reported = time.monotonic()
-        for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader)):
+        for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader), is_remote=request.is_remote):
             write_frame(writer, row)
             if time.monotonic() - reported > _PROGRESS_EVERY_S:
                 reported = time.monotonic()
@@ -145,11 +148,18 @@ class SlotProcess:
         if self._tasks is None:
             deploy = self._deploy
             assert deploy is not None
-            sys.path[:] = [*dict.fromkeys([*deploy.sys_path, *sys.path])]
-            store = VersionStore(versions_directory(request.checkpoint), deploy.slot)
+            self._enter_environment(deploy, Path(request.checkpoint))
+            store = VersionStore(Path(request.versions), deploy.slot)
             restored = partial(read_restored_state, Path(request.checkpoint))
             self._tasks = SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored)
         return self._tasks
+
+    def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
+        """Once: a slot's process runs tasks of one job only."""
+        if not self._has_environment:
+            sys.path[:] = [*dict.fromkeys([*deploy.sys_path, *sys.path])]
+            self._environment.enter_context(python_environment(deploy.configuration, job_directory))
+            self._has_environment = True
 
     def _fail(self, error: Exception) -> None:
         self._close_tasks()

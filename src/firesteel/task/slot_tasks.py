@@ -10,14 +10,14 @@ from typing import Any
 from firesteel.common.key_groups import default_max_parallelism
 from firesteel.graph.job_graph import JobVertex
 from firesteel.operators import edge_writer
-from firesteel.operators.buffers import decode, encode
-from firesteel.operators.input_gate import InputGate
+from firesteel.operators.buffers import Item, decode, encode
 from firesteel.operators.operator import TaskInfo, Timestamps
 from firesteel.operators.sources import SplitRange
 from firesteel.operators.spill import SpilledList
 from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
+from firesteel.task.stopwatch import Stopwatch
 from firesteel.task.version_store import Frame, VersionStore
 
 _PENDING_BYTES = 64 << 20
@@ -73,34 +73,43 @@ class BatchPlan:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: Vertices whose input ends with this batch.
         is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
+        in_full: Whether all keyed state is written behind the batch, even if little of it changed.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
     is_checkpoint: bool = True
+    in_full: bool = False
 
 
 class _LocalEdge:
     """An edge to a subtask of the same slot and stage: elements are handed over at once."""
 
-    def __init__(self, gate: Callable[[], InputGate], number: int, subtask: int) -> None:
+    def __init__(self, target: Callable[[], Subtask], stopwatch: Stopwatch, gate: int, subtask: int) -> None:
+        self._target = target
+        self._stopwatch = stopwatch
         self._gate = gate
-        self._number = number
         self._subtask = subtask
         self.records_out = 0
+        self.bytes_out = 0
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         self.records_out += len(values)
-        self._gate().receive(self._number, self._subtask, [(values, timestamps)])
+        self._hand_over((values, timestamps))
 
     def watermark(self, timestamp: int) -> None:
-        self._gate().receive(self._number, self._subtask, [timestamp])
+        self._hand_over(timestamp)
 
     def idle(self, is_idle: bool) -> None:
-        self._gate().receive(self._number, self._subtask, [is_idle])
+        self._hand_over(is_idle)
 
     def end(self) -> None:
-        self._gate().receive(self._number, self._subtask, [None])
+        self._hand_over(None)
+
+    def _hand_over(self, item: Item) -> None:
+        target = self._target()
+        with self._stopwatch.within(target):
+            target.gate.receive(self._gate, self._subtask, [item])
 
     def flush(self) -> None:
         pass
@@ -137,7 +146,8 @@ class SlotTasks:
         self._store = store
         self._restored = restored
         self._stages: dict[int, dict[str, Subtask]] = {}
-        self._gates: dict[int, dict[int, tuple[InputGate, int]]] = {}
+        self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
+        self._stopwatch = Stopwatch()
         self._done: dict[int, int] = {}
         self._rows = SpilledList(_PENDING_BYTES, None)
 
@@ -152,7 +162,7 @@ class SlotTasks:
                 subtasks[vertex.id] = self._make_subtask(plan, vertex, index, subtasks)
         self._stages[stage] = subtasks
         self._gates[stage] = {
-            edge.gate: (subtasks[edge.target.id].gate, plan.base_of(edge.source))
+            edge.gate: (subtasks[edge.target.id], plan.base_of(edge.source))
             for edge in plan.edges
             if edge.target.id in subtasks
         }
@@ -207,7 +217,7 @@ class SlotTasks:
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:
         target = edge.target
         if plan.level_of[target.id] == plan.level_of[edge.source.id]:
-            return _LocalEdge(lambda: subtasks[target.id].gate, edge.gate, index)
+            return _LocalEdge(lambda: subtasks[target.id], self._stopwatch, edge.gate, index)
         channels = list(edge.consumers_of(index))
         base, slot, gate = plan.base_of(target), self._slot, edge.gate
 
@@ -228,17 +238,23 @@ class SlotTasks:
         _close_all(subtasks)
 
     def run_stage(
-        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
+        self,
+        stage: int,
+        batch_id: int,
+        batch: BatchPlan,
+        rows: Iterable[tuple[int, int, bytes]],
+        *,
+        is_remote: bool = False,
     ) -> Iterator[Row]:
         """Run one stage of one batch: `(source slot, gate, payload)` rows in, rows for later stages out.
 
-        A batch that was run before is run again from the version before it.
+        The rows may come from another host. A batch that was run before is run again from the version before it.
         """
         try:
             if self._done.get(stage) != batch_id - 1 or stage not in self._stages:
                 self.open_stage(stage, batch_id - 1)
             self._done.pop(stage, None)
-            yield from self._run_open_stage(stage, batch_id, batch, rows)
+            yield from self._run_open_stage(stage, batch_id, batch, rows, is_remote)
         except Exception as error:
             self._close_after(error, stage)
             raise
@@ -251,25 +267,30 @@ class SlotTasks:
             error.add_note(f"Closing the operators failed, too: {second}")
 
     def _run_open_stage(
-        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]]
+        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]], is_remote: bool
     ) -> Iterator[Row]:
         self._rows.close()
-        subtasks = self._stages[stage]
+        subtasks, within = self._stages[stage], self._stopwatch.within
         for subtask in subtasks.values():
             subtask.task.is_checkpoint = batch.is_checkpoint
-            subtask.begin_batch()
+            with within(subtask):
+                subtask.begin_batch()
         for subtask in subtasks.values():
             yield from self._read_source(subtask, batch)
         gates = self._gates[stage]
         for source_slot, gate, payload in rows:
-            input_gate, base = gates[gate]
-            input_gate.receive(gate, source_slot - base, decode(payload))
+            subtask, base = gates[gate]
+            subtask.gate.bytes_in += len(payload)
+            subtask.gate.bytes_in_remote += len(payload) * is_remote
+            with within(subtask):
+                subtask.gate.receive(gate, source_slot - base, decode(payload))
             yield from self._take_rows()
         for subtask in subtasks.values():
-            subtask.end_batch()
+            with within(subtask):
+                subtask.end_batch()
         yield from self._take_rows()
         committables = [c for subtask in subtasks.values() for c in subtask.committables()]
-        base, sizes = self._write_version(stage, batch_id)
+        base, sizes = self._write_version(stage, batch_id, batch.in_full)
         for subtask in subtasks.values():
             subtask.close_if_ended()
         self._done[stage] = batch_id
@@ -286,16 +307,25 @@ class SlotTasks:
         source = subtask.source
         if source is None or source.has_ended:
             return
-        for _ in subtask.read(batch.ranges.get((subtask.task.vertex_id, subtask.task.subtask_index), ())):
+        chunks = subtask.read(batch.ranges.get((subtask.task.vertex_id, subtask.task.subtask_index), ()))
+        while self._reads(subtask, chunks):
             yield from self._take_rows()
         if subtask.task.vertex_id in batch.ended:
-            source.end()
+            with self._stopwatch.within(subtask):
+                source.end()
+
+    def _reads(self, subtask: Subtask, chunks: Iterator[None]) -> bool:
+        """Let a source read its next chunk; False if there was none."""
+        with self._stopwatch.within(subtask):
+            for _ in chunks:
+                return True
+        return False
 
     def _take_rows(self) -> Iterator[Row]:
         for rows, _ in self._rows.take():
             yield from rows
 
-    def _write_version(self, stage: int, batch_id: int) -> tuple[int, dict[str, int]]:
+    def _write_version(self, stage: int, batch_id: int, in_full: bool) -> tuple[int, dict[str, int]]:
         """Write the version of a batch: the batch of its full file, and the bytes by operator."""
         if self._store is None:
             return -1, {}
@@ -309,7 +339,7 @@ class SlotTasks:
             for vertex_id, subtask in self._stages[stage].items():
                 yield vertex_id, None, subtask.version()
 
-        return self._store.write(stage, batch_id, frames), sizes
+        return self._store.write(stage, batch_id, frames, in_full), sizes
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""

@@ -41,10 +41,11 @@ class StateFileError(FiresteelError):
         return f"state file {self.path} {self.problem}"
 
 
-def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
-    """Write a file, replacing one of that name; gives its size in bytes.
+def write_state_file(path: Path, frames: Iterable[bytes], is_new: bool = False) -> int:
+    """Write a file, replacing one of that name unless it has to be new; gives its size in bytes.
 
     Raises:
+        FileExistsError: it has to be new, and there is one: of two processes that try, one succeeds.
         StateFileError: it could not be written: the disk may be full. What had that name is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -59,13 +60,27 @@ def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
                     length += len(part)
             file.seek(0)
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
+        if is_new:
+            _link_or_claim(temporary, path)
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError):
+            raise
         if isinstance(error, OSError):
             raise StateFileError(path, f"can't be written: {error.strerror or error}") from error
         raise
     return _HEADER.size + length
+
+
+def _link_or_claim(temporary: Path, path: Path) -> None:
+    """Take the name, if nobody has: with the content at once, where the file system has links."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        path.touch(exist_ok=False)
 
 
 def remove_unfinished(directory: Path) -> None:

@@ -8,7 +8,9 @@ one of them, so a version is a full file and all deltas behind it. A file has fr
 
 from __future__ import annotations
 
+import os
 import pickle
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +25,31 @@ Frame = tuple[str, str | None, Any]
 """(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
 
 
-def versions_directory(checkpoint: str) -> Path:
-    """Where the versions of a job are, in its checkpoint directory."""
-    return Path(checkpoint) / "versions"
+def claim_versions(job_directory: Path) -> Path:
+    """A new directory of versions: each run of a job has one.
+
+    A JobManager that lost its leadership may have slots that still write, beside those of its successor.
+    """
+    number = max((int(path.name.partition("-")[2]) for path in job_directory.glob("versions-*")), default=0) + 1
+    while True:
+        path = job_directory / f"versions-{number}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def link_version(source: Path, target: Path, stage: int, slot: int, base: int, batch_id: int) -> None:
+    """Let a directory of versions have one of another, too: its files are never changed."""
+    for path in version_files(source, stage, slot, base, batch_id):
+        parent = target / str(stage) / str(slot)
+        parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, parent / path.name)
+        except OSError:
+            shutil.copyfile(path, parent / path.name)
 
 
 def version_files(directory: Path, stage: int, slot: int, base: int, batch_id: int) -> list[Path]:
@@ -73,16 +97,18 @@ class VersionStore:
     def _stage(self, stage: int) -> Path:
         return self._directory / str(stage) / str(self._slot)
 
-    def write(self, stage: int, batch_id: int, make: Callable[[bool], Iterator[Frame]]) -> int:
+    def write(self, stage: int, batch_id: int, make: Callable[[bool], Iterator[Frame]], in_full: bool = False) -> int:
         """Write the version of a batch, the frames of `make(full)`; gives the batch of its full file.
 
-        A full one is written when the deltas are as large as the last full one: so what is written is at most twice
-        what changed, and what is kept at most twice what there is.
+        A full one is written if it is asked for (`in_full`), and when the deltas are as large as the last full one: so
+        what is written is at most twice what changed, and what is kept at most twice what there is.
         """
         chain = self._chains.get(stage)
         if chain is not None and chain.last != batch_id - 1:
             chain = None
-        full = chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
+        full = (
+            in_full or chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
+        )
         parent = self._stage(stage)
         if chain is None:
             remove_unfinished(parent)

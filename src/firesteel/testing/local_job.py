@@ -28,7 +28,7 @@ from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
-from firesteel.task.version_store import VersionStore, versions_directory
+from firesteel.task.version_store import VersionStore
 from firesteel.testing.manual_clock import ManualClock
 
 _EVERYTHING = 1 << 60
@@ -238,7 +238,7 @@ class _LocalJob:
 
     def _tasks(self, slot: int) -> SlotTasks:
         if slot not in self._slots:
-            store = VersionStore(versions_directory(str(self._checkpoint)), slot) if self._keeps_versions else None
+            store = VersionStore(self._checkpoints.versions, slot) if self._keeps_versions else None
             self._slots[slot] = SlotTasks(self._job, slot, 0, store, partial(read_restored_state, self._checkpoint))
         return self._slots[slot]
 

@@ -25,7 +25,7 @@ from firesteel.runtime.highavailability.running_jobs_registry import RunningJobs
 from firesteel.runtime.highavailability.storage import JOBS
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster
-from firesteel.runtime.jobmaster.job_master_gateway import SavepointError
+from firesteel.runtime.jobmaster.job_master_gateway import CheckpointError, SavepointError
 from firesteel.runtime.rpc import EndpointStoppedError
 from tests.runtime.helpers import an_id, job_graph, settle
 from tests.runtime.simulated import Cluster
@@ -357,6 +357,17 @@ async def test_a_savepoint_that_could_not_be_taken_leaves_the_job_as_it_is(clust
     with pytest.raises(SavepointError, match="no directory is given"):
         await cluster.gateway.trigger_savepoint(job_id)
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
+
+
+async def test_a_checkpoint_is_taken_of_streaming_jobs_that_run_only(cluster: Cluster) -> None:
+    job_id = await cluster.submit(one_vertex())
+    assert [await cluster.gateway.trigger_checkpoint(job_id) for _ in range(2)] == [1, 2]
+    assert (await cluster.gateway.request_job_details(job_id)).checkpoints.completed == 2
+    batch = await cluster.submit(job_graph(("a", 1, []), job_type="BATCH", name="batch"))
+    with pytest.raises(CheckpointError, match="it is not a streaming job, and has no checkpoints"):
+        await cluster.gateway.trigger_checkpoint(batch)
+    with pytest.raises(JobNotFoundError):
+        await cluster.gateway.trigger_checkpoint("nothing")
 
 
 async def test_a_job_whose_state_can_not_be_restored_fails(cluster: Cluster) -> None:

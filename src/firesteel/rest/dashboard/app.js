@@ -59,8 +59,13 @@ function layers(plan) {
   for (const node of plan.nodes) (found[of(node.id)] ||= []).push(node);
   return found;
 }
+const busyTime = vertex => vertex.metrics["accumulated-busy-time"];
+function busyText(vertex) {
+  const busy = busyTime(vertex), whole = busy + vertex.metrics["accumulated-idle-time"] + vertex.metrics["accumulated-backpressured-time"];
+  return busy === "NaN" ? "" : `busy ${duration(busy)}` + (whole > 0 ? ` (${Math.round(100 * busy / whole)} %)` : "");
+}
 function graph(job) {
-  const width = 250, height = 84, gapX = 90, gapY = 22, columns = layers(job.plan), places = new Map();
+  const width = 250, height = 102, gapX = 90, gapY = 22, columns = layers(job.plan), places = new Map();
   const vertices = new Map(job.vertices.map(vertex => [vertex.id, vertex]));
   const most = Math.max(...columns.map(column => column.length));
   columns.forEach((column, x) => column.forEach((node, y) => places.set(node.id,
@@ -80,7 +85,8 @@ function graph(job) {
       make("rect", {x: place.x, y: place.y, width, height, rx: 6, class: vertex.status, stroke: "currentColor"}), line(short, 20),
       line(`${vertex.status}, parallelism ${vertex.parallelism}`, 38, "quiet"),
       line(`${count(vertex.metrics["read-records"])} in, ${count(vertex.metrics["write-records"])} out`, 56, "quiet"),
-      line(watermark === undefined ? "" : `watermark ${watermark}`, 74, "quiet")));
+      line(busyText(vertex), 74, "quiet"),
+      line(watermark === undefined ? "" : `watermark ${watermark}`, 92, "quiet")));
   }
   return make("div", {class: "graph", tabindex: 0}, svg);
 }
@@ -110,9 +116,10 @@ async function jobPage(id) {
   const seconds = Math.max(1, job.duration / 1000);
   return [make("h1", {}, job.name, " ", stateOf(job.state)), make("p", {}, `${id}, ${job["job-type"]}, ${duration(job.duration)} `, over ? "" : cancel),
     graph(job), make("h2", {}, "Vertices"),
-    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second"], job.vertices.map(v => [v.name, stateOf(v.status), {number: v.parallelism},
+    table(["Vertex", "State", "Subtasks", "Records in", "Records out", "per second", "Bytes in", "Bytes out", "Busy"], job.vertices.map(v => [v.name, stateOf(v.status), {number: v.parallelism},
       {number: count(v.metrics["read-records"])}, {number: count(v.metrics["write-records"])},
-      {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))}]), "None."),
+      {number: count(Math.round(Math.max(v.metrics["read-records"], v.metrics["write-records"]) / seconds))},
+      {number: bytes(v.metrics["read-bytes"])}, {number: bytes(v.metrics["write-bytes"])}, {number: busyText(v).replace("busy ", "")}]), "None."),
     make("h2", {}, "Slots"), make("div", {class: "slots"}, slots.taskmanagers.map(tm => make("section", {}, make("h3", {}, tm.id),
       tm.slots.map(slot => make("div", {class: "slot"}, slot.subtasks.map(s => make("div", {}, make("span", {class: `state ${s.status}`, title: s.status}, "● "), `${s.name} (${s.subtask + 1}/${s.parallelism})`))))))),
     slots.taskmanagers.length ? "" : make("p", {}, "No subtask has a slot."),

@@ -153,11 +153,28 @@ class Dispatcher(FencedRpcEndpoint):
         return await self._savepoint(job_id, target_directory, stops=True, drains=drain)
 
     async def _savepoint(self, job_id: str, target_directory: str | None, stops: bool, drains: bool) -> str:
+        return await (await self._job_master(job_id)).trigger_savepoint(target_directory, stops, drains)
+
+    async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
+        """Take a checkpoint of a running job: its id."""
+        return await (await self._job_master(job_id)).trigger_checkpoint(full)
+
+    async def _job_master(self, job_id: str) -> JobMasterGateway:
+        """The JobMaster of a running job.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+        """
         runner = self._runners.get(job_id)
         gateway = None if runner is None else await runner.gateway()
         if gateway is None:
             raise JobNotFoundError(job_id)
-        return await gateway.trigger_savepoint(target_directory, stops, drains)
+        return gateway
+
+    async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
+        """What an operator of a job, running or over, answers to its client."""
+        await self.request_job_status(job_id)
+        return self._data_plane.deliver_coordination_request(operator_uid, request)
 
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status."""

@@ -117,6 +117,25 @@ class DispatcherGateway(Protocol):
         """
         ...
 
+    @no_rpc_timeout
+    async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
+        """Take a checkpoint of a running job, of all state (`full`) or of what changed: its id.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+            CheckpointError: it could not be taken.
+        """
+        ...
+
+    async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
+        """What an operator of a job, running or over, answers to its client.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ValueError: the request can't be read.
+        """
+        ...
+
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from firesteel.runtime.executiongraph.errors import IllegalTransitionError, SlotLostError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.task_metrics import TaskMetrics
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.slotpool.slot import TaskManagerLocation
 
@@ -31,7 +32,7 @@ class Execution:
         address: The slot's data address.
         has_slot: Whether the slot is there and the attempt's; what names it stays when it is gone.
         failure: Why it FAILED.
-        metrics: What was measured last, by name.
+        metrics: What was measured.
         records_in: Records read by the attempt so far.
         records_out: Records emitted so far.
     """
@@ -67,7 +68,7 @@ class Execution:
         self.address = ""
         self.has_slot = False
         self.failure: TaskFailure | None = None
-        self.metrics: Mapping[str, float] = {}
+        self.metrics = TaskMetrics()
         self.records_in = 0
         self.records_out = 0
 
@@ -116,10 +117,21 @@ class Execution:
         if not self.has_slot:
             raise SlotLostError(self.attempt_id, self.allocation_id)
 
-    def progressed(self, records_in: int, records_out: int, metrics: Mapping[str, float] | None = None) -> None:
-        """Take new totals; a report that arrives late never counts backwards. Metrics are replaced if there are any."""
-        if metrics:
-            self.metrics = metrics
+    def measured(self, metrics: Mapping[str, float], now_ms: int) -> None:
+        """Take what the attempt measured."""
+        self.metrics.report(metrics, now_ms, self._since_ms(now_ms))
+
+    def metrics_at(self, now_ms: int) -> dict[str, float]:
+        """What was measured, with rates and times as they are now, or were at the end."""
+        is_over = self.state.is_terminal
+        until_ms = self.timestamps[self.state] if is_over else now_ms
+        return self.metrics.values(until_ms, self._since_ms(until_ms), is_over)
+
+    def _since_ms(self, otherwise_ms: int) -> int:
+        return self.timestamps.get(ExecutionState.RUNNING, otherwise_ms)
+
+    def progressed(self, records_in: int, records_out: int) -> None:
+        """Take new totals; a report that arrives late never counts backwards."""
         self.records_in = max(self.records_in, records_in)
         self.records_out = max(self.records_out, records_out)
 

@@ -21,7 +21,7 @@ class JobEvent:
     cause: TaskFailure | None = None
 
     def __str__(self) -> str:
-        return f"{_time(self.timestamp_ms)} job {self.status.name}{_because(self.cause)}"
+        return f"{_time(self.timestamp_ms)} job {self.status.name}{because(self.cause)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,13 @@ class ExecutionEvent:
     def __str__(self) -> str:
         place = "" if self.task_manager_id is None else f" in slot {self.slot} of {self.task_manager_id}"
         task = f"subtask {self.subtask_index + 1} of {self.vertex_id}, attempt {self.attempt_number}"
-        return f"{_time(self.timestamp_ms)} {task} {self.state.name}{place}{_because(self.cause)}"
+        return f"{_time(self.timestamp_ms)} {task} {self.state.name}{place}{because(self.cause)}"
 
 
 def _time(timestamp_ms: int) -> str:
     return datetime.fromtimestamp(timestamp_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
 
 
-def _because(cause: TaskFailure | None) -> str:
+def because(cause: TaskFailure | None) -> str:
+    """The end of a line that says what happened."""
     return "" if cause is None else f": {cause.message}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from firesteel.runtime.executiongraph.errors import (
     IllegalTransitionError,
 )
 from firesteel.runtime.executiongraph.execution import Execution
-from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent
+from firesteel.runtime.executiongraph.execution_event import ExecutionEvent, JobEvent, because
 from firesteel.runtime.executiongraph.execution_graph_dict import edge_to_dict, result_to_dict, vertex_to_dict
 from firesteel.runtime.executiongraph.execution_history import ExecutionHistory
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionJobVertex, ExecutionVertex
@@ -31,6 +32,8 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 
 __all__ = ["ExecutionGraph"]
+
+logger = logging.getLogger(__name__)
 
 
 class ExecutionGraph:
@@ -163,6 +166,7 @@ class ExecutionGraph:
         """
         if self.status.is_terminal:
             raise IllegalTransitionError(f"job {self.job_id}", self.status, status, "none, it is terminal")
+        logger.info("Job %s (%s) switched to %s%s", self.name, self.job_id, status.name, because(cause))
         self.status = status
         self.status_timestamps[status] = self._now_ms()
         if cause is not None:
@@ -193,6 +197,9 @@ class ExecutionGraph:
         execution.transition_to(state, now_ms)
         if cause is not None:
             execution.failure = cause
+        if logger.isEnabledFor(logging.INFO):  # Not for nothing: there may be 10,000 subtasks.
+            place = "" if execution.task_manager_id is None else f" at {execution.task_manager_id}"
+            logger.info("%s of job %s%s switched to %s%s", vertex.name, self.job_id, place, state.name, because(cause))
         self._moved(vertex, start, state)
         self._record(execution, now_ms, cause)
 
@@ -244,6 +251,7 @@ class ExecutionGraph:
 
     def state_to_dict(self) -> dict[str, Any]:
         """The same without the edges, which follow from the job graph and the parallelism."""
+        now_ms = self._now_ms()
         return {
             "job_id": self.job_id,
             "name": self.name,
@@ -251,7 +259,7 @@ class ExecutionGraph:
             "timestamps": {status.name: at for status, at in self.status_timestamps.items()},
             "restarts": self.restarts,
             "failure": None if self.failure is None else str(self.failure),
-            "vertices": [vertex_to_dict(vertex) for vertex in self.job_vertices.values()],
+            "vertices": [vertex_to_dict(vertex, now_ms) for vertex in self.job_vertices.values()],
             "results": [result_to_dict(result) for result in self.results.values()],
         }
 

@@ -12,7 +12,7 @@ from firesteel.runtime.executiongraph.intermediate_result import IntermediateRes
 __all__ = ["edge_to_dict", "result_to_dict", "vertex_to_dict"]
 
 
-def vertex_to_dict(vertex: ExecutionJobVertex) -> dict[str, Any]:
+def vertex_to_dict(vertex: ExecutionJobVertex, now_ms: int) -> dict[str, Any]:
     """A vertex with its subtasks and their attempts."""
     return {
         "id": vertex.id,
@@ -20,11 +20,11 @@ def vertex_to_dict(vertex: ExecutionJobVertex) -> dict[str, Any]:
         "parallelism": vertex.parallelism,
         "max_parallelism": vertex.max_parallelism,
         "results": [result.id for result in vertex.results],
-        "subtasks": [_subtask_to_dict(subtask) for subtask in vertex.vertices],
+        "subtasks": [_subtask_to_dict(subtask, now_ms) for subtask in vertex.vertices],
     }
 
 
-def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
+def _subtask_to_dict(subtask: ExecutionVertex, now_ms: int) -> dict[str, Any]:
     execution = subtask.current
     return {
         "name": subtask.name,
@@ -33,7 +33,7 @@ def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
         "state": execution.state.name,
         "records_in": execution.records_in,
         "records_out": execution.records_out,
-        "metrics": dict(execution.metrics),
+        "metrics": execution.metrics_at(now_ms),
         "timestamps": {state.name: at for state, at in execution.timestamps.items()},
         "slot": execution.allocation_id,
         "task_manager": execution.task_manager_id,

@@ -109,6 +109,17 @@ class RunningQuery(Protocol):
         """
         ...
 
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """Take a checkpoint now: its id.
+
+        Args:
+            full: Whether all state is written for it, and not only what changed.
+
+        Raises:
+            Exception: the query takes none, or ended before.
+        """
+        ...
+
 
 class DataPlane(Protocol):
     """Starts queries, or leaves the records to the tasks.
@@ -128,6 +139,14 @@ class DataPlane(Protocol):
         Its vertices may get the max parallelism of their state. An error raised here fails the job. Nothing happens
         here where there is no state.
         """
+
+    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+        """Answer what a client asks one of its job's operators: what the collecting sink of that uid has for it.
+
+        Raises:
+            ValueError: the request can't be read.
+        """
+        ...
 
     def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Forget a job that reached a globally terminal status: nothing to do where nothing is kept."""

@@ -24,6 +24,7 @@ from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGE
 from firesteel.runtime.jobmaster.data_plane import DataPlane, SubtaskProgress
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import (
+    CheckpointError,
     SavepointError,
     TaskExecutionState,
     TaskManagerRegistrationSuccess,
@@ -303,6 +304,17 @@ class JobMaster(FencedRpcEndpoint):
         except Exception as error:
             raise SavepointError(self.job_id, directory, str(error)) from error
 
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """Take a checkpoint, of all state (`full`) or of what changed: its id."""
+        try:
+            if self._graph.job_graph.job_type == "BATCH":
+                raise ValueError("it is not a streaming job, and has no checkpoints")
+            if self._query is None:
+                raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes checkpoints")
+            return await self._query.trigger_checkpoint(full)
+        except Exception as error:
+            raise CheckpointError(self.job_id, str(error)) from error
+
     async def request_job_status(self) -> JobStatus:
         """The job's status."""
         return self._graph.status
@@ -473,7 +485,9 @@ class JobMaster(FencedRpcEndpoint):
             return
         for report in progress:
             vertex = self._graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
-            vertex.current.progressed(report.records_in, report.records_out, report.metrics)
+            vertex.current.progressed(report.records_in, report.records_out)
+            if report.metrics:
+                vertex.current.measured(report.metrics, self.clock.now_ms())
             if report.finished:
                 self._perform(self._scheduler.subtask_finished(report.vertex_id, report.subtask_index))
 

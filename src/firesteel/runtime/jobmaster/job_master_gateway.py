@@ -16,6 +16,7 @@ from firesteel.runtime.rpc import no_rpc_timeout
 from firesteel.runtime.slotpool.slot import SlotOffer
 
 __all__ = [
+    "CheckpointError",
     "JobMasterGateway",
     "SavepointError",
     "TaskExecutionState",
@@ -32,6 +33,14 @@ class SavepointError(FiresteelError):
         job_id, target_directory, cause = self.args
         where = "" if target_directory is None else f" in {target_directory!r}"
         return f"the savepoint of job {job_id}{where} could not be taken: {cause}; the job goes on as before"
+
+
+class CheckpointError(FiresteelError):
+    """A checkpoint that somebody asked for could not be taken. Flink: `runtime.checkpoint.CheckpointException`."""
+
+    def __str__(self) -> str:
+        job_id, cause = self.args
+        return f"the checkpoint of job {job_id} could not be taken: {cause}"
 
 
 class UnknownTaskManagerError(FiresteelError):
@@ -129,6 +138,15 @@ class JobMasterGateway(Protocol):
 
         Raises:
             SavepointError: it could not be taken; the job goes on.
+        """
+        ...
+
+    @no_rpc_timeout
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """Take a checkpoint, of all state (`full`) or of what changed: its id.
+
+        Raises:
+            CheckpointError: it could not be taken.
         """
         ...
 

@@ -118,6 +118,17 @@ class QueryRun:
             raise RuntimeError("the query could not be started")
         return await self._query.trigger_savepoint(directory, stops, drains)
 
+    async def trigger_checkpoint(self, full: bool) -> int:
+        """Take a checkpoint now: its id.
+
+        Raises:
+            Exception: it could not be taken.
+        """
+        await self._starting
+        if self._query is None:
+            raise RuntimeError("the query could not be started")
+        return await self._query.trigger_checkpoint(full)
+
     def query_finished(self) -> None:
         """All input is processed and committed."""
         self._endpoint.validate_runs_in_main_thread()

@@ -13,7 +13,7 @@ from firesteel.runtime.rpc.errors import (
 )
 from firesteel.runtime.rpc.rpc_endpoint import FencedRpcEndpoint, RpcEndpoint
 from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, no_rpc_timeout
-from firesteel.runtime.rpc.secret import rpc_secret
+from firesteel.runtime.rpc.secret import rpc_secret, rpc_secret_or_new
 from firesteel.runtime.rpc.tcp_rpc_service import TcpRpcService
 
 __all__ = [
@@ -33,4 +33,5 @@ __all__ = [
     "TcpRpcService",
     "no_rpc_timeout",
     "rpc_secret",
+    "rpc_secret_or_new",
 ]

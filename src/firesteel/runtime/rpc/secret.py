@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 
 from firesteel.runtime.options import InvalidOptionError
 
-__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret"]
+__all__ = ["SECRET_FILE", "SECRET_VARIABLE", "rpc_secret", "rpc_secret_or_new"]
 
 SECRET_FILE = "security.rpc.secret-file"
 SECRET_VARIABLE = "FIRESTEEL_RPC_SECRET"
@@ -38,6 +39,17 @@ def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] 
             f"option {SECRET_FILE!r}: others may read {name!r} (mode {mode:o}); allowed is 600, so: chmod 600 {name}"
         )
     return _checked(text.strip(), name)
+
+
+def rpc_secret_or_new(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
+    """The secret that is set; where none is, a new one: for a JobManager that hands it to its TaskExecutors itself.
+
+    Raises:
+        InvalidOptionError: one is set that is too short, or that others can read.
+    """
+    if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
+        return rpc_secret(configuration, environment)
+    return secrets.token_bytes(32)
 
 
 def _checked(secret: bytes, where: str) -> bytes:

@@ -72,7 +72,7 @@ class TcpRpcService(InMemoryRpcService):
         self._is_stopped = False
 
     @classmethod
-    def of_job_manager(cls, configuration: Mapping[str, str]) -> TcpRpcService:
+    def of_job_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
         """As `jobmanager.rpc.address`, `jobmanager.rpc.port` and `jobmanager.bind-host` say.
 
         Raises:
@@ -80,10 +80,10 @@ class TcpRpcService(InMemoryRpcService):
         """
         host = configuration.get("jobmanager.rpc.address", "127.0.0.1")
         port = int(number(configuration, "jobmanager.rpc.port", 6123))
-        return cls._of(configuration, host, port, configuration.get("jobmanager.bind-host"))
+        return cls._of(configuration, secret, host, port, configuration.get("jobmanager.bind-host"))
 
     @classmethod
-    def of_task_manager(cls, configuration: Mapping[str, str]) -> TcpRpcService:
+    def of_task_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
         """As `taskmanager.host`, `taskmanager.rpc.port` and `taskmanager.bind-host` say.
 
         Raises:
@@ -91,12 +91,14 @@ class TcpRpcService(InMemoryRpcService):
         """
         host = configuration.get("taskmanager.host", "127.0.0.1")
         port = int(number(configuration, "taskmanager.rpc.port", 0))
-        return cls._of(configuration, host, port, configuration.get("taskmanager.bind-host"))
+        return cls._of(configuration, secret, host, port, configuration.get("taskmanager.bind-host"))
 
     @classmethod
-    def _of(cls, configuration: Mapping[str, str], host: str, port: int, bind_host: str | None) -> TcpRpcService:
+    def _of(
+        cls, configuration: Mapping[str, str], secret: bytes | None, host: str, port: int, bind_host: str | None
+    ) -> TcpRpcService:
         return cls(
-            rpc_secret(configuration),
+            secret or rpc_secret(configuration),
             host,
             port,
             bind_host,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from firesteel.graph.slot_numbering import SlotSharing, slot_sharing_name
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
 from firesteel.runtime.scheduler.options import SchedulerOptions
@@ -35,12 +36,14 @@ class ExecutionSlotAllocator:
         self._options = options
         self._is_batch = graph.job_graph.job_type == "BATCH"
         self.numbering = slot_numbering(graph, options.slot_sharing_strategy)
-        numbers: dict[int, str] = {}
+        numbers: dict[int | str, str] = {}
         self._groups: dict[str, tuple[str, ResourceProfile]] = {}
         for vertex in graph.job_vertices.values():
-            # By identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
             group = vertex.job_vertex.slot_sharing_group
-            number = numbers.setdefault(id(vertex if group is None else group), f"group-{len(numbers)}")
+            # Else by identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
+            is_named = isinstance(self.numbering, SlotSharing)
+            key = slot_sharing_name(vertex.job_vertex) if is_named else id(vertex if group is None else group)
+            number = numbers.setdefault(key, f"group-{len(numbers)}")
             declared = None if group is None else group.resource_profile
             self._groups[vertex.id] = number, ResourceProfile.of_group(declared)
 

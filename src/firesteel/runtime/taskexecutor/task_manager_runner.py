@@ -38,16 +38,20 @@ class TaskManagerRunner:
     """Runs a TaskExecutor over TCP until it is stopped or can't go on. Flink: `taskexecutor.TaskManagerRunner`.
 
     Args:
-        configuration: The cluster's configuration, with `taskmanager.task-runner` as `module:factory` of what runs
-            the tasks.
+        configuration: The cluster's configuration.
+        runner_factory: Makes what runs the tasks.
+        secret: For RPC; None: as `rpc_secret` finds it.
 
     Attributes:
         ended: Done when the process should end; holds the error that is the reason, or None.
     """
 
-    def __init__(self, configuration: Mapping[str, str]) -> None:
+    def __init__(
+        self, configuration: Mapping[str, str], runner_factory: TaskRunnerFactory, secret: bytes | None = None
+    ) -> None:
         self._configuration = configuration
-        self._rpc = TcpRpcService.of_task_manager(configuration)
+        self._runner_factory = runner_factory
+        self._rpc = TcpRpcService.of_task_manager(configuration, secret)
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
 
     async def start(self) -> None:
@@ -64,7 +68,7 @@ class TaskManagerRunner:
             self._configuration.get("taskmanager.resource-id", name),
             int(number(self._configuration, "taskmanager.numberOfTaskSlots", 1)),
             self._ha,
-            _task_runner(self._configuration.get(TASK_RUNNER, SPARK_TASK_RUNNER)),
+            self._runner_factory,
             self._configuration,
             on_fatal_error=self.end,
         )
@@ -112,7 +116,7 @@ def _configuration(arguments: Sequence[str]) -> dict[str, str]:
 
 
 async def _run(configuration: Mapping[str, str]) -> int:
-    runner = TaskManagerRunner(configuration)
+    runner = TaskManagerRunner(configuration, _task_runner(configuration.get(TASK_RUNNER, SPARK_TASK_RUNNER)))
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, runner.end)
     await runner.start()

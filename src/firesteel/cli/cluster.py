@@ -1,0 +1,53 @@
+"""What the commands about a cluster share: which one is asked, and how its answer is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+
+ENDED = ("FINISHED", "CANCELED", "FAILED")
+
+output_option = click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", help="How to show the answer [text]."
+)
+_address_option = click.option(
+    "-m",
+    "--jobmanager",
+    "address",
+    default="127.0.0.1:8081",
+    metavar="HOST:PORT",
+    help="The JobManager to ask [127.0.0.1:8081].",
+)
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which cluster, and how the answer is shown."""
+    return _address_option(output_option(command))
+
+
+@contextmanager
+def cluster_at(address: str) -> Iterator[RestClusterClient]:
+    """The cluster; what it refuses becomes one message and exit code 1."""
+    try:
+        yield RestClusterClient(address, os.environ.get("FIRESTEEL_REST_TOKEN"))
+    except ClusterClientError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(1) from None
+
+
+def show(output: str, data: Any, text: str) -> None:
+    """Print an answer as one line of JSON, or as text."""
+    click.echo(json.dumps(data) if output == "json" else text)
+
+
+def time_text(milliseconds: int) -> str:
+    """A time as Flink's command line shows it."""
+    return time.strftime("%d.%m.%Y %H:%M:%S", time.localtime(milliseconds / 1000))

@@ -1,0 +1,19 @@
+"""`firesteel completion`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print what completes commands and options in a shell.
+
+    For bash: firesteel completion bash > ~/.local/share/bash-completion/completions/firesteel
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(context.find_root().command, {}, "firesteel", "_FIRESTEEL_COMPLETE").source())

@@ -1,0 +1,80 @@
+"""What `firesteel top` shows: the jobs that run, their vertices, records per second and how busy those are."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+from firesteel.cli.cluster import ENDED
+from firesteel.client.rest_client import RestClusterClient
+
+Frame = dict[str, Any]
+
+_RATES = {"numRecordsInPerSecond": "records-in", "numRecordsOutPerSecond": "records-out"}
+_BUSY = "busyTimeMsPerSecond"
+_NAME_WIDTH = 60
+
+
+def frame_of(cluster: RestClusterClient) -> Frame:
+    """How the cluster is doing now: `overview`, and `jobs` with their vertices.
+
+    Of a vertex, records are sums over its subtasks, per second; `busy` is the share of time of the busiest one.
+    """
+    jobs = [job for job in cluster.list_jobs() if job["state"] not in ENDED]
+    jobs.sort(key=lambda job: job["start-time"])
+    return {"overview": cluster.get("/overview"), "jobs": [_job(cluster, job["jid"]) for job in jobs]}
+
+
+def _job(cluster: RestClusterClient, job_id: str) -> dict[str, Any]:
+    job = cluster.get(f"/jobs/{job_id}")
+    shown = {key: job[key] for key in ("jid", "name", "state", "duration")}
+    return shown | {"vertices": [_vertex(cluster, job_id, vertex) for vertex in job["vertices"]]}
+
+
+def _vertex(cluster: RestClusterClient, job_id: str, vertex: dict[str, Any]) -> dict[str, Any]:
+    path = f"/jobs/{job_id}/vertices/{vertex['id']}/subtasks/metrics"
+    found = {one["id"]: one for one in cluster.get(f"{path}?get={','.join([*_RATES, _BUSY])}&agg=sum,max")}
+    shown = {key: vertex[key] for key in ("id", "name", "status", "parallelism")}
+    rates = {shown_as: found[name]["sum"] if name in found else None for name, shown_as in _RATES.items()}
+    return shown | rates | {"busy": found[_BUSY]["max"] / 1000 if _BUSY in found else None}
+
+
+def frame_table(frame: Frame) -> Any:
+    """The frame as a table for the terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    overview = frame["overview"]
+    title = (
+        f"{len(frame['jobs'])} jobs run, {overview['slots-available']} of {overview['slots-total']} slots are free, "
+        f"{overview['taskmanagers']} TaskManagers"
+    )
+    table = Table(title=title, title_justify="left")
+    for column in ("job, vertex", "state", "subtasks", "in / s", "out / s", "busy"):
+        table.add_column(column, justify="left" if column in ("job, vertex", "state") else "right")
+    for job in frame["jobs"]:
+        name = f"[bold]{escape(job['name'])}[/] {job['jid']}"
+        table.add_row(name, job["state"], "", "", "", f"{job['duration'] / 1000:.0f} s")
+        for vertex in job["vertices"]:
+            rates = (_number(vertex[name], "{:,.0f}") for name in _RATES.values())
+            name = f"  {escape(_short(vertex['name']))}"
+            busy = _number(vertex["busy"], "{:.0%}")
+            table.add_row(name, vertex["status"], str(vertex["parallelism"]), *rates, busy)
+    return table
+
+
+def frame_text(frame: Frame) -> str:
+    """The same as plain text."""
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=140)
+    console.print(frame_table(frame))
+    return console.file.getvalue().rstrip("\n")  # type: ignore[attr-defined, no-any-return]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME_WIDTH else f"{name[: _NAME_WIDTH - 3]}..."
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)

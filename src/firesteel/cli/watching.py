@@ -1,0 +1,94 @@
+"""How a cluster and its jobs are doing: `status`, `logs` and `top`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+
+from firesteel.cli.cluster import cluster_at, cluster_options, show, time_text
+from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
+
+_FOLLOW_S = 0.5
+
+
+@click.command()
+@cluster_options
+@click.argument("job_id")
+def status(address: str, output: str, job_id: str) -> None:
+    """Show how the job JOB_ID is doing."""
+    with cluster_at(address) as cluster:
+        job = cluster.get(f"/jobs/{job_id}")
+    show(output, job, _status_text(job))
+
+
+def _status_text(job: dict[str, Any]) -> str:
+    began = time_text(job["start-time"])
+    lines = [f"Job {job['name']} ({job['jid']}) is {job['state']}; began {began}, {job['duration'] / 1000:.1f} s"]
+    for vertex in job["vertices"]:
+        metrics = vertex["metrics"]
+        tasks = ", ".join(f"{count} {state}" for state, count in vertex["tasks"].items() if count)
+        records = f"{metrics['read-records']} records in, {metrics['write-records']} out"
+        busy = metrics["accumulated-busy-time"]
+        times = "" if busy == "NaN" else f", busy {busy / 1000:.1f} s"
+        lines.append(f"  {vertex['name']} ({vertex['parallelism']}): {tasks}, {records}{times}")
+    return "\n".join(lines)
+
+
+@click.command()
+@cluster_options
+@click.option("--taskmanager", "task_manager", metavar="ID", help="That of this TaskManager.")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+def logs(address: str, output: str, task_manager: str | None, follow: bool) -> None:
+    """Print the log of the JobManager, or of a TaskManager."""
+    if follow and output == "json":
+        raise click.UsageError("--follow (-f) prints lines as they come, and no JSON")
+    path = "/jobmanager/log" if task_manager is None else f"/taskmanagers/{task_manager}/log"
+    with cluster_at(address) as cluster:
+        data = cluster.text(path, 0)
+        if not follow:
+            text = data.decode(errors="replace")
+            show(output, {"log": text}, text.removesuffix("\n"))
+            return
+        read = 0
+        try:
+            while True:
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+                read += len(data)
+                time.sleep(_FOLLOW_S)
+                data = cluster.text(path, read)
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
+
+
+@click.command()
+@cluster_options
+@click.option("--once", is_flag=True, help="Print one frame and end; needs no terminal.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=2.0, help="Seconds between two frames [2].")
+def top(address: str, output: str, once: bool, interval: float) -> None:
+    """Watch the jobs of a cluster: vertices, records per second, how busy they are."""
+    if not once and (output == "json" or not sys.stdout.isatty()):
+        raise click.UsageError("top needs a terminal and gives text; with --once it prints one frame, also as JSON")
+    with cluster_at(address) as cluster:
+        if once:
+            frame = frame_of(cluster)
+            show(output, frame, frame_text(frame))
+            return
+        _watch(lambda: frame_of(cluster), interval)
+
+
+def _watch(look: Any, interval: float) -> None:
+    from rich.live import Live  # here: other commands start without it
+
+    frame: Frame = look()
+    try:
+        with Live(frame_table(frame), screen=True, auto_refresh=False) as live:
+            while True:
+                live.update(frame_table(frame), refresh=True)
+                time.sleep(interval)
+                frame = look()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None

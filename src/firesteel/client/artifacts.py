@@ -1,0 +1,97 @@
+"""What a job takes along to another machine: the files that its options name, and modules that are the user's own."""
+
+from __future__ import annotations
+
+import io
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import cloudpickle
+
+import firesteel
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
+
+_OPTIONS = ("python.files", "python.requirements", "python.archives")
+
+
+class ArtifactError(FiresteelError):
+    """A file that the job needs can't be read; the arguments are the option, the path and why."""
+
+    def __str__(self) -> str:
+        option, path, reason = self.args
+        return f"option {option!r}: {path} can't be read: {reason}"
+
+
+def pack_artifacts(job_graph: JobGraph) -> dict[str, bytes]:
+    """The files that a job's options name, by a name of their own; from now on the options say these names.
+
+    Raises:
+        ArtifactError: a file can't be read.
+    """
+    artifacts: dict[str, bytes] = {}
+    for option in _OPTIONS:
+        if option in job_graph.configuration:
+            entries = job_graph.configuration[option].split(",")
+            packed = [_pack_entry(option, entry.strip(), artifacts) for entry in entries if entry.strip()]
+            job_graph.configuration[option] = ",".join(packed)
+    return artifacts
+
+
+def _pack_entry(option: str, entry: str, artifacts: dict[str, bytes]) -> str:
+    """`path`, `path#name` of archives, or `path#directory` of requirements."""
+    path, _, rest = entry.partition("#")
+    if rest and option == "python.requirements":
+        rest = _pack(option, rest, artifacts)
+    return _pack(option, path, artifacts) + (f"#{rest}" if rest else "")
+
+
+def _pack(option: str, text: str, artifacts: dict[str, bytes]) -> str:
+    path = Path(text.removeprefix("file://"))
+    name = f"{len(artifacts)}-{path.resolve().name}"
+    try:
+        if path.is_dir():
+            name += ARTIFACT_DIRECTORY
+            artifacts[name] = _tar(path)
+        else:
+            artifacts[name] = path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(option, path, error.strerror or error) from error
+    return f"{ARTIFACT}{name}"
+
+
+def _tar(directory: Path) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(directory, ".")
+    return packed.getvalue()
+
+
+def pickle_user_modules_by_value() -> None:
+    """Let functions and classes of the user's own modules travel with what refers to them.
+
+    These are the modules below the directory of the program. Nobody else has them, and two jobs may have modules of
+    the same name.
+    """
+    for module in _user_modules():
+        cloudpickle.register_pickle_by_value(module)
+
+
+def _user_modules() -> Iterator[ModuleType]:
+    main = getattr(sys.modules["__main__"], "__file__", None)
+    if main is None:
+        return
+    program = Path(main).resolve().parent
+    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    not_theirs = [*installed, Path(firesteel.__file__).parent]
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file is None or module.__name__ == "__main__":
+            continue
+        path = Path(file)
+        if path.is_relative_to(program) and not any(path.is_relative_to(directory) for directory in not_theirs):
+            yield module

@@ -1,0 +1,26 @@
+"""What `execute_and_collect` iterates over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
+
+
+def elements_of(fetch: Callable[[CollectRequest], CollectResponse], is_over: Callable[[], bool]) -> Iterator[Any]:
+    """The elements of a collecting sink as they come.
+
+    Args:
+        fetch: Asks for those behind an offset; may wait a while for some.
+        is_over: Whether the job has ended, so that no more will come.
+    """
+    asked = CollectRequest()
+    while True:
+        was_over = is_over()
+        answer = fetch(asked)
+        had = asked.offset if answer.version == asked.version else 0
+        asked = CollectRequest(answer.version, had + len(answer.elements))
+        yield from answer.elements
+        if was_over and not answer.elements:
+            return

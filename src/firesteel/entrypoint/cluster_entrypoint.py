@@ -1,0 +1,119 @@
+"""A JobManager: control plane, data plane and, if wanted, REST API on one loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.entrypoint.spark_session import shared_gateway
+from firesteel.entrypoint.workers import Workers
+from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
+from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
+from firesteel.runtime.highavailability.ha_services import ha_services
+from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
+from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
+from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
+from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
+from firesteel.runtime.rpc import TcpRpcService
+from firesteel.spark.data_plane import SparkDataPlane
+
+logger = logging.getLogger(__name__)
+
+
+class ClusterEntrypoint:
+    """One JobManager, made and used on one loop. Flink: `runtime.entrypoint.ClusterEntrypoint`.
+
+    Several may run in processes of their own: with high availability one leads, the others take over.
+
+    Args:
+        configuration: The cluster's options.
+
+    Attributes:
+        ended: Done when the process should end; holds the error that is the reason.
+        dispatcher: The leading Dispatcher, of this or another process.
+        data_plane: What moves the records.
+    """
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self.ended: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        collect_garbage_rarely()
+        self._spark = shared_gateway(configuration)
+        self.data_plane = SparkDataPlane(self._spark.context)
+        self._workers = Workers(configuration)
+        self._configuration = configuration = self._workers.configuration
+        self._rpc = rpc = self._workers.rpc_service
+        self._ha = ha_services(configuration)
+        self.dispatcher = LeaderGateway(rpc, self._ha.leader_retrieval(DISPATCHER), DispatcherGateway)
+        self._resources = LeaderGateway(rpc, self._ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
+        self._rest: Any = None
+        self._operations: set[asyncio.Task[Any]] = set()
+
+    async def start(self) -> None:
+        """Start everything but the REST API.
+
+        Raises:
+            OSError: a port is in use.
+            FiresteelError: an option can't be read, or something can't be reached.
+        """
+        if isinstance(self._rpc, TcpRpcService):
+            await self._rpc.start()
+            await LeaderDirectory(self._rpc, self._ha).start()
+        driver = self._workers.driver(self._ha, self._spark.context)
+        configuration, rpc, ha = self._configuration, self._rpc, self._ha
+        self._resource_manager = resource_manager_runner(rpc, ha, configuration, driver, self._fatal_error)
+        self._dispatcher = dispatcher_runner(rpc, ha, self.data_plane, configuration, self._fatal_error)
+        self.dispatcher.start()
+        self._resources.start()
+        await self._resource_manager.start()
+        await self._dispatcher.start()
+        # The JVM comes up meanwhile, so that it is there when the first job is.
+        asyncio.get_running_loop().run_in_executor(None, self._spark.context)
+
+    async def serve_rest(self, log_directory: Path | None = None) -> str:
+        """Start the REST API: its address.
+
+        Args:
+            log_directory: Where the process logs to; None: to its terminal.
+
+        Raises:
+            OSError: the port is in use.
+            FiresteelError: an option can't be read.
+        """
+        # Here and not above: it takes a while to import, and a job that runs alone needs none of it.
+        from firesteel.rest.cluster import Cluster
+        from firesteel.rest.operations import Operations
+        from firesteel.rest.server import RestServer
+
+        cluster = Cluster(self.dispatcher.get, self._resources.get, self._configuration, log_directory)
+        self._rest = RestServer(cluster, Operations(self._spawn), self._configuration)
+        await self._rest.start()
+        return str(self._rest.address)
+
+    async def stop(self) -> None:
+        """Stop everything but the JVM; with high availability the jobs go on elsewhere."""
+        if self._rest is not None:
+            await self._rest.stop()
+        self.dispatcher.stop()
+        self._resources.stop()
+        await self._dispatcher.close()
+        await self._resource_manager.close()
+        await self._ha.close()
+        if isinstance(self._rpc, TcpRpcService):
+            await self._rpc.stop()
+        self.data_plane.close()
+
+    def _fatal_error(self, error: BaseException) -> None:
+        logger.error("the JobManager can't go on", exc_info=error)
+        if not self.ended.done():
+            self.ended.set_result(error)
+
+    def _spawn(self, coroutine: Any) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.ensure_future(coroutine)
+        self._operations.add(task)
+        task.add_done_callback(self._operations.discard)
+        return task

@@ -1,0 +1,69 @@
+"""Where a cluster's TaskExecutors come from, and how they are reached."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from firesteel.entrypoint.local_workers import LocalWorkers
+from firesteel.entrypoint.spark_session import SLOTS, has_executors
+from firesteel.runtime.clock import SystemClock
+from firesteel.runtime.highavailability.ha_services import TYPE
+from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.options import number
+from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
+from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, rpc_secret, rpc_secret_or_new
+from firesteel.spark.resource_manager_driver import SparkResourceManagerDriver
+from firesteel.spark.slot_processes import SlotProcesses
+
+__all__ = ["Workers"]
+
+_WITHOUT_HA = ("none", "embedded")
+_OF_THE_JOB_MANAGER = ("spark.", "security.", "rest.", "web.")
+
+
+class Workers:
+    """TaskExecutors in this process where Spark is local, else beside Spark's executors.
+
+    Args:
+        configuration: The cluster's options.
+
+    Attributes:
+        configuration: With the number of slots of each.
+        rpc_service: In memory while this process is all there is, else over TCP; not started.
+    """
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self._are_executors = has_executors(configuration)
+        slots = 1 if self._are_executors else os.cpu_count() or 1
+        self.configuration = {SLOTS: str(slots), **configuration}
+        has_ha = configuration.get(TYPE, "NONE").lower() not in _WITHOUT_HA
+        self.rpc_service: RpcService
+        if has_ha or self._are_executors:
+            # Without high availability nobody has to know the secret but those whom this process tells.
+            self._secret = rpc_secret(configuration) if has_ha else rpc_secret_or_new(configuration)
+            self.rpc_service = TcpRpcService.of_job_manager(configuration, self._secret)
+        else:
+            self.rpc_service = InMemoryRpcService(SystemClock())
+
+    def driver(self, ha: HighAvailabilityServices, context: Callable[[], Any]) -> ResourceManagerDriver:
+        """What starts them; the RPC service runs already.
+
+        Args:
+            ha: Tells who leads.
+            context: Gives the SparkContext.
+        """
+        if isinstance(self.rpc_service, TcpRpcService) and self._are_executors:
+            return SparkResourceManagerDriver(context, self._options_of_executors(self.rpc_service), self._secret)
+        slots = int(number(self.configuration, SLOTS, 1))
+        return LocalWorkers(self.rpc_service, ha, slots, SlotProcesses, self.configuration)
+
+    def _options_of_executors(self, rpc_service: TcpRpcService) -> dict[str, str]:
+        job_manager = urlsplit(rpc_service.address)
+        return {
+            **{k: v for k, v in self.configuration.items() if not k.startswith(_OF_THE_JOB_MANAGER)},
+            "jobmanager.rpc.address": str(job_manager.hostname),
+            "jobmanager.rpc.port": str(job_manager.port),
+        }

@@ -1,0 +1,174 @@
+"""Spark executors as TaskManagers: the ResourceManager's driver of a cluster whose Spark is not local."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from py4j.protocol import Py4JError
+
+from firesteel.errors import FiresteelError
+from firesteel.runtime.resourcemanager.driver import WorkerListener
+from firesteel.runtime.resourcemanager.workers import (
+    FrameworkAction,
+    ReleaseContainer,
+    RequestContainers,
+    StartProcess,
+)
+from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
+from firesteel.spark.executors import SparkExecutors
+from firesteel.spark.task_manager_launch import LaunchTaskManager
+
+logger = logging.getLogger(__name__)
+
+_LOOK_EVERY_S = 0.2
+_GONE = (Py4JError, OSError, FiresteelError)
+"""What a JVM, or a Master, that is lost or about to come up lets calls fail with."""
+
+
+class SparkResourceManagerDriver:
+    """Asks Spark for executors and starts a TaskExecutor beside each (implements `ResourceManagerDriver`).
+
+    A container is an executor; its id is that of the application and of the executor in it. What Spark's own listener
+    notes of executors is looked at five times a second: a listener of ours would be told of each task of each batch,
+    too. Flink has no counterpart; the nearest is `YarnResourceManagerDriver`.
+
+    Args:
+        context: Gives the SparkContext; called in a thread, since it may wait for the JVM. After the loss of the JVM
+            it gives another one, with an application of its own.
+        options: For the TaskExecutors: the cluster's options, and where the JobManager is reached.
+        secret: For their RPC.
+    """
+
+    worker_slot: ResourceProfile | None = ANY
+
+    def __init__(self, context: Callable[[], Any], options: Mapping[str, str], secret: bytes) -> None:
+        self._context = context
+        self._options = options
+        self._secret = secret
+        self._listener: WorkerListener | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._executors: SparkExecutors | None = None
+        self._hosts: dict[str, str] = {}  # by container id
+        self._released: set[str] = set()  # those of them that Spark is about to end
+        self._awaited = 0
+        self._required = 0
+        self._changed = asyncio.Event()
+
+    async def start(self, listener: WorkerListener) -> Sequence[str]:
+        """Look at Spark's executors from now on; those of a former leader ended with its application."""
+        self._listener = listener
+        self._watcher = asyncio.create_task(self._watch())
+        return ()
+
+    async def perform(self, action: FrameworkAction) -> None:
+        """Ask for executors, start TaskExecutors, release executors.
+
+        Raises:
+            ExecutorUnreachableError, Py4JJavaError: a TaskExecutor could not be started.
+        """
+        match action:
+            case RequestContainers(count):
+                self._awaited += count
+                self._changed.set()
+            case StartProcess(container_id):
+                await asyncio.to_thread(self._launch, container_id)
+            case ReleaseContainer(container_id):
+                if self._hosts.pop(container_id, None) is not None:
+                    self._released.add(container_id)
+                    await asyncio.to_thread(self._kill, container_id)
+            case _:
+                pass  # A TaskExecutor ends with its executor, and Spark counts by itself what is missing.
+
+    async def close(self) -> None:
+        """Release all executors: another leader has an application of its own."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            self._watcher = None
+        self._released |= set(self._hosts)
+        self._hosts, self._awaited = {}, 0
+        await asyncio.to_thread(self._release_all)
+
+    def _launch(self, container_id: str) -> None:
+        executors, host = self._executors, self._hosts.get(container_id)
+        if executors is None or host is None:
+            raise OSError(f"executor {container_id} is gone already")
+        executor_id = _executor_id(container_id)
+        options = {**self._options, "taskmanager.resource-id": container_id, "taskmanager.host": host}
+        executors.run_on(executor_id, host, LaunchTaskManager(executor_id, options, self._secret))
+
+    def _release_all(self) -> None:
+        with contextlib.suppress(*_GONE):
+            self._require()
+        for container_id in self._released:
+            self._kill(container_id)
+
+    def _kill(self, container_id: str) -> None:
+        if self._executors is not None and self._is_present(container_id):
+            with contextlib.suppress(*_GONE):
+                self._executors.kill(_executor_id(container_id))
+
+    # --- what becomes of executors -----------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        while True:
+            try:
+                self._take(*await asyncio.to_thread(self._look))
+                await asyncio.to_thread(self._require)
+            except _GONE as error:
+                logger.warning("Spark does not answer: %s", error)
+                self._take({}, {})
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), _LOOK_EVERY_S)
+
+    def _look(self) -> tuple[dict[str, str], dict[str, str]]:
+        """(hosts of the executors that live, why known ones do not), both by container id."""
+        context = self._context()
+        executors = self._executors
+        if executors is None or executors.application_id != context.applicationId:
+            executors = self._executors = SparkExecutors(context)
+            self._required = 0
+            # What is there already is about to go: it was another driver's, of a job that ran before in this process.
+            self._released |= self._alive(executors).keys()
+        alive = self._alive(executors)
+        lost = [container_id for container_id in self._hosts if container_id not in alive]
+        reasons = {name: executors.reason_of_loss(_executor_id(name)) for name in lost if self._is_present(name)}
+        return alive, reasons
+
+    def _alive(self, executors: SparkExecutors) -> dict[str, str]:
+        return {f"{executors.application_id}-{number}": host for number, host in executors.alive().items()}
+
+    def _is_present(self, container_id: str) -> bool:
+        """Whether it is of the present application, and not of one whose JVM was lost."""
+        assert self._executors is not None
+        return container_id.startswith(f"{self._executors.application_id}-")
+
+    def _take(self, alive: Mapping[str, str], reasons: Mapping[str, str]) -> None:
+        """Tell the listener of what is new."""
+        assert self._listener is not None
+        for container_id in [known for known in self._hosts if known not in alive]:
+            del self._hosts[container_id]
+            reason = reasons.get(container_id, "Spark's application ended")
+            logger.warning("executor %s was lost: %s", container_id, reason)
+            self._listener.container_completed(container_id, f"Spark lost executor {container_id}: {reason}")
+        self._released &= alive.keys()
+        new = {name: host for name, host in alive.items() if name not in self._hosts and name not in self._released}
+        if new:
+            self._hosts |= new
+            self._awaited = max(self._awaited - len(new), 0)
+            self._listener.containers_granted(list(new))
+
+    def _require(self) -> None:
+        """Tell Spark how many executors there should be, if that changed."""
+        total = len(self._hosts) + self._awaited
+        if total != self._required and self._executors is not None:
+            self._executors.require(total)
+            self._required = total
+
+
+def _executor_id(container_id: str) -> str:
+    return container_id.rsplit("-", 1)[1]

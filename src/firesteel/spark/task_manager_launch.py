@@ -1,0 +1,82 @@
+"""Starts a TaskExecutor's process beside a Spark executor: runs in a Python worker of that executor."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+READY = b"READY\n"
+
+_LOG_FILE = "task-manager.log"
+
+
+class TaskManagerStartError(Exception):
+    """A TaskExecutor's process ended at once; the text goes through Spark to the JobManager."""
+
+
+@dataclass(frozen=True)
+class LaunchTaskManager:
+    """A function for `SparkExecutors.run_on`.
+
+    Attributes:
+        executor_id: Where it has to run.
+        options: The TaskExecutor's.
+        secret: For its RPC.
+    """
+
+    executor_id: str
+    options: dict[str, str]
+    secret: bytes
+
+    def __call__(self, rows: Iterator[Any]) -> Iterator[str | None]:
+        """Start the process: gives None if this is another executor, else the process id.
+
+        Raises:
+            TaskManagerStartError: it ended before it was ready.
+        """
+        executor_id, executor_process = _executor()
+        if executor_id != self.executor_id:
+            yield None
+            return
+        yield self._start(executor_process)
+
+    def _start(self, executor_process: int) -> str:
+        """Start it in the executor's directory, where its log stays with Spark's, and tell it the secret by a pipe."""
+        with Path(_LOG_FILE).open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "firesteel.spark.task_manager_process", str(executor_process)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(BrokenPipeError), process.stdin as orders:
+            orders.write(json.dumps({"options": self.options, "secret": self.secret.hex()}).encode())
+        if process.stdout.readline() != READY:
+            lines = Path(_LOG_FILE).read_text(errors="replace").splitlines()
+            raise TaskManagerStartError(f"the TaskExecutor did not start: {(lines or ['it wrote nothing'])[-1]}")
+        return str(process.pid)
+
+
+def _executor() -> tuple[str, int]:
+    """(id, process id) of the executor that this Python worker belongs to: it is one of the worker's ancestors.
+
+    Raises:
+        TaskManagerStartError: there is none.
+    """
+    process = os.getppid()
+    while process > 1:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        if "--executor-id" in words:
+            return words[words.index("--executor-id") + 1], process
+        process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    raise TaskManagerStartError("this Python worker has no Spark executor above it")

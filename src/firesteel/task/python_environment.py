@@ -1,0 +1,172 @@
+"""What a job's functions find: its own Python files, requirements and archives.
+
+Flink: `python.files`, `python.requirements` and `python.archives`, as `env.add_python_file` and its kin set them. All
+is made ready once, in the job's directory, by the first process that needs it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
+
+FILES = "python.files"
+REQUIREMENTS = "python.requirements"
+ARCHIVES = "python.archives"
+
+_DIRECTORY = "python"
+_LINES_OF_PIP = 5
+
+
+class PythonEnvironmentError(FiresteelError):
+    """A file that the job's functions need is missing or no good; the argument says which and why."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def python_directory(job_directory: Path) -> Path:
+    """Where a job's files are made ready."""
+    return job_directory / _DIRECTORY
+
+
+def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
+    """Write what a job brings along to its directory, where all its processes find it; its options say so then."""
+    directory = python_directory(job_directory) / "artifacts"
+    for name, data in job_graph.artifacts.items():
+        number, _, file_name = Path(name).name.partition("-")
+        path = directory / number / file_name.removesuffix(ARTIFACT_DIRECTORY)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith(ARTIFACT_DIRECTORY):
+            with tarfile.open(fileobj=io.BytesIO(data)) as packed:
+                packed.extractall(path, filter="data")
+        else:
+            path.write_bytes(data)
+        for key in (FILES, REQUIREMENTS, ARCHIVES):
+            if key in job_graph.configuration:
+                job_graph.configuration[key] = job_graph.configuration[key].replace(ARTIFACT + name, str(path))
+    job_graph.artifacts = {}
+
+
+@contextmanager
+def python_environment(configuration: Mapping[str, str], job_directory: Path) -> Iterator[None]:
+    """Let this process find what the job brings; afterwards it is as before.
+
+    Raises:
+        PythonEnvironmentError: something is missing, or can't be unpacked or installed.
+    """
+    if not any(configuration.get(key) for key in (FILES, REQUIREMENTS, ARCHIVES)):
+        yield
+        return
+    directory = python_directory(job_directory)
+    _prepare(configuration, directory)
+    path, modules, working_directory = list(sys.path), set(sys.modules), os.getcwd()
+    sys.path[:0] = _import_path(configuration, directory)
+    os.chdir(directory / "archives")
+    try:
+        yield
+    finally:
+        os.chdir(working_directory)
+        sys.path[:] = path
+        _forget(set(sys.modules) - modules, _import_path(configuration, directory))
+
+
+def _forget(modules: set[str], import_path: list[str]) -> None:
+    """Let modules go that were imported from there: another job may have others of the same name."""
+    for name in modules:
+        origin = getattr(sys.modules.get(name), "__file__", None) or ""
+        if any(origin.startswith(entry) for entry in import_path):
+            sys.modules.pop(name, None)
+
+
+def _entries(configuration: Mapping[str, str], key: str) -> list[tuple[Path, str]]:
+    """(path, what stands behind its `#`) of an option."""
+    texts = [text.strip().partition("#") for text in configuration.get(key, "").split(",") if text.strip()]
+    return [(Path(path.removeprefix("file://")), target) for path, _, target in texts]
+
+
+def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]:
+    """Modules that are files are found each in a directory of its own, so that their neighbours are not."""
+    files = _entries(configuration, FILES)
+    found = [directory / "files" / str(i) if path.suffix == ".py" else path for i, (path, _) in enumerate(files)]
+    return [str(path) for path in [*found, directory / "requirements"]]
+
+
+def _prepare(configuration: Mapping[str, str], directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (directory / "ready").exists():
+            return
+        for i, (path, _) in enumerate(_entries(configuration, FILES)):
+            _check(path, FILES)
+            if path.suffix == ".py":
+                target = directory / "files" / str(i)
+                target.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target)
+        for path, cache in _entries(configuration, REQUIREMENTS):
+            _check(path, REQUIREMENTS)
+            _install(path, cache, directory / "requirements")
+        (directory / "archives").mkdir(exist_ok=True)
+        for path, target_name in _entries(configuration, ARCHIVES):
+            _check(path, ARCHIVES)
+            _unpack(path, directory / "archives" / (target_name or path.name))
+        (directory / "ready").touch()
+
+
+def _check(path: Path, key: str) -> None:
+    if not path.exists():
+        raise PythonEnvironmentError(f"option {key!r}: there is no {path}")
+
+
+def _install(requirements: Path, cache: str, target: Path) -> None:
+    """Install with pip; out of a directory of packages, and of nothing else, if one is given."""
+    offline = ["--no-index", "--find-links", cache.removeprefix("file://")] if cache else []
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--target",
+        str(target),
+    ]
+    done = subprocess.run(
+        [*command, "-r", str(requirements), *offline],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    if done.returncode:
+        said = "\n".join((done.stderr or done.stdout).strip().splitlines()[-_LINES_OF_PIP:])
+        raise PythonEnvironmentError(f"option {REQUIREMENTS!r}: pip could not install {requirements}: {said}")
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    """Unpack a zip or tar archive; nothing of it gets outside its directory, and programs stay programs."""
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as packed:
+                for member in packed.infolist():
+                    path = Path(packed.extract(member, target))
+                    mode = member.external_attr >> 16 & 0o777
+                    if mode and not member.is_dir():
+                        path.chmod(mode)
+        else:
+            with tarfile.open(archive) as packed_tar:
+                packed_tar.extractall(target, filter="data")
+    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise PythonEnvironmentError(f"option {ARCHIVES!r}: {archive} can't be unpacked: {error}") from error

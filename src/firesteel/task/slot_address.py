@@ -1,0 +1,43 @@
+"""Where a slot takes connections."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class SlotAddress:
+    """Where a slot takes connections: a Unix socket, and a relay for callers on other hosts.
+
+    Attributes:
+        path: The Unix socket.
+        relay: `host:port` of its TaskExecutor's relay; empty where all callers are on the same host.
+        token: What the relay wants to hear.
+
+    Example:
+        >>> address = SlotAddress("/tmp/slots/slot-0", "host-1:4711", "abc")
+        >>> str(address)
+        'slot://host-1:4711/tmp/slots/slot-0?token=abc'
+        >>> SlotAddress.parse(str(address)) == address
+        True
+    """
+
+    path: str
+    relay: str = ""
+    token: str = ""
+
+    def __str__(self) -> str:
+        return f"slot://{self.relay}{self.path}" + (f"?token={self.token}" if self.relay else "")
+
+    @classmethod
+    def parse(cls, text: str) -> SlotAddress:
+        """What `str` gave."""
+        parts = urlsplit(text)
+        return cls(parts.path, parts.netloc, parse_qs(parts.query).get("token", [""])[0])
+
+    @property
+    def is_on_this_host(self) -> bool:
+        """Whether the Unix socket can be used: the names of slots' directories are random."""
+        return not self.relay or os.path.isdir(os.path.dirname(self.path))

@@ -1,0 +1,37 @@
+"""How long the subtasks of a slot are at work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from firesteel.operators.subtask import Subtask
+
+
+class Stopwatch:
+    """Adds the time within its blocks to `busy_s` of subtasks: to the innermost one, where they hand on to each other.
+
+    A block takes a whole buffer or chunk of a source, so that measuring costs nothing per record.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.perf_counter) -> None:
+        self._now_s = now_s
+        self._at_work: Subtask | None = None
+        self._since_s = 0.0
+
+    @contextmanager
+    def within(self, subtask: Subtask) -> Iterator[None]:
+        """Let the time of the block be the subtask's."""
+        outer = self._at_work
+        self._hand_to(subtask)
+        try:
+            yield
+        finally:
+            self._hand_to(outer)
+
+    def _hand_to(self, subtask: Subtask | None) -> None:
+        now_s = self._now_s()
+        if self._at_work is not None:
+            self._at_work.busy_s += now_s - self._since_s
+        self._at_work, self._since_s = subtask, now_s

@@ -1,0 +1,117 @@
+"""The commands that ask a cluster, over the REST server of a simulated one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from firesteel.cli.main import cli
+from firesteel.client.rest_client import RestClusterClient
+from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
+from tests.rest.rest_cluster import Rest
+from tests.runtime.helpers import an_id, job_graph, settle
+
+
+async def run(rest: Rest, *arguments: str, code: int = 0) -> Result:
+    """A command, in a thread since the server is in this one's loop."""
+    address = rest.server.address.removeprefix("http://")
+    command = [*arguments[:1], "-m", address, *arguments[1:]]
+    result = await asyncio.to_thread(CliRunner().invoke, cli, command)
+    assert result.exit_code == code, result.output
+    return result
+
+
+async def run_json(rest: Rest, *arguments: str) -> Any:
+    return json.loads((await run(rest, *arguments, "--output", "json")).stdout)
+
+
+async def a_job(rest: Rest) -> str:
+    job = job_graph(("count", 2, []), name="[odd] job")
+    await rest.cluster.submit(job)
+    await rest.cluster.advance(10)
+    metrics = {"numRecordsIn": 500, "numRecordsOut": 20, "accumulateBusyTimeMs": 2500}
+    progress = [SubtaskProgress(an_id("count"), index, 500, 20, False, metrics) for index in range(2)]
+    rest.cluster.query.listener.subtasks_progressed(progress)
+    await settle()
+    return str(job.job_id)
+
+
+async def test_status_shows_a_job(rest: Rest) -> None:
+    job_id = await a_job(rest)
+    text = (await run(rest, "status", job_id)).stdout
+    assert text.startswith(f"Job [odd] job ({job_id}) is RUNNING; began ")
+    assert "  count (2): 2 RUNNING, 1000 records in, 40 out, busy 5.0 s" in text
+    assert (await run_json(rest, "status", job_id))["jid"] == job_id
+    assert "not found" in (await run(rest, "status", "0" * 32, code=1)).stderr
+
+
+async def test_top_shows_rates_and_busy_times_of_vertices(rest: Rest) -> None:
+    job_id = await a_job(rest)
+    text = (await run(rest, "top", "--once")).stdout
+    assert "1 jobs run, 0 of 2 slots are free, 1 TaskManagers" in text
+    assert f"[odd] job {job_id}" in text
+    assert re.search(r"count +│ RUNNING +│ +2 +│ +100 +│ +4 +│ +25%", text), text
+    frame = await run_json(rest, "top", "--once")
+    (vertex,) = frame["jobs"][0]["vertices"]
+    assert (vertex["records-in"], vertex["records-out"], vertex["busy"]) == (100, 4, 0.25)
+    assert "needs a terminal" in (await run(rest, "top", code=2)).stderr
+
+
+async def test_logs_are_printed_and_followed(rest: Rest, tmp_path: Path) -> None:
+    log = tmp_path / "jobmanager.log"
+    assert (await run(rest, "logs")).stdout == "started\n"
+    assert (await run(rest, "logs", "--taskmanager", "tm")).stdout == "started\n"
+    assert await run_json(rest, "logs") == {"log": "started\n"}
+    assert "Could not find TaskExecutor nobody" in (await run(rest, "logs", "--taskmanager", "nobody", code=1)).stderr
+    await run(rest, "logs", "-f", "--output", "json", code=2)
+    client = RestClusterClient(rest.server.address)
+    path = "/jobmanager/log"
+    assert await asyncio.to_thread(client.text, path, len("started\n")) == b""
+    with log.open("a") as file:
+        file.write("more\n")
+    assert await asyncio.to_thread(client.text, path, len("started\n")) == b"more\n"
+    log.unlink()
+    assert "the JobManager logs to its terminal" in (await run(rest, "logs", code=1)).stderr
+
+
+async def test_a_checkpoint_and_the_end_of_a_job(rest: Rest) -> None:
+    job_id = await a_job(rest)
+    assert (await run(rest, "checkpoint", job_id)).stdout == f"Checkpoint(CONFIGURED) 1 for job {job_id} completed.\n"
+    assert await run_json(rest, "checkpoint", "--full", job_id) == {"job-id": job_id, "checkpoint-id": 2}
+    assert [job["jid"] for job in await run_json(rest, "list")] == [job_id]
+    assert await run_json(rest, "cancel", job_id) == {"job-id": job_id}
+    assert "there is no job" in (await run(rest, "checkpoint", "0" * 32, code=1)).stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"), [("bash", "complete -o nosort"), ("zsh", "#compdef"), ("fish", "complete --no-files")]
+)
+def test_shells_complete(shell: str, sign: str) -> None:
+    result = CliRunner().invoke(cli, ["completion", shell])
+    assert (result.exit_code, sign in result.stdout) == (0, True)
+    complete = CliRunner().invoke(
+        cli,
+        prog_name="firesteel",
+        env={"_FIRESTEEL_COMPLETE": "bash_complete", "COMP_WORDS": "firesteel che", "COMP_CWORD": "1"},
+    )
+    assert complete.stdout == "plain,checkpoint\n"
+
+
+def test_info_prints_the_plan_of_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "job.py"
+    program.write_text(
+        "from firesteel.datastream import StreamExecutionEnvironment as E\n"
+        "env = E.get_execution_environment()\n"
+        "env.from_collection([1, 2]).map(lambda n: n).name('same').print()\n"
+        "env.execute()\n"
+    )
+    text = CliRunner().invoke(cli, ["info", "-p", "3", str(program)]).stdout
+    assert text.startswith("----------------------- Execution Plan -----------------------\n{")
+    plan = json.loads(CliRunner().invoke(cli, ["info", "--output", "json", "-p", "3", str(program)]).stdout)
+    assert [(node["pact"], node["parallelism"]) for node in plan["nodes"]][1] == ("Operator", 3)
