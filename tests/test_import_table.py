@@ -40,7 +40,7 @@ CONTRACT_MODULES = {
 ALLOWED = {
     "common": set(),
     "metrics": set(),
-    "graph": {"common"},
+    "graph": {"common", "compat"},
     "datastream": {"common", "metrics", "graph", "contract"},
     "operators": {"common", "metrics", "graph", "contract"},
     "task": {"common", "metrics", "graph", "contract", "operators"},

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,27 @@ def test_alias_comes_before_the_real_pyflink_or_not_at_all():
     command = [sys.executable, "-c", program + "from firesteel.compat import alias_pyflink; alias_pyflink()"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert "PyFlink is imported already" in done.stderr
+
+
+def test_who_reads_a_job_has_the_alias_before_its_functions(tmp_path):
+    (tmp_path / "users_module.py").write_text(
+        "from pyflink.common import Row\n"
+        "def first(value):\n    from pyflink.common.typeinfo import Types\n    return Row(value)\n"
+    )
+    job = tmp_path / "job"
+    writes = f"""
+        import cloudpickle, sys
+        sys.path.insert(0, {str(tmp_path)!r})
+        from pyflink.datastream import StreamExecutionEnvironment
+        from users_module import first
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).map(first).print()
+        open({str(job)!r}, "wb").write(cloudpickle.dumps(env.get_stream_graph().get_job_graph()))
+    """
+    done = _run(textwrap.dedent(writes))
+    assert done.returncode == 0, done.stderr
+    reads = f"import pickle; print(pickle.load(open({str(job)!r}, 'rb')).vertices[0].name)"
+    command = [sys.executable, "-c", reads]
+    environment = {"PYTHONPATH": f"{SOURCE}{os.pathsep}{tmp_path}", "PATH": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert "Collection Source" in done.stdout, done.stderr

@@ -203,6 +203,22 @@ def test_what_is_collected_is_not_merged_into_what_else_reads_it():
     assert sorted(names) == ["Filter", "Map", "Sink: Data stream collect sink", "Sink: Print to Std. Out", "Source: a"]
 
 
+@pytest.mark.parametrize("collects", [False, True])
+def test_union_of_keyed_streams_is_read_with_different_parallelisms(collects):
+    env = environment({})
+    one, other = (numbers(env, name).key_by(same, Types.LONG()) for name in "ab")
+    union = one.union(other)
+    union.print()
+    if collects:
+        union.collect_async()
+    else:
+        union.print("alone").set_parallelism(1)
+    vertices = env.get_stream_graph().get_job_graph().vertices
+    values, sinks = vertices[-4:-2], vertices[-2:]
+    assert [vertex.parallelism for vertex in (*values, *sinks)] == [4, 4, 4, 1]
+    assert {edge.ship_strategy for edge in sinks[1].inputs} == {"REBALANCE"}
+
+
 def test_graphs_of_all_golden_programs_are_flinks():
     golden = ROOT.parent / "shared" / "golden"
     if not (golden / "compare.py").exists():

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Row, Types
+from firesteel.common import Row, Time, Types
 from firesteel.datastream import OutputTag
-from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, WindowFunction
+from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, ReduceFunction, WindowFunction
 from firesteel.datastream.operator_descriptors import (
     CoProcessOperator,
     FlatMapOperator,
@@ -22,6 +22,7 @@ from firesteel.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
+    StateTtlConfig,
     ValueStateDescriptor,
 )
 from firesteel.datastream.time_domain import TimeDomain
@@ -49,6 +50,26 @@ def test_reduce_emits_each_intermediate_value_with_the_timestamp_of_its_element(
     with keyed(ReduceOperator(add)) as h:
         h.process_batch([("a", 1), ("b", 5), ("a", 2)], [10, 20, 30])
         assert h.elements == [(("a", 1), 10), (("b", 5), 20), (("a", 3), 30)]
+
+
+class CountingReduce(ReduceFunction):
+    """Adds, and counts in a state of its own how often it did so for the key."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.calls = runtime_context.get_state(ValueStateDescriptor("calls", Types.INT()))
+
+    def reduce(self, a: Any, b: Any) -> Any:
+        self.calls.update((self.calls.value() or 0) + 1)
+        return a[0], a[1] + b[1], self.calls.value()
+
+
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_reduce_function_has_state_of_the_key(is_batch: bool) -> None:
+    with keyed(ReduceOperator(CountingReduce()), is_batch=is_batch) as h:
+        h.process_batch([("a", 1), ("b", 5), ("a", 2), ("b", 6), ("a", 3)])
+        h.end()
+        last = {value[0]: value for value in h.values}
+        assert last == {"a": ("a", 6, 2), "b": ("b", 11, 1)}
 
 
 def test_reduce_wraps_at_the_declared_width() -> None:
@@ -135,6 +156,29 @@ def test_what_was_emitted_does_not_change_with_the_state_behind_it() -> None:
     with keyed(KeyedProcessOperator(Gather())) as h:
         h.process_batch([("a", 1), ("a", 2)])
         assert h.values == [[1], ("a", [1]), [1, 2], ("a", [1, 2])]
+
+
+class PutAll(KeyedProcessFunction):
+    """Puts what it is given into a map, which may live for a limited time."""
+
+    def __init__(self, limited: bool) -> None:
+        self.descriptor = MapStateDescriptor("map", Types.STRING(), Types.INT())
+        if limited:
+            self.descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.hours(1)).build())
+
+    def open(self, runtime_context: Any) -> None:
+        self.map = runtime_context.get_map_state(self.descriptor)
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.map.put_all(value[1])
+        yield dict(self.map.items())
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_several_entries_of_a_map_are_given_as_dict_or_as_pairs(limited: bool) -> None:
+    with keyed(KeyedProcessOperator(PutAll(limited))) as h:
+        h.process_batch([("a", {"x": 1}), ("a", {"y": 2}.items()), ("a", [("x", 3)])])
+        assert h.values == [{"x": 1}, {"x": 1, "y": 2}, {"x": 3, "y": 2}]
 
 
 def test_state_is_refused_under_another_kind() -> None:
@@ -228,6 +272,13 @@ def test_final_watermark_fires_all_timers_of_event_time_and_none_of_the_clock() 
         h.process_batch([("a", EVENT, 2**63 - 1), ("a", CLOCK, 100)])
         h.end()
         assert [timestamp for _, timestamp, _ in h.values] == [2**63 - 1]
+
+
+def test_timers_of_the_clock_that_are_due_at_the_end_of_input_fire() -> None:
+    with ManualClock(50), keyed(KeyedProcessOperator(Timers())) as h:
+        h.process_batch([("a", CLOCK, 40), ("b", CLOCK, 50), ("c", CLOCK, 51)])
+        h.end()
+        assert [timestamp for _, timestamp, _ in h.values] == [40, 50]
 
 
 def test_timers_of_the_clock_fire_when_it_is_time() -> None:

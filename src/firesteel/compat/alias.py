@@ -70,8 +70,13 @@ def alias_pyflink() -> None:
         >>> alias_pyflink()
         >>> from pyflink.datastream import StreamExecutionEnvironment
     """
-    if any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
+    if is_pyflink_aliased():
         return
     if "pyflink" in sys.modules:
         raise ImportError("PyFlink is imported already; call alias_pyflink() before any import of pyflink")
     sys.meta_path.insert(0, _AliasFinder())
+
+
+def is_pyflink_aliased() -> bool:
+    """Whether `import pyflink...` gives firesteel's modules in this process."""
+    return any(isinstance(finder, _AliasFinder) for finder in sys.meta_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from firesteel.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
@@ -116,8 +116,8 @@ class MapState(State, Generic[K, V]):
         """Sets the value under `key`."""
 
     @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Sets several values."""
+    def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
+        """Sets several values, given as a dict or as pairs."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
@@ -204,8 +204,8 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         """Sets the value under `key`."""
 
     @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Sets several values."""
+    def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
+        """Sets several values, given as a dict or as pairs."""
 
     @abstractmethod
     def remove(self, key: K) -> None:

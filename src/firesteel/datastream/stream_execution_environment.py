@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from firesteel.common.coercion import coercer
@@ -399,7 +399,7 @@ class StreamExecutionEnvironment:
     ) -> list[Transformation]:
         """Merges what is there before the collecting sink and then numbers the sink: so `execute_and_collect` does."""
         *registered, sink = transformations
-        merged, collected = self._merged(registered, ids, keep=sink.inputs[0])
+        merged, collected = self._merged(registered, ids, keep=sink.inputs[0], later=[sink])
         assert collected is not None
         sink.inputs = [collected]
         sink.id = ids.next()
@@ -407,9 +407,13 @@ class StreamExecutionEnvironment:
         return [*merged, sink]
 
     def _merged(
-        self, transformations: list[Transformation], ids: IdGenerator, keep: Transformation | None = None
+        self,
+        transformations: list[Transformation],
+        ids: IdGenerator,
+        keep: Transformation | None = None,
+        later: Sequence[Transformation] = (),
     ) -> tuple[list[Transformation], Transformation | None]:
-        align_hidden_operators(transformations, ids)
+        align_hidden_operators(transformations, ids, later)
         if not self._configuration.get_boolean("python.operator-chaining.enabled", True):
             return transformations, keep
         return merge_python_operators(transformations, ids, _combine, keep)

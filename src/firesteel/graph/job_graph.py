@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from firesteel.compat.alias import alias_pyflink, is_pyflink_aliased
 from firesteel.graph.job_graph_dict import (
     co_location_groups,
     group_to_dict,
@@ -75,6 +76,9 @@ class JobGraph:
     slot_sharing_groups: list[SlotSharingGroup] = field(default_factory=list)
     insertion_order: list[JobVertexID] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (is_pyflink_aliased(),), self.__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name.name: getattr(self, name.name) for name in fields(self)}
@@ -146,3 +150,10 @@ class JobGraph:
             groups_from_dict(data, vertices),
             list(data["vertices_insertion_order"]),
         )
+
+
+def _unpickled(pyflink_aliased: bool) -> JobGraph:
+    """An empty graph, made before its contents are read: they may lead to modules that import PyFlink's names."""
+    if pyflink_aliased:
+        alias_pyflink()
+    return JobGraph.__new__(JobGraph)

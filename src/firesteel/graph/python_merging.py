@@ -20,6 +20,7 @@ from firesteel.graph.transformations import (
 )
 
 Combine = Callable[[OperatorTransformation, OperatorTransformation], Any]
+_Consumers = dict[int, list[Transformation]]
 
 _UPSTREAM_KINDS = frozenset(PythonOperatorKind) - {PythonOperatorKind.BROADCAST}
 _VIRTUAL = (UnionTransformation, PartitionTransformation, SideOutputTransformation)
@@ -39,35 +40,40 @@ def copy_transformations(transformations: Sequence[Transformation]) -> list[Tran
     return [copies[id(one)] for one in transformations]
 
 
-def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGenerator) -> None:
+def align_hidden_operators(
+    transformations: Sequence[Transformation], ids: IdGenerator, later: Sequence[Transformation] = ()
+) -> None:
     """Lets hidden operators run where their neighbour does, connected forward.
 
-    The one of `key_by` runs like its input, the one that takes keys off like its consumer.
+    The one of `key_by` runs like its input, the one that takes keys off like its consumer. Those of `later` are not
+    aligned with, but they read too: what they would read with another parallelism is not connected forward.
     """
-    consumers = _consumers(transformations)
+    consumers, readers = _consumers(transformations), _consumers([*transformations, *later])
     for transformation in transformations:
         if isinstance(transformation, KeyByTransformation):
             _align_with(transformation, _physical_input(transformation))
             transformation.inputs = [_forward(transformation.inputs[0], ids)]
         elif isinstance(transformation, ValuesTransformation):
-            _align_values(transformation, consumers, ids)
+            _align_values(transformation, consumers, readers, ids)
 
 
-def _align_values(values: ValuesTransformation, consumers: dict[int, list[Transformation]], ids: IdGenerator) -> None:
-    physical = [(one, _physical_consumer(one, consumers)) for one in consumers.get(id(values), [])]
-    if not physical:
+def _align_values(values: ValuesTransformation, consumers: _Consumers, readers: _Consumers, ids: IdGenerator) -> None:
+    direct_consumers = consumers.get(id(values), [])
+    if not direct_consumers:
         return
-    _align_with(values, physical[0][1])
+    _align_with(values, _physical_consumers(direct_consumers[0], consumers)[0])
     forward = _forward(values, ids)
-    for direct, consumer in physical:
-        if consumer.parallelism == values.parallelism:
+    for direct in direct_consumers:
+        if all(reader.parallelism == values.parallelism for reader in _physical_consumers(direct, readers)):
             direct.inputs = [forward if source is values else source for source in direct.inputs]
 
 
-def _physical_consumer(consumer: Transformation, consumers: dict[int, list[Transformation]]) -> Transformation:
-    while isinstance(consumer, _VIRTUAL) and consumers.get(id(consumer)):
-        consumer = consumers[id(consumer)][0]
-    return consumer
+def _physical_consumers(consumer: Transformation, consumers: _Consumers) -> list[Transformation]:
+    """The consumer itself, or those behind it if it is virtual, the first one first."""
+    following = consumers.get(id(consumer)) if isinstance(consumer, _VIRTUAL) else None
+    if not following:
+        return [consumer]
+    return [physical for one in following for physical in _physical_consumers(one, consumers)]
 
 
 def _align_with(hidden: Transformation, neighbour: Transformation) -> None:

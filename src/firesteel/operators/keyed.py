@@ -11,6 +11,7 @@ from typing import Any
 
 from firesteel.common.coercion import coercer
 from firesteel.datastream.time_domain import TimeDomain
+from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, TaskRuntimeContext
 from firesteel.operators.disk_store import DiskStore
 from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
@@ -129,12 +130,14 @@ class KeyedOperator(Operator):
         self.collector.flush()
 
     def end_input(self, index: int) -> None:
-        """In BATCH mode, process what was kept when the last input ended."""
+        """When the last input ended: BATCH processes what was kept, STREAMING fires what is due by now."""
         self._open_inputs -= 1
         if self._kept is not None and not self._open_inputs:
             for key, batches in self._kept.take():
                 self._process_one_key(key, batches)
             super().process_watermark(MAX_WATERMARK)
+        elif not self._open_inputs:
+            self._fire(PROCESSING_TIME, now_ms())
 
     def _process_one_key(self, key: Any, batches: Iterable[Batch]) -> None:
         """Flink: `BatchExecutionInternalTimeService.setCurrentKey`, which fires the timers of both kinds."""
@@ -235,7 +238,7 @@ class ReduceRunner(KeyedOperator):
     def open(self) -> None:
         """Open the function."""
         super().open()
-        open_function(self.function, TaskRuntimeContext(self.name, self.task))
+        open_function(self.function, TaskRuntimeContext(self.name, self.task, StateStore(self.backend)))
 
     def close(self) -> None:
         """Close the function."""
@@ -244,13 +247,14 @@ class ReduceRunner(KeyedOperator):
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Reduce each value into its key's state; STREAMING emits the result."""
-        data, reduce, coerce = self._table.data, self._reduce, self._coerce
+        data, reduce, coerce, backend = self._table.data, self._reduce, self._coerce, self.backend
         results: list[Any] = []
         # A function may change the stored value: what is emitted must not change with it.
         emit = _append_copy(results) if type(values[0][1]) in MUTABLE else results.append
         for key, value in values:
             stored = data.get(key)
             if stored is not None:
+                backend.current_key = key  # the function may have state of its own
                 value = reduce(stored, value)
                 if coerce is not None:
                     value = coerce(value)

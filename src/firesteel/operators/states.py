@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from firesteel.common.coercion import coercer
@@ -39,6 +39,11 @@ def table_name(state_name: str, namespaced: bool, limited: bool) -> str:
 def has_ttl(descriptor: StateDescriptor) -> bool:
     """True if the values of that state live for a limited time."""
     return descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
+
+
+def entries_of(mapping: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+    """The pairs of what `put_all` takes: a dict, as PyFlink's signature says, or pairs, as its implementation wants."""
+    return mapping.items() if isinstance(mapping, Mapping) else mapping
 
 
 class _TableState:
@@ -167,13 +172,13 @@ class KeyedMapState(_TableState, MapState[Any, Any]):
         """Set the value of a map key."""
         self.put_all({key: value})
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several map keys."""
         entry = self._entry()
         stored = self._table.data.get(entry)
         if stored is None:
             stored = {}
-        for key, value in dict_value.items():
+        for key, value in entries_of(dict_value):
             stored[self._coerce_key(key)] = self._coerce_value(value)
         self._table.put(entry, stored)
 

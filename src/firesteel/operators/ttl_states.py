@@ -7,7 +7,7 @@ configuration says `ReturnExpiredIfNotCleanedUp`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from firesteel.datastream.state import StateDescriptor
@@ -20,6 +20,7 @@ from firesteel.operators.states import (
     KeyedMapState,
     KeyedReducingState,
     KeyedValueState,
+    entries_of,
 )
 from firesteel.operators.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_map, unexpired_value
 
@@ -130,12 +131,13 @@ class TtlMapState(KeyedMapState):
         """True if the map key is there; this is a read."""
         return any(True for _ in self._read((key,), self._life.access()))
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several map keys; their life begins now."""
         now = self._life.access()
-        if dict_value:
+        entries = list(entries_of(dict_value))
+        if entries:
             stored = self._map()
-            for key, value in dict_value.items():
+            for key, value in entries:
                 stored[self._coerce_key(key)] = (self._coerce_value(value), now)
             self._table.put(self._entry(), stored)
 

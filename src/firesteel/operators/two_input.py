@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from firesteel.common.coercion import coercer
@@ -17,6 +17,7 @@ from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.spill import SpilledList, directory_of, memory_of
+from firesteel.operators.states import entries_of
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 
@@ -106,9 +107,9 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         key = key if self._coerce_key is None else self._coerce_key(key)
         self._data[key] = value if self._coerce_value is None else self._coerce_value(value)
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several keys."""
-        for key, value in dict_value.items():
+        for key, value in entries_of(dict_value):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
