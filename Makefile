@@ -75,6 +75,7 @@ bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (
 	@$(BIN)/python benchmarks/bench_start.py
 	@$(BIN)/python benchmarks/bench_graphs.py
 	@$(BIN)/python benchmarks/bench_scheduling.py
+	@$(BIN)/python benchmarks/bench_rest.py
 
 bench-pyflink: $(BENCH_STAMP) $(PYFLINK_STAMP)  ## make PyFlink's own environment and run the benchmarks that compare with it
 	@for name in $(BENCHMARKS); do $(BIN)/python benchmarks/bench_$$name.py --pyflink-python $(PYFLINK) || exit 1; done

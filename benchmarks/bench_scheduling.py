@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 
 import harness
-from simulated_cluster import SimulatedCluster, two_vertices
+from simulated_cluster import SimulatedCluster, chain_of
 
 from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
 
@@ -57,7 +57,7 @@ async def _one_job(parallelism: int) -> Figures:
     cluster.data_plane.expect(1)
     calls, before_kb = cluster.rpc.calls.total(), _peak_kb()
     wall_s, cpu_s = time.perf_counter(), time.process_time()
-    await cluster.gateway.submit_job(two_vertices("bench", parallelism))
+    await cluster.gateway.submit_job(chain_of("bench", 2, parallelism))
     await cluster.data_plane.all_running.wait()
     wall_s, cpu_s = time.perf_counter() - wall_s, time.process_time() - cpu_s
     _check(cluster)
@@ -79,7 +79,7 @@ async def _many_jobs(jobs: int) -> Figures:
     cluster = SimulatedCluster()
     await cluster.start(jobs * 2 // SLOTS_PER_TASK_EXECUTOR, SLOTS_PER_TASK_EXECUTOR)
     cluster.data_plane.expect(jobs)
-    graphs = [two_vertices(f"bench-{number}", 2) for number in range(jobs)]
+    graphs = [chain_of(f"bench-{number}", 2, 2) for number in range(jobs)]
     asked = graphs[0].job_id
     await cluster.gateway.submit_job(graphs[0])
     statuses = asyncio.ensure_future(
@@ -210,11 +210,13 @@ def main() -> None:
         "",
         f"{harness.environment_line()}. {harness.versions_line()}. Median of {RUNS} fresh processes, maxima of all.",
         "",
-        *_table("subtasks | wall s | CPU s | us per subtask | calls | per subtask | MB | KB per subtask", job_rows),
+        *harness.table(
+            "subtasks | wall s | CPU s | us per subtask | calls | per subtask | MB | KB per subtask", job_rows
+        ),
         "",
         MANY_JOBS,
         "",
-        *_table(
+        *harness.table(
             "jobs | all taken s | all running s | CPU s | status requests | p50 ms | p99 ms | max ms"
             " | overview p50 ms | max ms",
             [small_jobs_row],
@@ -222,11 +224,6 @@ def main() -> None:
         "",
     ]
     harness.write_report("Scheduling", "\n".join(lines))
-
-
-def _table(header: str, rows: list[list[str]]) -> list[str]:
-    columns = header.count("|") + 1
-    return [f"| {header} |", "|---" + "|--:" * (columns - 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 if __name__ == "__main__":

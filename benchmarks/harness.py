@@ -266,6 +266,12 @@ def _write(title: str, report: str) -> None:
     print(f"Written to {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}", file=sys.stderr)
 
 
+def table(header: str, rows: list[list[str]]) -> list[str]:
+    """The lines of a table; all columns but the first are numbers."""
+    columns = header.count("|") + 1
+    return [f"| {header} |", "|---" + "|--:" * (columns - 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
 def write_report(title: str, report: str) -> None:
     """Print a report and keep it."""
     print(f"\n{report}")

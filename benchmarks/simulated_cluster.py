@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 from collections import Counter
 
 from firesteel.graph.job_graph import (
@@ -20,6 +21,7 @@ from firesteel.runtime.clock import SystemClock
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_gateway import leader_gateway
@@ -69,7 +71,11 @@ class InstantTasks:
 
 
 class EndlessQuery(RunningQuery):
-    """Never ends by itself."""
+    """Never ends by itself: whoever has it tells its listener what happens."""
+
+    def __init__(self, descriptor: QueryDescriptor, listener: DataPlaneListener) -> None:
+        self.descriptor = descriptor
+        self.listener = listener
 
     async def stop(self) -> None:
         return
@@ -82,6 +88,7 @@ class CountingDataPlane(DataPlane):
 
     def __init__(self) -> None:
         self._missing = 0
+        self.queries: list[EndlessQuery] = []
         self.all_running = asyncio.Event()
 
     def expect(self, jobs: int) -> None:
@@ -92,7 +99,14 @@ class CountingDataPlane(DataPlane):
         self._missing -= 1
         if not self._missing:
             self.all_running.set()
-        return EndlessQuery()
+        self.queries.append(EndlessQuery(query, listener))
+        return self.queries[-1]
+
+    def restore(self, job_graph: JobGraph) -> None:
+        return
+
+    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        return
 
 
 class SimulatedCluster:
@@ -100,13 +114,14 @@ class SimulatedCluster:
 
     def __init__(self) -> None:
         self.rpc = CountingRpcService()
+        self.ha = EmbeddedHaServices()
         self.data_plane = CountingDataPlane()
         self.errors: list[BaseException] = []
         self.gateway: DispatcherGateway
 
     async def start(self, task_executors: int, slots_per_task_executor: int) -> None:
         """Start everything; returns when all slots are registered."""
-        ha = EmbeddedHaServices()
+        ha = self.ha
         await resource_manager_runner(self.rpc, ha, CONFIGURATION, on_fatal_error=self.errors.append).start()
         await dispatcher_runner(self.rpc, ha, self.data_plane, CONFIGURATION, self.errors.append).start()
         for number in range(task_executors):
@@ -118,17 +133,22 @@ class SimulatedCluster:
             await asyncio.sleep(0.05)
 
 
-def two_vertices(name: str, parallelism: int) -> JobGraph:
-    """A job of two vertices, each subtask of the first connected with all of the second."""
+def chain_of(name: str, vertices: int, parallelism: int) -> JobGraph:
+    """A job of vertices in a row, each subtask connected with all of the next vertex."""
+    ids = [f"{number:032x}" for number in range(1, vertices + 1)]
+    group = SlotSharingGroup("default", ids)
+    chain = [JobVertex(id, f"vertex-{id[-2:]}", parallelism, slot_sharing_group=group) for id in ids]
+    for producer, consumer in itertools.pairwise(chain):
+        _connect(producer, consumer)
     job_id = hashlib.md5(name.encode()).hexdigest()
-    group = SlotSharingGroup("default", ["a" * 32, "b" * 32])
-    producer = JobVertex("a" * 32, "a", parallelism, slot_sharing_group=group)
-    consumer = JobVertex("b" * 32, "b", parallelism, slot_sharing_group=group)
+    return JobGraph(job_id, name, vertices=chain, slot_sharing_groups=[group], insertion_order=ids)
+
+
+def _connect(producer: JobVertex, consumer: JobVertex) -> None:
     kind = DistributionPattern.ALL_TO_ALL
-    data_set = IntermediateDataSet("c" * 32, producer, ResultPartitionType.PIPELINED_BOUNDED, kind)
+    data_set = IntermediateDataSet(f"{producer.id}-0", producer, ResultPartitionType.PIPELINED_BOUNDED, kind)
     partitioner = Partitioner("REBALANCE")
     edge = JobEdge(data_set, consumer, 0, partitioner, kind, partitioner.name, 1, 2)
     producer.produced_data_sets.append(data_set)
     data_set.consumers.append(edge)
     consumer.inputs.append(edge)
-    return JobGraph(job_id, name, vertices=[producer, consumer], slot_sharing_groups=[group])

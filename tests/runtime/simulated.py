@@ -122,12 +122,16 @@ class Cluster:
     """Dispatcher, ResourceManager and TaskExecutors; every call is written and read back."""
 
     def __init__(
-        self, clock: ManualClock, configuration: Mapping[str, str] | None = None, spans_job: bool = True
+        self,
+        clock: ManualClock,
+        configuration: Mapping[str, str] | None = None,
+        spans_job: bool = True,
+        ha: EmbeddedHaServices | None = None,
     ) -> None:
         self.clock = clock
         self.configuration = dict(configuration or {})
         self.rpc = InMemoryRpcService(clock, serialize_calls=True)
-        self.ha = EmbeddedHaServices()
+        self.ha = ha or EmbeddedHaServices()
         self.data_plane = SimulatedDataPlane(spans_job)
         self.runners: dict[str, SimulatedTaskRunner] = {}
         self.task_executors: dict[str, TaskExecutor] = {}

@@ -11,7 +11,9 @@ from typing import Any
 
 import click
 
+from firesteel.cli.arguments import cluster_configuration
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.runtime.options import InvalidOptionError
 
 ENDED = ("FINISHED", "CANCELED", "FAILED")
 
@@ -33,12 +35,21 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _address_option(output_option(command))
 
 
+def cluster_client(address: str) -> RestClusterClient:
+    """Asks the cluster, with the user's token and TLS files.
+
+    Raises:
+        InvalidOptionError: the files can't be used.
+    """
+    return RestClusterClient(address, os.environ.get("FIRESTEEL_REST_TOKEN"), cluster_configuration(None, {}))
+
+
 @contextmanager
 def cluster_at(address: str) -> Iterator[RestClusterClient]:
-    """The cluster; what it refuses becomes one message and exit code 1."""
+    """The cluster, reached as `config.yaml` says; what it refuses becomes one message and exit code 1."""
     try:
-        yield RestClusterClient(address, os.environ.get("FIRESTEEL_REST_TOKEN"))
-    except ClusterClientError as error:
+        yield cluster_client(address)
+    except (ClusterClientError, InvalidOptionError) as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(1) from None
 

@@ -18,9 +18,10 @@ from typing import Any
 import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
-from firesteel.cli.cluster import output_option, show
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.cli.cluster import cluster_client, output_option, show
+from firesteel.client.rest_client import ClusterClientError
 from firesteel.errors import FiresteelError
+from firesteel.runtime.options import InvalidOptionError
 
 _LOG_FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 _START_TIMEOUT_S = 60
@@ -96,8 +97,9 @@ def _start_in_background(settings: dict[str, str], output: str) -> None:
     logs = _directory() / "logs" / time.strftime("%Y%m%d-%H%M%S")
     logs.mkdir(parents=True)
     command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
-    command += [part for key, value in settings.items() for part in ("-D", f"{key}={value}")]
-    environment = dict(os.environ, FIRESTEEL_LOG_FILE=str(logs / "jobmanager.log"))
+    # Not as arguments, which all users of the machine see; JSON is YAML.
+    properties = {"FIRESTEEL_PROPERTIES": json.dumps(settings)} if settings else {}
+    environment = {**os.environ, **properties, "FIRESTEEL_LOG_FILE": str(logs / "jobmanager.log")}
     with (logs / "jobmanager.log").open("wb") as log, (logs / "jobmanager.out").open("wb") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=log, env=environment, start_new_session=True
@@ -167,11 +169,10 @@ def status(output: str) -> None:
     lines = []
     for entry in running:
         try:
-            token = os.environ.get("FIRESTEEL_REST_TOKEN")
-            overview = entry["overview"] = RestClusterClient(entry["address"], token).get("/overview")
+            overview = entry["overview"] = cluster_client(entry["address"]).get("/overview")
             free, slots = overview["slots-available"], overview["slots-total"]
             text = f"{overview['jobs-running']} jobs run, {free} of {slots} slots are free"
-        except ClusterClientError as error:
+        except (ClusterClientError, InvalidOptionError) as error:
             text = entry["error"] = str(error)
         lines.append(f"JobManager {entry['pid']} at {entry['address']}: {text}")
     show(output, running, "\n".join(lines) or "no JobManager runs")

@@ -45,7 +45,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**options, **job_graph.configuration}
     if target == "remote":
-        cluster = RestClusterClient(options.get(ADDRESS, _DEFAULT_ADDRESS), os.environ.get(TOKEN))
+        cluster = RestClusterClient(options.get(ADDRESS, _DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
         return RemoteJobClient(cluster, job_graph)
     return _embedded(job_graph, serves_rest=target == "application")
 

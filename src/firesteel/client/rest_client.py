@@ -9,6 +9,8 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import cloudpickle
@@ -16,6 +18,7 @@ import cloudpickle
 from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.ssl_contexts import has_rest_tls, rest_client_context
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 _TIMEOUT_S = 60
@@ -46,13 +49,21 @@ class RestClusterClient:
     """The cluster at an address.
 
     Args:
-        address: `host:port` or `http://host:port`.
+        address: `host:port`, `http://host:port` or `https://host:port`.
         token: The bearer token, if the cluster wants one.
+        configuration: Says whether it speaks TLS, whom this client trusts and what certificate it shows.
+
+    Raises:
+        InvalidOptionError: a file that TLS needs can't be used.
     """
 
-    def __init__(self, address: str, token: str | None = None) -> None:
-        self.address = address if "://" in address else f"http://{address}"
+    def __init__(
+        self, address: str, token: str | None = None, configuration: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        scheme = "https" if has_rest_tls(configuration) else "http"
+        self.address = address if "://" in address else f"{scheme}://{address}"
         self._token = token
+        self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
 
     def get(self, path: str) -> Any:
         """What the cluster answers to a GET; asked again while a leader is elected.
@@ -176,7 +187,7 @@ class RestClusterClient:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=self._tls) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None

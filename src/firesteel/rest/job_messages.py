@@ -30,11 +30,8 @@ _AGGREGATED_STATES = (
 
 def job_overview(details: JobDetails, job_type: str, now_ms: int) -> Body:
     """A job in `/jobs/overview`."""
-    counts = {state.name.lower(): 0 for state in ExecutionState} | {"total": 0}
-    for vertex in details.vertices:
-        counts["total"] += vertex.parallelism
-        for state, count in vertex.tasks.items():
-            counts[state.name.lower()] += count
+    counts = {state.name.lower(): details.tasks.get(state, 0) for state in ExecutionState}
+    counts["total"] = sum(details.tasks.values())
     return {
         "jid": details.job_id,
         "name": details.name,

@@ -20,6 +20,7 @@ from firesteel.rest.routes import Accepted, Call, File, Route, Text
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
+from firesteel.runtime.ssl_contexts import has_rest_authentication, rest_server_context
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class RestServer:
         configuration: The cluster's options.
 
     Raises:
-        InvalidOptionError: it is to listen beyond this machine without tokens.
+        InvalidOptionError: it is to listen beyond this machine without knowing who asks, or can't speak TLS.
     """
 
     def __init__(self, cluster: Cluster, operations: Operations, configuration: Mapping[str, str]) -> None:
@@ -60,10 +61,11 @@ class RestServer:
         self._host = configuration.get("rest.bind-address", "127.0.0.1")
         self._port = int(number(configuration, "rest.port", 8081))
         self._tokens = {role: configuration[key] for role, key in _TOKENS.items() if key in configuration}
-        if self._host not in _LOOPBACK and not self._tokens:
+        self._tls = rest_server_context(configuration)
+        if self._host not in _LOOPBACK and not self._tokens and not has_rest_authentication(configuration):
             raise InvalidOptionError(
                 f"rest.bind-address is {self._host!r}, which others can reach, and whoever can submit a job can run "
-                f"code: set {_TOKENS['admin']}, or bind to 127.0.0.1"
+                f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
             )
         self._max_bytes = memory_bytes(configuration, "rest.server.max-content-length", _MAX_UPLOAD_BYTES)
         application = web.Application(client_max_size=self._max_bytes, middlewares=[_errors])
@@ -75,7 +77,7 @@ class RestServer:
     @property
     def address(self) -> str:
         """Where it is reached, once it is started."""
-        return f"http://{self._host}:{self._port}"
+        return f"{'http' if self._tls is None else 'https'}://{self._host}:{self._port}"
 
     async def start(self) -> None:
         """Listen.
@@ -84,7 +86,7 @@ class RestServer:
             OSError: the port is in use.
         """
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port)
+        site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._tls)
         await site.start()
         self._port = self._runner.addresses[0][1]
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from firesteel.errors import FiresteelError
 from firesteel.runtime.resourcemanager.driver import WorkerListener
@@ -25,6 +25,8 @@ from firesteel.spark.task_manager_launch import LaunchTaskManager
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.2
+_UNKNOWN = -1
+"""What Spark was told last no longer counts: an executor that is killed is one less to have."""
 _GONE = (Py4JError, OSError, FiresteelError)
 """What a JVM, or a Master, that is lost or about to come up lets calls fail with."""
 
@@ -110,6 +112,7 @@ class SparkResourceManagerDriver:
         if self._executors is not None and self._is_present(container_id):
             with contextlib.suppress(*_GONE):
                 self._executors.kill(_executor_id(container_id))
+            self._required = _UNKNOWN
 
     # --- what becomes of executors -----------------------------------------------------------------------------
 
@@ -118,6 +121,9 @@ class SparkResourceManagerDriver:
             try:
                 self._take(*await asyncio.to_thread(self._look))
                 await asyncio.to_thread(self._require)
+            except Py4JJavaError as error:
+                # The JVM is there: its Master may be gone for a while, its executors live.
+                logger.warning("Spark refused: %s", error.java_exception)
             except _GONE as error:
                 logger.warning("Spark does not answer: %s", error)
                 self._take({}, {})

@@ -104,6 +104,7 @@ class Dispatcher(FencedRpcEndpoint):
     async def on_stop(self) -> None:
         """Stop all jobs; they stay in the store for the next leader."""
         self._resources.stop()
+        self._archive.close()
         await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
         await self._stores.job_graphs.stop()
 
@@ -203,11 +204,13 @@ class Dispatcher(FencedRpcEndpoint):
         """What the cluster has and does; a JobMaster that does not answer is left out."""
         at_once = asyncio.Semaphore(_OVERVIEW_AT_ONCE)
 
-        async def details(job_id: str) -> JobDetails:
+        async def overview(job_id: str) -> JobDetails:
             async with at_once:
-                return await self.request_job_details(job_id)
+                return await self._ask(job_id, lambda m: m.request_job_overview(), lambda job: job.details.overview())
 
-        answers = await asyncio.gather(*map(details, await self.list_jobs()), return_exceptions=True)
+        over = {job_id: job for job_id in self._archive.job_ids() if (job := self._archive.overview(job_id))}
+        running = (job_id for job_id in self._runners if job_id not in over)
+        answers = [*await asyncio.gather(*map(overview, running), return_exceptions=True), *over.values()]
         jobs = tuple(job for job in answers if isinstance(job, JobDetails))
         return ClusterOverview.of(jobs, await self._resources.overview())
 
@@ -220,7 +223,7 @@ class Dispatcher(FencedRpcEndpoint):
             is_over = await self._stores.job_results.has_job_result(job_id)
         except Exception as error:
             raise JobSubmissionError(f"can't tell whether job {job_id} has run already: {error}") from error
-        if is_over:
+        if is_over or self._archive.overview(job_id) is not None:
             raise DuplicateJobSubmissionError(job_id, is_globally_terminated=True)
         if job_id in self._runners or job_id in self._outstanding:
             raise DuplicateJobSubmissionError(job_id, is_globally_terminated=False)

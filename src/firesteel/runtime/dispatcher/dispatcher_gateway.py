@@ -52,7 +52,7 @@ class JobNotFoundError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class ClusterOverview:
-    """What the cluster has and does. Flink: `runtime.messages.webmonitor.ClusterOverview`."""
+    """What the cluster has and does, its jobs without vertices. Flink: `messages.webmonitor.ClusterOverview`."""
 
     task_managers: int
     slots_total: int
@@ -174,5 +174,5 @@ class DispatcherGateway(Protocol):
         ...
 
     async def request_overview(self) -> ClusterOverview:
-        """What the cluster has and does."""
+        """What the cluster has and does; the jobs without their vertices."""
         ...

@@ -2,54 +2,124 @@
 
 from __future__ import annotations
 
+import pickle
+import tempfile
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 from firesteel.runtime.clock import Clock
-from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
-from firesteel.runtime.options import duration_s, number
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
+from firesteel.runtime.options import InvalidOptionError, duration_s, memory_bytes, number
 
 __all__ = ["ExecutionGraphStore"]
 
 MAX_CAPACITY = 2**31 - 1
 EXPIRATION_TIME_S = 3600.0
+CACHE_BYTES = 50 << 20
+_TYPE = "jobstore.type"
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A job: its overview, and all of it as bytes, in memory or in a file."""
+
+    expires_s: float
+    overview: JobDetails
+    content: bytes | Path
 
 
 class ExecutionGraphStore:
-    """Keeps jobs that are over, the oldest of which make room. Flink: `dispatcher.MemoryExecutionGraphInfoStore`.
+    """Keeps jobs that are over, the oldest of which make room. Flink: `dispatcher.FileExecutionGraphInfoStore`.
+
+    They are bytes, in memory up to `jobstore.cache-size`; those that have been kept longest are in temporary files.
 
     Args:
         clock: The time it follows.
-        configuration: Has `jobstore.max-capacity` and `jobstore.expiration-time`.
+        configuration: Has `jobstore.type` (File; Memory: no files), `.max-capacity`, `.expiration-time`, `.cache-size`.
+
+    Raises:
+        InvalidOptionError: an option can't be read.
     """
 
     def __init__(self, clock: Clock, configuration: Mapping[str, str]) -> None:
         self._clock = clock
         self._capacity = int(number(configuration, "jobstore.max-capacity", MAX_CAPACITY))
         self._expiration_time_s = duration_s(configuration, "jobstore.expiration-time", EXPIRATION_TIME_S)
-        self._jobs: OrderedDict[str, tuple[float, ArchivedExecutionGraph]] = OrderedDict()
+        self._max_cached_bytes: float = memory_bytes(configuration, "jobstore.cache-size", CACHE_BYTES)
+        kind = configuration.get(_TYPE, "File")
+        if kind.lower() not in ("file", "memory"):
+            raise InvalidOptionError(f"option {_TYPE!r}: there is no type {kind!r}; allowed: File, Memory")
+        if kind.lower() == "memory":
+            self._max_cached_bytes = float("inf")
+        self._jobs: OrderedDict[str, _Entry] = OrderedDict()
+        self._cached: OrderedDict[str, int] = OrderedDict()
+        self._cached_bytes = 0
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     def put(self, job: ArchivedExecutionGraph) -> None:
         """Keep a job."""
         job_id = job.details.job_id
-        self._jobs.pop(job_id, None)
-        self._jobs[job_id] = (self._clock.monotonic_s() + self._expiration_time_s, job)
+        self._forget(job_id)
+        content = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
+        expires_s = self._clock.monotonic_s() + self._expiration_time_s
+        self._jobs[job_id] = _Entry(expires_s, job.details.overview(), content)
+        self._cached[job_id] = len(content)
+        self._cached_bytes += len(content)
         self._make_room()
+        self._write_files()
 
     def get(self, job_id: str) -> ArchivedExecutionGraph | None:
         """The job, or None if it was never kept or is not kept any more."""
         self._make_room()
-        return self._jobs[job_id][1] if job_id in self._jobs else None
+        if job_id not in self._jobs:
+            return None
+        content = self._jobs[job_id].content
+        job: ArchivedExecutionGraph = pickle.loads(content if isinstance(content, bytes) else content.read_bytes())
+        return job
+
+    def overview(self, job_id: str) -> JobDetails | None:
+        """How the job ended, without its vertices; None as above."""
+        self._make_room()
+        return self._jobs[job_id].overview if job_id in self._jobs else None
 
     def job_ids(self) -> tuple[str, ...]:
         """All jobs kept, oldest first."""
         self._make_room()
         return tuple(self._jobs)
 
+    def close(self) -> None:
+        """Forget all jobs."""
+        self._jobs.clear()
+        self._cached.clear()
+        self._cached_bytes = 0
+        if self._directory is not None:
+            self._directory.cleanup()
+            self._directory = None
+
     def _make_room(self) -> None:
         now_s = self._clock.monotonic_s()
         while self._jobs:
-            expires_s, _ = next(iter(self._jobs.values()))
-            if expires_s > now_s and len(self._jobs) <= self._capacity:
+            job_id, oldest = next(iter(self._jobs.items()))
+            if oldest.expires_s > now_s and len(self._jobs) <= self._capacity:
                 return
-            self._jobs.popitem(last=False)
+            self._forget(job_id)
+
+    def _forget(self, job_id: str) -> None:
+        entry = self._jobs.pop(job_id, None)
+        self._cached_bytes -= self._cached.pop(job_id, 0)
+        if entry is not None and isinstance(entry.content, Path):
+            entry.content.unlink(missing_ok=True)
+
+    def _write_files(self) -> None:
+        while self._cached_bytes > self._max_cached_bytes:
+            job_id, size = self._cached.popitem(last=False)
+            self._cached_bytes -= size
+            content = self._jobs[job_id].content
+            assert isinstance(content, bytes)
+            if self._directory is None:
+                self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-")
+            path = Path(self._directory.name) / job_id
+            path.write_bytes(content)
+            self._jobs[job_id].content = path

@@ -249,6 +249,10 @@ class ExecutionGraph:
         ]
         return {**self.state_to_dict(), "edges": edges}
 
+    def state_counts(self) -> dict[ExecutionState, int]:
+        """How many subtasks are in each state; states without subtasks are left out."""
+        return {state: count for state, count in self._counts.items() if count}
+
     def state_to_dict(self) -> dict[str, Any]:
         """The same without the edges, which follow from the job graph and the parallelism."""
         now_ms = self._now_ms()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
@@ -23,6 +23,7 @@ __all__ = [
     "archive",
     "archive_unstarted",
     "job_details",
+    "job_overview",
 ]
 
 
@@ -69,7 +70,8 @@ class JobDetails:
         duration_ms: From start to end, or to now.
         restarts: How often it was restarted.
         failure: Why it fails, restarts or failed last.
-        vertices: In topological order.
+        vertices: In topological order; none in an overview.
+        tasks: How many subtasks of all vertices are in each state; states without subtasks are left out.
         checkpoints: Those that were taken since a JobMaster took the job up.
         job_type: STREAMING or BATCH.
     """
@@ -84,8 +86,13 @@ class JobDetails:
     restarts: int
     failure: TaskFailure | None
     vertices: tuple[JobVertexDetails, ...]
+    tasks: dict[ExecutionState, int] = field(default_factory=dict)
     checkpoints: CheckpointsSummary = NO_CHECKPOINTS
     job_type: str = "STREAMING"
+
+    def overview(self) -> JobDetails:
+        """The same without the vertices."""
+        return replace(self, vertices=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,12 @@ class ArchivedExecutionGraph:
 
 def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
     """How a job is doing at the time `now_ms`."""
+    vertices = tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values())
+    return replace(job_overview(graph, now_ms, checkpoints), vertices=vertices)
+
+
+def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
+    """The same without the vertices: it costs as much for large jobs as for small ones."""
     start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
     end_ms = graph.status_timestamps[graph.status] if graph.status.is_terminal else None
     return JobDetails(
@@ -151,7 +164,8 @@ def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSumm
         duration_ms=(now_ms if end_ms is None else end_ms) - start_ms,
         restarts=graph.restarts,
         failure=graph.failure,
-        vertices=tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values()),
+        vertices=(),
+        tasks=graph.state_counts(),
         checkpoints=checkpoints,
         job_type=graph.job_graph.job_type,
     )

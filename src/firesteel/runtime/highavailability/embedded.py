@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from firesteel.runtime.highavailability.high_availability import (
     HaStores,
@@ -63,12 +62,36 @@ class _Component:
             retrieval.tell()
 
 
+class _Components:
+    """The elections by component; those that nobody takes part in or asks about are forgotten."""
+
+    def __init__(self, live_sessions: set[str]) -> None:
+        self._live_sessions = live_sessions
+        self._components: dict[str, _Component] = {}
+
+    def __getitem__(self, name: str) -> _Component:
+        return self._components.setdefault(name, _Component(self._live_sessions))
+
+    def all(self) -> Iterable[_Component]:
+        return tuple(self._components.values())
+
+    def tidy(self, name: str) -> None:
+        component = self[name]
+        if not component.contenders and not component.retrievals and component.published == (None, None):
+            del self._components[name]
+
+
 class EmbeddedLeaderElection:
     """One contender's side; the first contender leads until it leaves. Flink: `EmbeddedLeaderService`."""
 
-    def __init__(self, component: _Component) -> None:
-        self._component = component
+    def __init__(self, components: _Components, name: str) -> None:
+        self._components = components
+        self._name = name
         self._contender: LeaderContender | None = None
+
+    @property
+    def _component(self) -> _Component:
+        return self._components[self._name]
 
     async def start(self, contender: LeaderContender) -> None:
         """Take part; the grant comes soon, not in the caller's stack."""
@@ -97,6 +120,7 @@ class EmbeddedLeaderElection:
         if self._component.leader is self:
             self._component.depose()
             self._component.elect()
+        self._components.tidy(self._name)
 
     def tell_grant(self, session_id: str) -> None:
         """Tell the contender that it leads."""
@@ -113,10 +137,15 @@ class EmbeddedLeaderElection:
 class EmbeddedLeaderRetrieval:
     """Tells one listener who leads."""
 
-    def __init__(self, component: _Component) -> None:
-        self._component = component
+    def __init__(self, components: _Components, name: str) -> None:
+        self._components = components
+        self._name = name
         self._listener: LeaderListener | None = None
         self._told: Published = (None, None)
+
+    @property
+    def _component(self) -> _Component:
+        return self._components[self._name]
 
     def start(self, listener: LeaderListener) -> None:
         """Tell the present leader, soon, and every later one."""
@@ -129,6 +158,7 @@ class EmbeddedLeaderRetrieval:
         self._listener = None
         if self in self._component.retrievals:
             self._component.retrievals.remove(self)
+        self._components.tidy(self._name)
 
     def tell(self) -> None:
         """Tell the leader published last, if that is news by then."""
@@ -143,7 +173,7 @@ class EmbeddedLeaderRetrieval:
 class EmbeddedLeaderElectionDriver:
     """Lets a whole process contend in one election of the embedded kind."""
 
-    def __init__(self, components: defaultdict[str, _Component]) -> None:
+    def __init__(self, components: _Components) -> None:
         self._components = components
         self._listener: ElectionListener | None = None
         self._election: EmbeddedLeaderElection | None = None
@@ -152,7 +182,7 @@ class EmbeddedLeaderElectionDriver:
     def start(self, listener: ElectionListener) -> None:
         """Take part."""
         self._listener = listener
-        self._election = EmbeddedLeaderElection(self._components[PROCESS])
+        self._election = EmbeddedLeaderElection(self._components, PROCESS)
         self._election.join(self)
 
     def grant_leadership(self, session_id: str) -> None:
@@ -180,7 +210,7 @@ class EmbeddedLeaderElectionDriver:
             await self._election.close()
 
     def _clear(self) -> None:
-        for component in list(self._components.values()):
+        for component in self._components.all():
             if self._session_id is not None and component.published[1] == self._session_id:
                 component.publish((None, None))
         self._session_id = None
@@ -205,7 +235,7 @@ class EmbeddedHaServices:
         self._delete_on_commit = delete_on_commit
         self._entries = MemoryEntries()
         self._live_sessions: set[str] = set()
-        self._components = defaultdict[str, _Component](lambda: _Component(self._live_sessions))
+        self._components = _Components(self._live_sessions)
         tools = self.stores(None)
         self.job_graph_store, self.job_result_store = tools.job_graphs, tools.job_results
         self.job_graph_store.start()
@@ -224,11 +254,11 @@ class EmbeddedHaServices:
 
     def leader_election(self, component: str) -> LeaderElection:
         """A new contender's side of the election for `component`."""
-        return EmbeddedLeaderElection(self._components[component])
+        return EmbeddedLeaderElection(self._components, component)
 
     def leader_retrieval(self, component: str) -> EmbeddedLeaderRetrieval:
         """Tells who leads `component`."""
-        return EmbeddedLeaderRetrieval(self._components[component])
+        return EmbeddedLeaderRetrieval(self._components, component)
 
     def for_process(self) -> EmbeddedProcessHaServices:
         """The same, seen by one of several processes: one election for all components of a process."""

@@ -73,8 +73,8 @@ def storage_directory(configuration: Mapping[str, str]) -> Path:
 
 
 _KINDS: dict[str, Callable[[Mapping[str, str]], HighAvailabilityServices]] = {
-    "none": lambda _: EmbeddedHaServices(keeps_jobs=False),
-    "embedded": lambda _: EmbeddedHaServices(),
+    "none": lambda options: EmbeddedHaServices(False, boolean(options, DELETE_ON_COMMIT, True)),
+    "embedded": lambda options: EmbeddedHaServices(True, boolean(options, DELETE_ON_COMMIT, True)),
     "filesystem": _filesystem,
     "zookeeper": _zookeeper,
 }

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import Any, Protocol
 
-from firesteel.runtime.clock import sleep
-from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices, LeaderListener
+from firesteel.runtime.clock import sleep, with_timeout
+from firesteel.runtime.highavailability.high_availability import (
+    ClientHighAvailabilityServices,
+    LeaderListener,
+    LeaderRetrieval,
+)
 from firesteel.runtime.highavailability.shared_election import Published
 from firesteel.runtime.rpc import RpcEndpoint, RpcService, no_rpc_timeout
 
@@ -17,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 LEADER_DIRECTORY = "leaders"
 RETRY_DELAY_S = 0.5
+LONGEST_WAIT_S = 60.0
+"""Then a question is answered in any case: of those who left nobody knows, and components come with each job."""
 
 
 class LeaderDirectoryGateway(Protocol):
@@ -24,14 +31,16 @@ class LeaderDirectoryGateway(Protocol):
 
     @no_rpc_timeout
     async def next_leader(self, component: str, known: Published) -> Published:
-        """Who leads a component; answered when that is another than `known`."""
+        """Who leads a component; answered when that is another than `known`, or after a while."""
         ...
 
 
 class _Component:
     """What is known of one component, and who wants to hear of the next change."""
 
-    def __init__(self) -> None:
+    def __init__(self, retrieval: LeaderRetrieval) -> None:
+        self.retrieval = retrieval
+        self.askers = 0
         self.leader: Published = (None, None)
         self.changed = asyncio.Event()
 
@@ -39,6 +48,10 @@ class _Component:
         self.leader = (address, session_id)
         self.changed.set()
         self.changed = asyncio.Event()
+
+    async def other_leader(self, known: Published) -> None:
+        while self.leader == known:
+            await self.changed.wait()
 
 
 class LeaderDirectory(RpcEndpoint):
@@ -57,14 +70,21 @@ class LeaderDirectory(RpcEndpoint):
         self._components: dict[str, _Component] = {}
 
     async def next_leader(self, component: str, known: Published) -> Published:
-        """Who leads a component; answered when that is another than `known`."""
+        """Who leads a component; answered when that is another than `known`, or after a while."""
         if component not in self._components:
-            self._components[component] = _Component()
-            self._ha.leader_retrieval(component).start(self._components[component])
+            self._components[component] = asked = _Component(self._ha.leader_retrieval(component))
+            asked.retrieval.start(asked)
         found = self._components[component]
-        while found.leader == known:
-            await found.changed.wait()
-        return found.leader
+        found.askers += 1
+        try:
+            with contextlib.suppress(TimeoutError):
+                await with_timeout(self.clock, LONGEST_WAIT_S, found.other_leader(known))
+            return found.leader
+        finally:
+            found.askers -= 1
+            if not found.askers and found.leader == (None, None):
+                found.retrieval.stop()
+                del self._components[component]
 
 
 class StandaloneClientHaServices:
@@ -111,8 +131,10 @@ class AskingLeaderRetrieval:
             try:
                 gateway: Any = await self._rpc_service.connect(self._directory, LeaderDirectoryGateway)
                 while True:
-                    known = await gateway.next_leader(self._component, known)
-                    listener.notify_leader(*known)
+                    leader: Published = await gateway.next_leader(self._component, known)
+                    if leader != known:
+                        known = leader
+                        listener.notify_leader(*known)
             except Exception as error:
                 logger.info("who leads %s is not known: %s", self._component, error)
             if known != (None, None):

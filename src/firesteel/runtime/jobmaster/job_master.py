@@ -15,7 +15,13 @@ from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
-from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, archive, job_details
+from firesteel.runtime.executiongraph.job_details import (
+    ArchivedExecutionGraph,
+    JobDetails,
+    archive,
+    job_details,
+    job_overview,
+)
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
@@ -328,6 +334,10 @@ class JobMaster(FencedRpcEndpoint):
     async def request_job_details(self) -> JobDetails:
         """How the job is doing."""
         return job_details(self._graph, self.clock.now_ms(), self._checkpoints.summary())
+
+    async def request_job_overview(self) -> JobDetails:
+        """How the job is doing, without its vertices."""
+        return job_overview(self._graph, self.clock.now_ms(), self._checkpoints.summary())
 
     async def request_history(
         self,

@@ -158,6 +158,10 @@ class JobMasterGateway(Protocol):
         """How the job is doing."""
         ...
 
+    async def request_job_overview(self) -> JobDetails:
+        """How the job is doing, without its vertices."""
+        ...
+
     async def request_history(
         self,
         vertex_id: str | None = None,

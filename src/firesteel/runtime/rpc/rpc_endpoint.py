@@ -34,6 +34,7 @@ class RpcEndpoint:
         self._main_loop = asyncio.get_running_loop()
         self._work: dict[asyncio.Future[Any], None] = {}  # In the order begun, so that all runs are alike.
         self._waiting: dict[asyncio.Future[Any], str] = {}
+        self._scheduled: set[_Scheduled] = set()
         self._is_running = False
         self._is_stopped = False
 
@@ -62,6 +63,9 @@ class RpcEndpoint:
             await self.on_stop()
         self._is_running = False
         self.rpc_service.unregister(self.address)
+        for scheduled in self._scheduled:
+            scheduled.callback = None
+        self._scheduled.clear()
         for answer, method in list(self._waiting.items()):
             if not answer.done():
                 answer.set_exception(EndpointStoppedError(self.address, method))
@@ -95,7 +99,7 @@ class RpcEndpoint:
 
     def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:
         """Run `callback` in the main thread after `delay_s` seconds, unless the endpoint has stopped by then."""
-        return self.clock.call_later(delay_s, lambda: callback() if self._is_running else None)
+        return _Scheduled(self._scheduled, self.clock, delay_s, lambda: callback() if self._is_running else None)
 
     def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Future[Any]:
         """Let `work` go on beside the calls; it ends with the endpoint and its errors are logged under `what`."""
@@ -139,6 +143,32 @@ class RpcEndpoint:
 
     def _untrack(self, work: asyncio.Future[Any]) -> None:
         self._work.pop(work, None)
+
+
+class _Scheduled:
+    """A callback of an endpoint that is still to come.
+
+    The clock keeps it until it is due, in five minutes perhaps: an endpoint that stops takes the callback out of it,
+    so that the clock does not keep all that the endpoint has.
+    """
+
+    __slots__ = ("_all", "_timer", "callback")
+
+    def __init__(self, all: set[_Scheduled], clock: Clock, delay_s: float, callback: Callable[[], object]) -> None:
+        self._all = all
+        self.callback: Callable[[], object] | None = callback
+        self._timer = clock.call_later(delay_s, self._fire)
+        all.add(self)
+
+    def cancel(self) -> None:
+        """Drop the callback; no effect once it ran."""
+        self._all.discard(self)
+        self._timer.cancel()
+
+    def _fire(self) -> None:
+        self._all.discard(self)
+        if self.callback is not None:
+            self.callback()
 
 
 class FencedRpcEndpoint(RpcEndpoint):
