@@ -34,7 +34,7 @@ OF_EXECUTORS = (EXECUTOR, TASK_MANAGER, WORKER, MASTER)
 _OPTIONS = {
     "high-availability.type": "zookeeper",
     "high-availability.zookeeper.client.session-timeout": "2 s",
-    "high-availability.zookeeper.client.connection-timeout": "1 s",
+    "high-availability.zookeeper.client.connection-timeout": "10 s",
     "jobmanager.rpc.port": "0",
     "execution.checkpointing.interval": "100 ms",
     "restart-strategy.type": "fixed-delay",
@@ -155,6 +155,9 @@ class FaultyCluster:
         self._zookeeper.kill()
         time.sleep(random.uniform(0, 5))
         self._zookeeper.start()
+        # As whoever supervises them does: what can't reach ZooKeeper for too long ends.
+        alive = [one for one in self._job_managers if one.process.poll() is None]
+        self._job_managers = alive + [self._start() for _ in range(2 - len(alive))]
 
     def _hit_spark(self, fault: str) -> None:
         spark = self._spark
