@@ -57,9 +57,16 @@ def test_type_information_is_pickled_and_compared_by_content(type_info):
     assert hash(pickle.loads(pickle.dumps(type_info))) == hash(type_info)
 
 
+def test_names_of_fields_are_no_part_of_a_row_type():
+    one, other = (Types.LIST(Types.ROW_NAMED([name], [Types.INT()])) for name in "ab")
+    assert (one == other, hash(one) == hash(other)) == (True, True)
+    assert Types.ROW_NAMED(["a"], [Types.INT()]) == Types.ROW([Types.INT()])
+
+
 def test_types_differ_by_their_parts():
     assert Types.LIST(Types.INT()) != Types.LIST(Types.LONG())
-    assert Types.ROW([Types.INT()]) != Types.ROW_NAMED(["a"], [Types.INT()])
+    assert Types.ROW([Types.INT()]) != Types.ROW([Types.LONG()])
+    assert Types.ROW([Types.INT()]) != Types.TUPLE([Types.INT()])
 
 
 def test_array_of_strings_is_no_primitive_array():

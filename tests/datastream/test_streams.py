@@ -6,7 +6,13 @@ import pytest
 
 from firesteel.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
 from firesteel.common.configuration import set_default_options
-from firesteel.datastream import MapFunction, OutputTag, RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.datastream import (
+    ExternalizedCheckpointRetention,
+    MapFunction,
+    OutputTag,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.accumulators import accumulator
 from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
@@ -85,6 +91,17 @@ def test_keyed_operators_carry_what_the_call_said(env, pairs):
     window = operators(env)["w"]
     assert (window.allowed_lateness_ms, window.late_data_tag, window.all_windows) == (7, late, False)
     assert (window.key_type, window.state_type) == (Types.STRING(), PAIR)
+
+
+def test_checkpoints_are_not_kept_unless_asked_for(env):
+    config = env.get_checkpoint_config()
+    none = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+    assert (config.get_externalized_checkpoint_retention(), config.is_externalized_checkpoints_enabled()) == (
+        none,
+        False,
+    )
+    config.set_externalized_checkpoint_retention(ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION)
+    assert config.is_externalized_checkpoints_enabled()
 
 
 def test_merged_operators_run_in_order(env, pairs):

@@ -45,7 +45,7 @@ class TypeInformation:
         return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, repr(self)))
+        return hash(type(self).__name__)  # equal types may differ in their text: names of fields don't count
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -386,7 +386,8 @@ class RowTypeInfo(TypeInformation):
         return row
 
     def _parts(self) -> tuple[Any, ...]:
-        return self._field_types, self._field_names
+        """The types only: rows are of the same type whatever their fields are called, as in Flink."""
+        return (self._field_types,)
 
     def __repr__(self) -> str:
         fields = zip(self._field_names, self._field_types, strict=True)

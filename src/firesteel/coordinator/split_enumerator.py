@@ -93,8 +93,8 @@ class _Source:
         phase = min((split.source_index for split in state.unread), default=0)
         for split in state.unread:
             position = state.positions.get(split.split_id, 0)
-            whole = split.path.endswith(".gz")
-            amount = split.length - position if whole else min(split.length - position, left[split.subtask_index])
+            unread = split.length - position
+            amount = unread if split.is_whole else min(unread, left[split.subtask_index])
             if split.source_index == phase and left[split.subtask_index] > 0 and amount > 0:
                 left[split.subtask_index] -= amount
                 state.positions[split.split_id] = position + amount

@@ -10,6 +10,7 @@ from firesteel.datastream.externalized_checkpoint_retention import ExternalizedC
 __all__ = ["CheckpointConfig"]
 
 _PREFIX = "execution.checkpointing."
+_NOT_KEPT = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
 
 class CheckpointConfig:
@@ -110,13 +111,12 @@ class CheckpointConfig:
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         """True if checkpoints are kept for users."""
-        none = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
-        return self.get_externalized_checkpoint_retention() not in (None, none)
+        return self.get_externalized_checkpoint_retention() is not _NOT_KEPT
 
-    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention | None:
-        """Whether the last checkpoint stays when the job is cancelled; None if not set."""
-        name = self._configuration.get_string(_PREFIX + "externalized-checkpoint-retention", "")
-        return ExternalizedCheckpointRetention[name] if name else None
+    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        """Whether the last checkpoint stays when the job is cancelled (NO_EXTERNALIZED_CHECKPOINTS)."""
+        name = self._configuration.get_string(_PREFIX + "externalized-checkpoint-retention", _NOT_KEPT.name)
+        return ExternalizedCheckpointRetention[name]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """False unless enabled."""

@@ -45,7 +45,6 @@ from firesteel.graph.transformations import IdGenerator, OperatorTransformation,
 
 __all__ = ["StreamExecutionEnvironment"]
 
-_SOURCE_TYPES = {NumberSequenceSource: Types.LONG(), FileSource: Types.STRING()}
 _default_local_parallelism: list[int] = []
 
 
@@ -428,9 +427,9 @@ def _collects(transformation: Transformation) -> bool:
 
 
 def _source_type(source: Source) -> TypeInformation:
-    return next(
-        (type_info for kind, type_info in _SOURCE_TYPES.items() if isinstance(source, kind)), PickledBytesTypeInfo()
-    )
+    if isinstance(source, FileSource):
+        return source.settings.format.produced_type
+    return Types.LONG() if isinstance(source, NumberSequenceSource) else PickledBytesTypeInfo()
 
 
 def _combine(upstream: OperatorTransformation, downstream: OperatorTransformation) -> MergedOperator:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 from firesteel.datastream.connectors.base import Source
+from firesteel.datastream.formats.csv_schema import CsvReaderFormat
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.errors import InvalidProgramError
+from firesteel.operators.csv_format import read_csv
 
 CHUNK_ELEMENTS = 4096
 """Elements that a reader hands on at once."""
@@ -35,6 +37,7 @@ class Split:
         start: Where in the source it begins, in units.
         path: The file, for file sources.
         source_index: Which of the sources of a HybridSource; they are read one after the other.
+        is_whole: A batch reads all of it or nothing: it can only be read from its beginning.
     """
 
     split_id: str
@@ -43,6 +46,7 @@ class Split:
     start: int = 0
     path: str = ""
     source_index: int = 0
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def _read_numbers(source: Any, part: SplitRange) -> Iterator[list[Any]]:
         yield list(range(start, min(start + CHUNK_ELEMENTS, end)))
 
 
-# --- text files ----------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------------------------
 
 
 def _files_below(path: Path) -> Iterator[Path]:
@@ -125,7 +129,15 @@ def _local_path(text: str) -> Path:
 
 
 def _discover_files(source: Any, parallelism: int) -> list[Split]:
-    """Pieces of at most 64 MiB, handed out in turn; compressed files are one piece."""
+    """Pieces of at most 64 MiB, handed out in turn; compressed files and those of CSV are one piece.
+
+    Raises:
+        InvalidProgramError: a path does not exist.
+        NotImplementedError: there is no reader for the format.
+    """
+    name = source.settings.format.format_name
+    if name not in _FILE_READERS:
+        raise NotImplementedError(f"FileSource: no reader for format {name!r}; there are {', '.join(_FILE_READERS)}")
     splits: list[Split] = []
     for text in source.settings.paths:
         root = _local_path(text)
@@ -133,15 +145,21 @@ def _discover_files(source: Any, parallelism: int) -> list[Split]:
             raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
         for file in _files_below(root):
             size = file.stat().st_size
-            step = max(size, 1) if file.suffix == ".gz" else _FILE_SPLIT_BYTES
+            is_whole = file.suffix == ".gz" or name != "text_line"
+            step = max(size, 1) if is_whole else _FILE_SPLIT_BYTES
             for start in range(0, size, step):
                 length = min(step, size - start)
-                splits.append(Split(f"{file}:{start}", len(splits) % parallelism, length, start, str(file)))
+                subtask = len(splits) % parallelism
+                splits.append(Split(f"{file}:{start}", subtask, length, start, str(file), is_whole=is_whole))
     return splits
 
 
 def _read_files(source: Any, part: SplitRange) -> Iterator[list[Any]]:
-    charset = source.settings.format.charset_name
+    return _FILE_READERS[source.settings.format.format_name](source.settings.format, part)
+
+
+def _read_lines(text_format: Any, part: SplitRange) -> Iterator[list[Any]]:
+    charset = text_format.charset_name
     if part.split.path.endswith(".gz"):
         with gzip.open(part.split.path, "rb") as compressed:
             while lines := compressed.readlines(_CHUNK_BYTES):
@@ -170,6 +188,22 @@ def _lines_of_range(file: IO[bytes], start: int, end: int, charset: str) -> Iter
         yield [_decode(line, charset) for line in lines]
 
 
+def _read_csv_file(csv_format: CsvReaderFormat, part: SplitRange) -> Iterator[list[Any]]:
+    path = part.split.path
+    opened = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rt", encoding=csv_format.charset_name, newline="") as file:
+        try:
+            yield from read_csv(file, csv_format.schema, CHUNK_ELEMENTS)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+
+_FILE_READERS: dict[str, Callable[[Any, SplitRange], Iterator[list[Any]]]] = {
+    "text_line": _read_lines,
+    "csv": _read_csv_file,
+}
+
+
 def _decode(line: bytes, charset: str) -> str:
     return line.rstrip(b"\r\n").decode(charset) if line.endswith(b"\n") else line.decode(charset)
 
@@ -184,7 +218,7 @@ def _monitoring_ms(source: Any) -> int | None:
 
 def _discover_hybrid(source: Any, parallelism: int) -> list[Split]:
     return [
-        Split(f"{index}/{s.split_id}", s.subtask_index, s.length, s.start, s.path, index)
+        replace(s, split_id=f"{index}/{s.split_id}", source_index=index)
         for index, part in enumerate(source.sources)
         for s in kind_of(part).discover(part, parallelism)
     ]

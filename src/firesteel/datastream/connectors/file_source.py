@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from firesteel.common.time import Duration
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.connectors.base import Source
 
 
@@ -21,6 +22,11 @@ class StreamFormat:
         self.format_name = format_name
         self.charset_name = charset_name
 
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Type of the records."""
+        return Types.STRING()
+
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
         """A record is a line of text, without its end."""
@@ -36,6 +42,11 @@ class BulkFormat:
 
     def __init__(self, format_name: str) -> None:
         self.format_name = format_name
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Type of the records."""
+        return PickledBytesTypeInfo()
 
 
 class FileEnumeratorProvider:

@@ -178,7 +178,9 @@ def _checked(type_info: TypeInformation | None, column: str) -> TypeInformation 
 
 
 class CsvReaderFormat(StreamFormat):
-    """Reads CSV files as Rows.
+    """Reads CSV files as Rows, each file as one split.
+
+    A header line is skipped, and compared with the columns if headers are strict; columns are found by position.
 
     Attributes:
         schema: Columns and layout.
@@ -187,6 +189,11 @@ class CsvReaderFormat(StreamFormat):
     def __init__(self, schema: CsvSchema) -> None:
         super().__init__("csv")
         self.schema = schema
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Rows with the columns of the schema."""
+        return self.schema.row_type
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
