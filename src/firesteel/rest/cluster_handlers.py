@@ -97,7 +97,11 @@ async def _options_for_job(call: Call) -> Any:
 async def _environment(call: Call) -> Any:
     version = f"Python {platform.python_version()} ({platform.python_implementation()})"
     return {
-        "jvm": {"version": version, "arch": platform.machine(), "options": list(sys.orig_argv)},
+        "jvm": {
+            "version": version,
+            "arch": platform.machine(),
+            "options": [job_messages.masked_argument(argument) for argument in sys.orig_argv],
+        },
         "classpath": list(sys.path),
     }
 

@@ -1,4 +1,4 @@
-"""The HTTP server: routes, errors as answers, sizes and access. Flink: `runtime.rest.RestServerEndpoint`."""
+"""The HTTP server: routes, errors as answers, access. Flink: `runtime.rest.RestServerEndpoint`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from aiohttp import BodyPartReader, web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp import web
 
 from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, metric_handlers, vertex_handlers
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
+from firesteel.rest.request_content import RequestContent
 from firesteel.rest.routes import Accepted, Call, File, Route, Text
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
-from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+from firesteel.runtime.options import InvalidOptionError, number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 from firesteel.runtime.ssl_contexts import has_rest_authentication, rest_server_context
 
@@ -39,8 +39,6 @@ _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
-_MAX_UPLOAD_BYTES = 512 << 20
-_MAX_JSON_BYTES = 1 << 20
 
 
 class RestServer:
@@ -67,8 +65,8 @@ class RestServer:
                 f"rest.bind-address is {self._host!r}, which others can reach, and whoever can submit a job can run "
                 f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
             )
-        self._max_bytes = memory_bytes(configuration, "rest.server.max-content-length", _MAX_UPLOAD_BYTES)
-        application = web.Application(client_max_size=self._max_bytes, middlewares=[_errors])
+        self._content = RequestContent(configuration)
+        application = web.Application(middlewares=[_errors])
         for route in ROUTES:
             for prefix in ("", "/v1"):
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
@@ -97,7 +95,7 @@ class RestServer:
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             self._check_token(request, route.role)
-            body, files = await _content(request)
+            body, files = await self._content.read(request)
             route.check(body)
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
@@ -123,55 +121,6 @@ class RestServer:
             raise RestError(403, f"this token does not allow to {role}")
 
 
-async def _content(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The JSON object and the files that came with a request; Flink's clients send `{}` with a GET."""
-    if not request.can_read_body:
-        return {}, {}
-    if not request.content_type.startswith("multipart/"):
-        return _parsed(await _beginning(request)), {}
-    try:
-        return await _parts(request)
-    except (HttpProcessingError, ValueError, LookupError, RuntimeError) as error:
-        raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
-
-
-async def _beginning(request: web.Request) -> bytes:
-    """The whole body, or more of it than there may be of JSON."""
-    data = b""
-    while len(data) <= _MAX_JSON_BYTES and (more := await request.content.read(_MAX_JSON_BYTES + 1)):
-        data += more
-    return data
-
-
-async def _parts(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
-    body: dict[str, Any] = {}
-    files: dict[str, bytes] = {}
-    async for part in await request.multipart():
-        if not isinstance(part, BodyPartReader):
-            raise ValueError("a part has parts of its own")
-        data = await part.read()
-        if part.name == "request":
-            body = _parsed(bytes(data))
-        else:
-            # A name and not a path: what was sent as one stays in memory under its last part.
-            files[(part.filename or part.name or "").replace("\\", "/").rsplit("/", 1)[-1]] = bytes(data)
-    return body, files
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    if len(data) > _MAX_JSON_BYTES:
-        raise RestError(413, f"the request is longer than {_MAX_JSON_BYTES} bytes")
-    if not data.strip():
-        return {}
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
-    return body
-
-
 def _json(body: Any, status: int) -> web.Response:
     text = json.dumps(body, separators=(",", ":"))
     response = web.Response(text=text, status=status, content_type="application/json", charset="UTF-8")
@@ -187,7 +136,10 @@ async def _errors(
     try:
         return await handler(request)
     except RestError as error:
-        return _json({"errors": [error.message]}, error.status)
+        answer = _json({"errors": [error.message]}, error.status)
+        if error.retry_after_s is not None:
+            answer.headers["Retry-After"] = str(error.retry_after_s)
+        return answer
     except web.HTTPException as error:
         message = "Not found." if error.status == 404 else f"{error.reason}"
         return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)
