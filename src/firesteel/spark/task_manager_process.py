@@ -14,11 +14,11 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 
+from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
 from firesteel.spark.task_manager_launch import READY
 
-_LOG_FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 _LEAVE_S = 5.0
 """How long a TaskExecutor takes leave; its slots end with the process in any case."""
 
@@ -44,8 +44,8 @@ async def _run(options: Mapping[str, str], secret: bytes, executor_process: int)
 
 def main() -> None:
     """Run until the executor ends; never returns."""
-    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     orders = json.load(sys.stdin)
+    configure_logging(orders["options"])
     code = 1
     try:
         asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), int(sys.argv[1])))

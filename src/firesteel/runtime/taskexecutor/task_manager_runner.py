@@ -21,6 +21,7 @@ from firesteel.errors import FiresteelError
 from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
 from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
+from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.options import InvalidOptionError, number, required
 from firesteel.runtime.rpc import RpcService, TcpRpcService
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
@@ -129,9 +130,10 @@ async def _run(configuration: Mapping[str, str]) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run until stopped by SIGTERM; the exit code."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    configuration = _configuration(arguments)
     try:
-        return asyncio.run(_run(_configuration(arguments)))
+        configure_logging(configuration, logging.WARNING)
+        return asyncio.run(_run(configuration))
     except FiresteelError as error:
         print(error, file=sys.stderr)
         return 2
