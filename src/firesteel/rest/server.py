@@ -10,13 +10,20 @@ from typing import Any
 
 from aiohttp import web
 
-from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, metric_handlers, vertex_handlers
+from firesteel.rest import (
+    cluster_handlers,
+    dashboard_handlers,
+    job_handlers,
+    log_handlers,
+    metric_handlers,
+    vertex_handlers,
+)
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
 from firesteel.rest.request_content import RequestContent
-from firesteel.rest.routes import Accepted, Call, File, Route, Text
+from firesteel.rest.routes import Accepted, Call, File, Pieces, Route, Text
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
 from firesteel.runtime.options import InvalidOptionError, number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
@@ -28,6 +35,7 @@ logger = logging.getLogger(__name__)
 _API: tuple[Route, ...] = (
     *metric_handlers.ROUTES,
     *cluster_handlers.ROUTES,
+    *log_handlers.ROUTES,
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
@@ -38,6 +46,7 @@ _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
+_PLAIN = "text/plain; charset=UTF-8"
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
 
 
@@ -102,7 +111,9 @@ class RestServer:
             if isinstance(answer, Text):
                 return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
             if isinstance(answer, File):
-                return web.FileResponse(answer.path, headers={"Content-Type": "text/plain; charset=UTF-8"})
+                return web.FileResponse(answer.path, headers={"Content-Type": _PLAIN})
+            if isinstance(answer, Pieces):
+                return await _stream(request, answer)
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
             return _json(answer, 200)
@@ -119,6 +130,27 @@ class RestServer:
             raise RestError(401, "a bearer token is needed: Authorization: Bearer <token>")
         if max(allowed) < _ROLES[role]:
             raise RestError(403, f"this token does not allow to {role}")
+
+
+async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
+    """The pieces of a file one after the other; what is written to it meanwhile is for the next request."""
+    try:
+        begin, end, _ = request.http_range.indices(file.size)
+    except ValueError as error:
+        raise RestError(416, f"the header Range can't be read: {error}") from None
+    is_part = "Range" in request.headers
+    if is_part and begin >= end:
+        raise RestError(416, f"Range begins at {begin}, the file has {file.size} bytes")
+    response = web.StreamResponse(status=206 if is_part else 200, headers={"Content-Type": _PLAIN})
+    if is_part:
+        response.headers["Content-Range"] = f"bytes {begin}-{end - 1}/{file.size}"
+    response.content_length = end - begin
+    await response.prepare(request)
+    while begin < end and (piece := (await file.read(begin))[: end - begin]):
+        await response.write(piece)
+        begin += len(piece)
+    await response.write_eof()
+    return response
 
 
 def _json(body: Any, status: int) -> web.Response:

@@ -15,15 +15,17 @@ from collections.abc import Mapping
 from functools import partial
 
 from firesteel.runtime.logs import configure_logging
+from firesteel.runtime.taskexecutor.log_files import LOG_PATH
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
-from firesteel.spark.task_manager_launch import READY
+from firesteel.spark.task_manager_launch import LOG_FILE, READY
 
 _LEAVE_S = 5.0
 """How long a TaskExecutor takes leave; its slots end with the process in any case."""
 
 
 async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> None:
+    options = {**options, LOG_PATH: LOG_FILE}  # where the one who started it has let it log
     runner = TaskManagerRunner(options, partial(SlotProcesses, host=options["taskmanager.host"]), secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)
