@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -320,6 +321,31 @@ async def test_secrets_are_masked(make_rest: Callable[..., Any]) -> None:
         "s3.secret-key": "******",
         "security.rest.token.view": "******",
     }
+
+
+SECRETS = (
+    *("my.password", "a.secret", "fs.azure.account.key.store", "some.apikey", "some.api-key", "x.auth-params"),
+    *("x.service-key", "x.token", "x.basic-auth", "x.jaas.config", "x.http-headers", "security.ssl.rest.key-password"),
+)
+"""With Flink's words for what is to be hidden."""
+
+
+async def test_no_answer_about_options_has_a_secret(
+    make_rest: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = dict.fromkeys(SECRETS, "hush")
+    monkeypatch.setattr("sys.orig_argv", ["firesteel", *(f"{key}=hush" for key in SECRETS), "parallelism.default=2"])
+    rest = await make_rest(**options)
+    job_id = await rest.cluster.submit(job_graph(("a", 1, []), configuration=options))
+    texts = [
+        json.dumps(await rest.get(route.path.format(jobid=job_id, applicationid=job_id)))
+        for route in ROUTES
+        if re.search("/(config|environment)$", route.path)
+    ]
+    assert len(texts) >= 8
+    assert [text for text in texts if "hush" in text] == []
+    assert [text.count("******") for text in texts if "******" in text] == [len(SECRETS)] * 6
+    assert sum("parallelism.default=2" in text for text in texts) == 2
 
 
 def test_no_listening_beyond_this_machine_without_tokens() -> None:

@@ -21,9 +21,9 @@ from firesteel.cli.arguments import cluster_configuration, config_option, option
 from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.errors import FiresteelError
+from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.options import InvalidOptionError
 
-_LOG_FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 _START_TIMEOUT_S = 60
 
 
@@ -70,7 +70,7 @@ async def _serve(settings: dict[str, str]) -> None:
     # Here and not above: it imports what other commands do not need.
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
-    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
+    configure_logging(settings)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     log_file = os.environ.get("FIRESTEEL_LOG_FILE")
     cluster = ClusterEntrypoint(settings)

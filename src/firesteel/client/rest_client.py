@@ -23,7 +23,9 @@ from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 _TIMEOUT_S = 60
 _POLL_S = 0.2
-_NOTHING_THERE, _UNAVAILABLE = 416, 503
+_NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 416, 429, 503
+_RETRY_UPLOAD_S = 1.0
+_UPLOAD_PATIENCE_S = 120.0
 _TRIES_WITHOUT_LEADER = 10
 _PLAN_FILE = "jobgraph.pickle"
 
@@ -163,7 +165,19 @@ class RestClusterClient:
         for number, (name, content) in enumerate({_PLAN_FILE: plan, **artifacts}.items()):
             parts.append((f"file_{number}", name, "application/octet-stream", content))
         data = b"".join(_part(boundary, *part) for part in parts) + f"--{boundary}--\r\n".encode()
-        self._send("POST", "/jobs", data, f"multipart/form-data; boundary={boundary}")
+        self._upload("/jobs", data, f"multipart/form-data; boundary={boundary}")
+
+    def _upload(self, path: str, data: bytes, content_type: str) -> None:
+        """Send it, again and again while too many others upload."""
+        deadline_s = time.monotonic() + _UPLOAD_PATIENCE_S
+        while True:
+            try:
+                self._send("POST", path, data, content_type)
+                return
+            except ClusterClientError as error:
+                if error.status != _TOO_MANY or time.monotonic() > deadline_s:
+                    raise
+            time.sleep(_RETRY_UPLOAD_S)
 
     def collected(self, job_id: str, collect_id: str, request: CollectRequest) -> CollectResponse:
         """What a collecting sink of a job has for its client."""

@@ -15,6 +15,8 @@ OWN_OPTIONS = (
     "security.rest.token.submit",
     "security.rest.token.admin",
     "security.rpc.secret-file",
+    "rest.server.max-concurrent-uploads",
+    "env.log.format",
     "cluster.evenly-spread-out-slots",
     "jobmanager.scheduler.scheduling-strategy",
     "jobmanager.scheduler.slot-sharing-strategy",

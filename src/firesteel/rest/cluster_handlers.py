@@ -8,13 +8,12 @@ import sys
 import threading
 import time
 import traceback
-from pathlib import Path
 from typing import Any
 
 from firesteel.rest import job_messages
-from firesteel.rest.cluster import Cluster, now_ms
+from firesteel.rest.cluster import now_ms
 from firesteel.rest.errors import RestError
-from firesteel.rest.routes import Call, File, Handler, Route
+from firesteel.rest.routes import Call, Handler, Route
 from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
@@ -97,7 +96,11 @@ async def _options_for_job(call: Call) -> Any:
 async def _environment(call: Call) -> Any:
     version = f"Python {platform.python_version()} ({platform.python_implementation()})"
     return {
-        "jvm": {"version": version, "arch": platform.machine(), "options": list(sys.orig_argv)},
+        "jvm": {
+            "version": version,
+            "arch": platform.machine(),
+            "options": [job_messages.masked_argument(argument) for argument in sys.orig_argv],
+        },
         "classpath": list(sys.path),
     }
 
@@ -113,34 +116,6 @@ async def _thread_dump(call: Call) -> Any:
         if thread.ident in frames
     ]
     return {"threadInfos": infos}
-
-
-# --- logs ----------------------------------------------------------------------------------------------------------
-
-
-def _log_files(cluster: Cluster) -> list[Path]:
-    directory = cluster.log_directory
-    return [] if directory is None else sorted(path for path in directory.iterdir() if path.is_file())
-
-
-async def _logs(call: Call) -> Any:
-    files = [(path, path.stat()) for path in _log_files(call.cluster)]
-    return {"logs": [{"name": p.name, "size": s.st_size, "mtime": round(s.st_mtime * 1000)} for p, s in files]}
-
-
-async def _log(call: Call) -> Any:
-    wanted = call.path.get("filename")
-    for path in _log_files(call.cluster):
-        if path.name == wanted or (wanted is None and path.suffix == ".log"):
-            return File(path)
-    raise RestError(404, f"there is no log file {wanted or '*.log'}: the JobManager logs to its terminal")
-
-
-async def _stdout(call: Call) -> Any:
-    for path in _log_files(call.cluster):
-        if path.suffix == ".out":
-            return File(path)
-    raise RestError(404, "there is no file of the standard output: the JobManager prints to its terminal")
 
 
 async def _profiler(call: Call) -> Any:
@@ -231,7 +206,7 @@ async def _task_manager_details(call: Call) -> Any:
 
 
 def _of_task_manager(handler: Handler) -> Handler:
-    """The same for a TaskExecutor: those of a local Spark live in the JobManager's process, and log where it does."""
+    """The same for a TaskExecutor: those of a local Spark live in the JobManager's process."""
 
     async def handle(call: Call) -> Any:
         await _task_manager_info(call)
@@ -249,20 +224,12 @@ ROUTES = (
     Route("GET", "/applications/{applicationid}/jobmanager/config", _options_for_job),
     Route("GET", "/jobmanager/config", _options),
     Route("GET", "/jobmanager/environment", _environment),
-    Route("GET", "/jobmanager/logs", _logs),
-    Route("GET", "/jobmanager/logs/{filename}", _log, produces="text/plain"),
-    Route("GET", "/jobmanager/log", _log, produces="text/plain"),
-    Route("GET", "/jobmanager/stdout", _stdout, produces="text/plain"),
     Route("GET", "/jobmanager/profiler", _profiler),
     Route("GET", "/jobmanager/thread-dump", _thread_dump),
     Route("GET", "/jobs/{jobid}/jobmanager/config", _options_for_job),
     Route("GET", "/jobs/{jobid}/jobmanager/environment", _environment),
     Route("GET", "/taskmanagers", _task_managers),
     Route("GET", "/taskmanagers/{taskmanagerid}", _task_manager_details),
-    Route("GET", "/taskmanagers/{taskmanagerid}/log", _of_task_manager(_log), produces="text/plain"),
-    Route("GET", "/taskmanagers/{taskmanagerid}/logs", _of_task_manager(_logs)),
-    Route("GET", "/taskmanagers/{taskmanagerid}/logs/{filename}", _of_task_manager(_log), produces="text/plain"),
-    Route("GET", "/taskmanagers/{taskmanagerid}/stdout", _of_task_manager(_stdout), produces="text/plain"),
     Route("GET", "/taskmanagers/{taskmanagerid}/thread-dump", _of_task_manager(_thread_dump)),
     Route("GET", "/taskmanagers/{taskmanagerid}/profiler", _profiler),
     Route("GET", "/jars", _jars),

@@ -112,8 +112,8 @@ async def _submit(call: Call) -> Any:
     if name not in call.files:
         raise RestError(400, f"no file {name!r} was uploaded; found: {', '.join(call.files) or 'none'}")
     try:
-        # Only who may submit gets here, and to submit is to run code.
-        job_graph = pickle.loads(call.files[name])
+        # Only who may submit gets here, and to submit is to run code. Others are answered meanwhile.
+        job_graph = await asyncio.to_thread(pickle.loads, call.files[name])
     except Exception as error:
         raise RestError(400, f"the job graph {name!r} can't be read: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):

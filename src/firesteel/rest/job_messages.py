@@ -327,6 +327,7 @@ def job_config(job: ArchivedExecutionGraph) -> Body:
     }
 
 
+_HIDDEN = "******"
 _SECRET = re.compile(
     r"password|secret|fs\.azure\.account\.key|apikey|api-key|auth-params|service-key|token|basic-auth"
     r"|jaas\.config|http-headers",
@@ -336,4 +337,10 @@ _SECRET = re.compile(
 
 def masked(options: Mapping[str, str]) -> dict[str, str]:
     """Options with secrets hidden. Flink: `GlobalConfiguration.hideSensitiveValues`."""
-    return {key: "******" if _SECRET.search(key) else value for key, value in options.items()}
+    return {key: _HIDDEN if _SECRET.search(key) else value for key, value in options.items()}
+
+
+def masked_argument(argument: str) -> str:
+    """An argument of a command line; of an option `key=value` the secret is hidden."""
+    key, is_option, value = argument.partition("=")
+    return f"{key}={_HIDDEN}" if is_option and value and _SECRET.search(key) else argument

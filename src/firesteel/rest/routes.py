@@ -60,6 +60,19 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Pieces:
+    """An answer that is a text file elsewhere, or the part of it that the request's `Range` names.
+
+    Attributes:
+        size: Of the whole file.
+        read: Gives some bytes from an offset on; none at the end.
+    """
+
+    size: int
+    read: Callable[[int], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """An answer with another status than 200."""
 

@@ -1,4 +1,4 @@
-"""The HTTP server: routes, errors as answers, sizes and access. Flink: `runtime.rest.RestServerEndpoint`."""
+"""The HTTP server: routes, errors as answers, access. Flink: `runtime.rest.RestServerEndpoint`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from aiohttp import BodyPartReader, web
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp import web
 
-from firesteel.rest import cluster_handlers, dashboard_handlers, job_handlers, metric_handlers, vertex_handlers
+from firesteel.rest import (
+    cluster_handlers,
+    dashboard_handlers,
+    job_handlers,
+    log_handlers,
+    metric_handlers,
+    vertex_handlers,
+)
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
-from firesteel.rest.routes import Accepted, Call, File, Route, Text
+from firesteel.rest.request_content import RequestContent
+from firesteel.rest.routes import Accepted, Call, File, Pieces, Route, Text
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
-from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+from firesteel.runtime.options import InvalidOptionError, number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
 from firesteel.runtime.ssl_contexts import has_rest_authentication, rest_server_context
 
@@ -28,6 +35,7 @@ logger = logging.getLogger(__name__)
 _API: tuple[Route, ...] = (
     *metric_handlers.ROUTES,
     *cluster_handlers.ROUTES,
+    *log_handlers.ROUTES,
     *job_handlers.ROUTES,
     *vertex_handlers.ROUTES,
     *dashboard_handlers.ROUTES,
@@ -38,9 +46,8 @@ _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
+_PLAIN = "text/plain; charset=UTF-8"
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
-_MAX_UPLOAD_BYTES = 512 << 20
-_MAX_JSON_BYTES = 1 << 20
 
 
 class RestServer:
@@ -67,8 +74,8 @@ class RestServer:
                 f"rest.bind-address is {self._host!r}, which others can reach, and whoever can submit a job can run "
                 f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
             )
-        self._max_bytes = memory_bytes(configuration, "rest.server.max-content-length", _MAX_UPLOAD_BYTES)
-        application = web.Application(client_max_size=self._max_bytes, middlewares=[_errors])
+        self._content = RequestContent(configuration)
+        application = web.Application(middlewares=[_errors])
         for route in ROUTES:
             for prefix in ("", "/v1"):
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
@@ -97,14 +104,16 @@ class RestServer:
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             self._check_token(request, route.role)
-            body, files = await _content(request)
+            body, files = await self._content.read(request)
             route.check(body)
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
             if isinstance(answer, Text):
                 return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
             if isinstance(answer, File):
-                return web.FileResponse(answer.path, headers={"Content-Type": "text/plain; charset=UTF-8"})
+                return web.FileResponse(answer.path, headers={"Content-Type": _PLAIN})
+            if isinstance(answer, Pieces):
+                return await _stream(request, answer)
             if isinstance(answer, Accepted):
                 return _json(answer.body, answer.status)
             return _json(answer, 200)
@@ -123,53 +132,25 @@ class RestServer:
             raise RestError(403, f"this token does not allow to {role}")
 
 
-async def _content(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The JSON object and the files that came with a request; Flink's clients send `{}` with a GET."""
-    if not request.can_read_body:
-        return {}, {}
-    if not request.content_type.startswith("multipart/"):
-        return _parsed(await _beginning(request)), {}
+async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
+    """The pieces of a file one after the other; what is written to it meanwhile is for the next request."""
     try:
-        return await _parts(request)
-    except (HttpProcessingError, ValueError, LookupError, RuntimeError) as error:
-        raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
-
-
-async def _beginning(request: web.Request) -> bytes:
-    """The whole body, or more of it than there may be of JSON."""
-    data = b""
-    while len(data) <= _MAX_JSON_BYTES and (more := await request.content.read(_MAX_JSON_BYTES + 1)):
-        data += more
-    return data
-
-
-async def _parts(request: web.Request) -> tuple[dict[str, Any], dict[str, bytes]]:
-    body: dict[str, Any] = {}
-    files: dict[str, bytes] = {}
-    async for part in await request.multipart():
-        if not isinstance(part, BodyPartReader):
-            raise ValueError("a part has parts of its own")
-        data = await part.read()
-        if part.name == "request":
-            body = _parsed(bytes(data))
-        else:
-            # A name and not a path: what was sent as one stays in memory under its last part.
-            files[(part.filename or part.name or "").replace("\\", "/").rsplit("/", 1)[-1]] = bytes(data)
-    return body, files
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    if len(data) > _MAX_JSON_BYTES:
-        raise RestError(413, f"the request is longer than {_MAX_JSON_BYTES} bytes")
-    if not data.strip():
-        return {}
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
-    if not isinstance(body, dict):
-        raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
-    return body
+        begin, end, _ = request.http_range.indices(file.size)
+    except ValueError as error:
+        raise RestError(416, f"the header Range can't be read: {error}") from None
+    is_part = "Range" in request.headers
+    if is_part and begin >= end:
+        raise RestError(416, f"Range begins at {begin}, the file has {file.size} bytes")
+    response = web.StreamResponse(status=206 if is_part else 200, headers={"Content-Type": _PLAIN})
+    if is_part:
+        response.headers["Content-Range"] = f"bytes {begin}-{end - 1}/{file.size}"
+    response.content_length = end - begin
+    await response.prepare(request)
+    while begin < end and (piece := (await file.read(begin))[: end - begin]):
+        await response.write(piece)
+        begin += len(piece)
+    await response.write_eof()
+    return response
 
 
 def _json(body: Any, status: int) -> web.Response:
@@ -187,7 +168,10 @@ async def _errors(
     try:
         return await handler(request)
     except RestError as error:
-        return _json({"errors": [error.message]}, error.status)
+        answer = _json({"errors": [error.message]}, error.status)
+        if error.retry_after_s is not None:
+            answer.headers["Retry-After"] = str(error.retry_after_s)
+        return answer
     except web.HTTPException as error:
         message = "Not found." if error.status == 404 else f"{error.reason}"
         return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)

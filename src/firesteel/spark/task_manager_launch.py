@@ -14,7 +14,7 @@ from typing import Any
 
 READY = b"READY\n"
 
-_LOG_FILE = "task-manager.log"
+LOG_FILE = "task-manager.log"
 
 
 class TaskManagerStartError(Exception):
@@ -49,7 +49,7 @@ class LaunchTaskManager:
 
     def _start(self, executor_process: int) -> str:
         """Start it in the executor's directory, where its log stays with Spark's, and tell it the secret by a pipe."""
-        with Path(_LOG_FILE).open("ab") as log:
+        with Path(LOG_FILE).open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "firesteel.spark.task_manager_process", str(executor_process)],
                 stdin=subprocess.PIPE,
@@ -62,7 +62,7 @@ class LaunchTaskManager:
         with contextlib.suppress(BrokenPipeError), process.stdin as orders:
             orders.write(json.dumps({"options": self.options, "secret": self.secret.hex()}).encode())
         if process.stdout.readline() != READY:
-            lines = Path(_LOG_FILE).read_text(errors="replace").splitlines()
+            lines = Path(LOG_FILE).read_text(errors="replace").splitlines()
             raise TaskManagerStartError(f"the TaskExecutor did not start: {(lines or ['it wrote nothing'])[-1]}")
         return str(process.pid)
 

@@ -16,16 +16,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NoReturn
 
+from firesteel.runtime.logs import configure_logging
+from firesteel.runtime.taskexecutor.log_files import LOG_PATH
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
 from firesteel.spark.slot_processes import SlotProcesses
-from firesteel.spark.task_manager_launch import READY
+from firesteel.spark.task_manager_launch import LOG_FILE, READY
 
-_LOG_FORMAT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
 _LEAVE_S = 5.0
 """How long a TaskExecutor takes leave; its slots end with the process in any case."""
 
 
 async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> int:
+    options = {**options, LOG_PATH: LOG_FILE}  # where the one who started it has let it log
     runner = TaskManagerRunner(options, partial(SlotProcesses, host=options["taskmanager.host"]), secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)
@@ -63,8 +65,8 @@ def main() -> NoReturn:
     task_executor = os.fork()
     if task_executor:
         _end_executor_after(task_executor, executor_process)
-    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT, stream=sys.stderr)
     orders = json.load(sys.stdin)
+    configure_logging(orders["options"])
     code = 1
     try:
         code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), executor_process))

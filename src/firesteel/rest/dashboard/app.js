@@ -131,10 +131,11 @@ async function jobPage(id) {
 }
 async function taskManagersPage() {
   const {taskmanagers} = await ask("taskmanagers");
-  const details = await Promise.all(taskmanagers.map(tm => ask(`taskmanagers/${tm.id}`)));
+  const details = await Promise.all(taskmanagers.map(async tm => ({...await ask(`taskmanagers/${tm.id}`), ...await ask(`taskmanagers/${tm.id}/logs`)})));
   return [make("h1", {}, "TaskManagers"), make("div", {class: "slots"}, details.map(tm => make("section", {}, make("h3", {}, tm.id), make("p", {}, tm.path),
     tm.allocatedSlots.map(slot => make("div", {class: "slot"}, make("a", {href: `#/jobs/${slot.jobId}`}, slot.jobId))),
-    Array.from({length: tm.freeSlots}, () => make("div", {class: "slot free"}, "free"))))),
+    Array.from({length: tm.freeSlots}, () => make("div", {class: "slot free"}, "free")),
+    table(["Log", "Size"], tm.logs.map(l => [make("a", {href: `taskmanagers/${tm.id}/logs/${l.name}`}, l.name), {number: bytes(l.size)}]), "It logs to its terminal.")))),
     details.length ? "" : make("p", {}, "None: they are started when a job needs slots.")];
 }
 async function jobManagerPage() {

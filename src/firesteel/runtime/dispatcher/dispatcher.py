@@ -28,6 +28,7 @@ from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, Job
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
+from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcError, RpcService
 
 __all__ = ["Dispatcher"]
@@ -290,7 +291,8 @@ class Dispatcher(FencedRpcEndpoint):
             if not await self._stores.job_results.has_job_result(runner.job_id):
                 await self._stores.job_results.create_dirty_result(job.result)
         except StaleLeaderError as error:
-            logger.info("the end of job %s is left to the next leader: %s", runner.job_id, error)
+            extra = about(runner.job_id)
+            logger.info("the end of job %s is left to the next leader: %s", runner.job_id, error, extra=extra)
             return
         except Exception as error:
             self._on_fatal_error(error)
@@ -311,7 +313,7 @@ class Dispatcher(FencedRpcEndpoint):
             if job_graph is not None:
                 await self.submit_job(job_graph)
         except DuplicateJobSubmissionError as error:
-            logger.debug("job %s was put by another Dispatcher: %s", job_id, error)
+            logger.debug("job %s was put by another Dispatcher: %s", job_id, error, extra=about(job_id))
         except Exception as error:
             self._on_fatal_error(error)
 

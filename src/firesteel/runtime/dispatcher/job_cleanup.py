@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from firesteel.runtime.clock import Clock, sleep
 from firesteel.runtime.highavailability.errors import StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import HaStores
+from firesteel.runtime.logs import about
 from firesteel.runtime.options import duration_s, number
 
 __all__ = ["JobCleanup"]
@@ -48,7 +49,7 @@ class JobCleanup:
 
     async def after_the_end(self, job_id: str) -> None:
         """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job."""
-        backoff_s, attempt = self._initial_backoff_s, 0
+        backoff_s, attempt, extra = self._initial_backoff_s, 0, about(job_id)
         while True:
             attempt += 1
             try:
@@ -56,10 +57,11 @@ class JobCleanup:
                 await self._stores.job_results.mark_result_as_clean(job_id)
                 return
             except StaleLeaderError as error:
-                logger.info("the traces of job %s are left to the next leader: %s", job_id, error)
+                logger.info("the traces of job %s are left to the next leader: %s", job_id, error, extra=extra)
                 return
             except Exception as error:
-                logger.warning("attempt %d to remove the traces of job %s failed: %s", attempt, job_id, error)
+                text = "attempt %d to remove the traces of job %s failed: %s"
+                logger.warning(text, attempt, job_id, error, extra=extra)
                 if attempt > self._attempts:
                     return
             await sleep(self._clock, backoff_s)

@@ -30,6 +30,7 @@ from firesteel.runtime.executiongraph.execution_state import (
 from firesteel.runtime.executiongraph.intermediate_result import IntermediateResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.logs import about
 
 __all__ = ["ExecutionGraph"]
 
@@ -166,7 +167,8 @@ class ExecutionGraph:
         """
         if self.status.is_terminal:
             raise IllegalTransitionError(f"job {self.job_id}", self.status, status, "none, it is terminal")
-        logger.info("Job %s (%s) switched to %s%s", self.name, self.job_id, status.name, because(cause))
+        text = "Job %s (%s) switched to %s%s"
+        logger.info(text, self.name, self.job_id, status.name, because(cause), extra=about(self.job_id))
         self.status = status
         self.status_timestamps[status] = self._now_ms()
         if cause is not None:
@@ -199,7 +201,9 @@ class ExecutionGraph:
             execution.failure = cause
         if logger.isEnabledFor(logging.INFO):  # Not for nothing: there may be 10,000 subtasks.
             place = "" if execution.task_manager_id is None else f" at {execution.task_manager_id}"
-            logger.info("%s of job %s%s switched to %s%s", vertex.name, self.job_id, place, state.name, because(cause))
+            text = "%s of job %s%s switched to %s%s"
+            extra = about(self.job_id, execution.vertex_id, execution.subtask_index)
+            logger.info(text, vertex.name, self.job_id, place, state.name, because(cause), extra=extra)
         self._moved(vertex, start, state)
         self._record(execution, now_ms, cause)
 

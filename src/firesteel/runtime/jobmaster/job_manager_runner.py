@@ -18,6 +18,7 @@ from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
+from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import RpcService
 
 __all__ = [
@@ -183,7 +184,8 @@ class JobManagerRunner:
                 await self._stores.job_results.create_dirty_result(job.result)
                 await self._stores.running_jobs.set_job_finished(self.job_id)
         except Exception as error:
-            logger.warning("that job %s is over could not be written down: %s", self.job_id, error)
+            text = "that job %s is over could not be written down: %s"
+            logger.warning(text, self.job_id, error, extra=about(self.job_id))
         if not self.result.done():
             self.result.set_result(job)
 

@@ -40,6 +40,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
+from firesteel.runtime.logs import about
 from firesteel.runtime.options import duration_s
 from firesteel.runtime.registration.leader_connection import LeaderConnection
 from firesteel.runtime.registration.retrying_registration import Declined, RegistrationOptions
@@ -475,7 +476,8 @@ class JobMaster(FencedRpcEndpoint):
             except TaskNotFoundError:
                 break
             except Exception as error:
-                logger.info("task %s could not be cancelled: %s", action.attempt_id, error)
+                extra = about(self._graph.job_id)
+                logger.info("task %s could not be cancelled: %s", action.attempt_id, error, extra=extra)
             else:
                 self._perform(self._scheduler.cancellation_acknowledged(action.attempt_id))
                 return

@@ -19,6 +19,7 @@ from firesteel.runtime.jobmaster.data_plane import (
     SubtaskLocation,
     SubtaskProgress,
 )
+from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import RpcEndpoint
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
 
@@ -71,6 +72,7 @@ class QueryRun:
         query: QueryDescriptor,
     ) -> None:
         self._run = query.attempt
+        self._job_id = query.job_id
         self._endpoint = endpoint
         self._on_progress = on_progress
         self._checkpoints = checkpoints
@@ -89,7 +91,7 @@ class QueryRun:
             try:
                 await query.stop()
             except Exception:
-                logger.exception("run %d of the query could not be stopped", self._run)
+                logger.exception("run %d of the query could not be stopped", self._run, extra=about(self._job_id))
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
         """Take new totals."""

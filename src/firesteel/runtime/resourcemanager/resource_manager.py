@@ -22,6 +22,7 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     TaskExecutorRegistration,
     TaskExecutorRegistrationSuccess,
     TaskManagerInfo,
+    UnknownTaskExecutorError,
 )
 from firesteel.runtime.resourcemanager.slot_manager import SlotManager
 from firesteel.runtime.resourcemanager.slot_manager_actions import (
@@ -43,6 +44,7 @@ from firesteel.runtime.resourcemanager.workers import (
     WorkersLost,
 )
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcConnectionError, RpcService
+from firesteel.runtime.taskexecutor.log_files import LogFile
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotOccupiedError,
     TaskExecutorGateway,
@@ -252,6 +254,19 @@ class ResourceManager(FencedRpcEndpoint):
             )
             for worker in self._workers.values()
         )
+
+    async def request_task_manager_logs(self, resource_id: str) -> tuple[LogFile, ...] | None:
+        """The log files of a TaskExecutor's process; None: that is the JobManager's process."""
+        return await self._task_executor(resource_id).request_log_list()
+
+    async def request_task_manager_log_piece(self, resource_id: str, name: str, offset: int) -> bytes:
+        """Some bytes of a log file of a TaskExecutor's process."""
+        return await self._task_executor(resource_id).request_log_piece(name, offset)
+
+    def _task_executor(self, resource_id: str) -> TaskExecutorGateway:
+        if resource_id not in self._workers:
+            raise UnknownTaskExecutorError(resource_id)
+        return self._workers[resource_id].gateway
 
     async def request_resource_overview(self) -> ResourceOverview:
         """What the cluster has."""

@@ -8,6 +8,7 @@ from typing import Protocol
 from firesteel.errors import FiresteelError
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
+from firesteel.runtime.taskexecutor.log_files import LogFile
 
 __all__ = [
     "JobMasterRegistration",
@@ -18,11 +19,19 @@ __all__ = [
     "TaskExecutorRegistration",
     "TaskExecutorRegistrationSuccess",
     "TaskManagerInfo",
+    "UnknownTaskExecutorError",
 ]
 
 
 class ResourceManagerError(FiresteelError):
     """A call of somebody who is not registered, or no longer."""
+
+
+class UnknownTaskExecutorError(ResourceManagerError):
+    """No TaskExecutor has that id. Flink: `resourcemanager.exceptions.UnknownTaskExecutorException`."""
+
+    def __str__(self) -> str:
+        return f"Could not find TaskExecutor {self.args[0]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,23 @@ class ResourceManagerGateway(Protocol):
 
     async def request_task_managers(self) -> tuple[TaskManagerInfo, ...]:
         """All TaskExecutors."""
+        ...
+
+    async def request_task_manager_logs(self, resource_id: str) -> tuple[LogFile, ...] | None:
+        """The log files of a TaskExecutor's process; None: that is the JobManager's process.
+
+        Raises:
+            UnknownTaskExecutorError: there is no such TaskExecutor.
+        """
+        ...
+
+    async def request_task_manager_log_piece(self, resource_id: str, name: str, offset: int) -> bytes:
+        """Some bytes of a log file of a TaskExecutor's process; none at its end.
+
+        Raises:
+            UnknownTaskExecutorError: there is no such TaskExecutor.
+            LogFileNotFoundError: there is no such file.
+        """
         ...
 
     async def request_resource_overview(self) -> ResourceOverview:

@@ -29,6 +29,7 @@ from firesteel.runtime.rpc import RpcEndpoint, RpcService, RpcTimeoutError
 from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.job_leader_service import JobLeaderService
+from firesteel.runtime.taskexecutor.log_files import LogFile, LogFiles
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor_gateway import (
     SlotAllocationError,
@@ -63,6 +64,7 @@ class TaskExecutor(RpcEndpoint):
         configuration: The cluster's configuration; `taskmanager.host` is the host that it tells JobMasters.
         resources: What its slots share.
         on_fatal_error: Called with errors after which the process should end.
+        logs: The log files of its process; None: it shares the JobManager's.
     """
 
     def __init__(
@@ -75,10 +77,12 @@ class TaskExecutor(RpcEndpoint):
         configuration: Mapping[str, str] | None = None,
         resources: ResourceProfile = ANY,
         on_fatal_error: Callable[[BaseException], object] = lambda _: None,
+        logs: LogFiles | None = None,
     ) -> None:
         super().__init__(rpc_service, f"taskmanager-{resource_id}")
         configuration = configuration or {}
         self.resource_id = resource_id
+        self._logs = logs
         self._runner = runner_factory(self)
         self._table = TaskSlotTable(slots, resources)
         host = configuration.get("taskmanager.host", "")
@@ -196,6 +200,14 @@ class TaskExecutor(RpcEndpoint):
     async def can_be_released(self) -> bool:
         """Whether nothing that it has is still needed: results live in Spark, so slots are all there is."""
         return all(status.allocation_id is None for status in self._table.report().slots)
+
+    async def request_log_list(self) -> tuple[LogFile, ...] | None:
+        """The log files of its process; None: that is the JobManager's."""
+        return None if self._logs is None else self._logs.list()
+
+    async def request_log_piece(self, name: str, offset: int) -> bytes:
+        """Some bytes of a log file."""
+        return (self._logs or LogFiles(None)).read(name, offset)
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """The JobMaster is through with this TaskExecutor."""

@@ -9,6 +9,7 @@ from firesteel.errors import FiresteelError
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
 from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
+from firesteel.runtime.taskexecutor.log_files import LogFile
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 
 __all__ = [
@@ -129,6 +130,18 @@ class TaskExecutorGateway(Protocol):
 
     async def can_be_released(self) -> bool:
         """Whether nothing that it has is still needed."""
+        ...
+
+    async def request_log_list(self) -> tuple[LogFile, ...] | None:
+        """The log files of its process; None: that is the JobManager's process, whose logs are its own."""
+        ...
+
+    async def request_log_piece(self, name: str, offset: int) -> bytes:
+        """Some bytes of a log file from `offset` on; none at its end.
+
+        Raises:
+            LogFileNotFoundError: there is none of that name.
+        """
         ...
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:

@@ -1,8 +1,9 @@
 """A TaskExecutor as a process of its own: `python -m firesteel.runtime.taskexecutor.task_manager_runner -D key=value`.
 
 What it needs to know comes as Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
-`taskmanager.host`, `high-availability.*` or, without high availability, `jobmanager.rpc.address` and `.port`. The
-secret comes by `FIRESTEEL_RPC_SECRET` or `security.rpc.secret-file`, never on the command line.
+`taskmanager.host`, `taskmanager.log.path`, `high-availability.*` or, without high availability,
+`jobmanager.rpc.address` and `.port`. The secret comes by `FIRESTEEL_RPC_SECRET` or `security.rpc.secret-file`, never on
+the command line.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from firesteel.errors import FiresteelError
 from firesteel.runtime.highavailability.ha_services import TYPE, ha_services
 from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
+from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.options import InvalidOptionError, number, required
 from firesteel.runtime.rpc import RpcService, TcpRpcService
+from firesteel.runtime.taskexecutor.log_files import LogFiles
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
 
@@ -71,6 +74,7 @@ class TaskManagerRunner:
             self._runner_factory,
             self._configuration,
             on_fatal_error=self.end,
+            logs=LogFiles.of(self._configuration),
         )
         await self._task_executor.start()
 
@@ -129,9 +133,10 @@ async def _run(configuration: Mapping[str, str]) -> int:
 
 def main(arguments: Sequence[str]) -> int:
     """Run until stopped by SIGTERM; the exit code."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    configuration = _configuration(arguments)
     try:
-        return asyncio.run(_run(_configuration(arguments)))
+        configure_logging(configuration, logging.WARNING)
+        return asyncio.run(_run(configuration))
     except FiresteelError as error:
         print(error, file=sys.stderr)
         return 2

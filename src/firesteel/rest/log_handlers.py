@@ -1,0 +1,96 @@
+"""Endpoints about logs: of the JobManager's process, and of TaskExecutors in others, whose files come in pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from firesteel.rest.cluster import Cluster
+from firesteel.rest.errors import RestError
+from firesteel.rest.routes import Call, File, Pieces, Route
+from firesteel.runtime.resourcemanager.resource_manager_gateway import UnknownTaskExecutorError
+from firesteel.runtime.taskexecutor.log_files import LogFile, LogFileNotFoundError
+
+_LOG, _STDOUT = (".log",), (".out", "stdout")
+
+
+def _files(cluster: Cluster) -> list[Path]:
+    directory = cluster.log_directory
+    return [] if directory is None else sorted(path for path in directory.iterdir() if path.is_file())
+
+
+async def _logs(call: Call) -> Any:
+    files = [(path, path.stat()) for path in _files(call.cluster)]
+    return {"logs": [{"name": p.name, "size": s.st_size, "mtime": round(s.st_mtime * 1000)} for p, s in files]}
+
+
+async def _log(call: Call) -> Any:
+    wanted = call.path.get("filename")
+    for path in _files(call.cluster):
+        if path.name == wanted or (wanted is None and path.name.endswith(_LOG)):
+            return File(path)
+    raise RestError(404, f"there is no log file {wanted or '*.log'}: the JobManager logs to its terminal")
+
+
+async def _stdout(call: Call) -> Any:
+    for path in _files(call.cluster):
+        if path.name.endswith(_STDOUT):
+            return File(path)
+    raise RestError(404, "there is no file of the standard output: the JobManager prints to its terminal")
+
+
+# --- TaskManagers --------------------------------------------------------------------------------------------------
+
+
+async def _files_of(call: Call) -> tuple[LogFile, ...] | None:
+    """Those of a TaskExecutor; None: it lives in the JobManager's process, and logs where that does."""
+    try:
+        return await (await call.cluster.resource_manager()).request_task_manager_logs(call.path["taskmanagerid"])
+    except UnknownTaskExecutorError as error:
+        raise RestError(404, str(error)) from None
+
+
+async def _task_manager_logs(call: Call) -> Any:
+    files = await _files_of(call)
+    if files is None:
+        return await _logs(call)
+    return {"logs": [{"name": file.name, "size": file.size, "mtime": file.modified_ms} for file in files]}
+
+
+async def _task_manager_log(call: Call) -> Any:
+    files = await _files_of(call)
+    return await _log(call) if files is None else _pieces(call, files, _LOG)
+
+
+async def _task_manager_stdout(call: Call) -> Any:
+    files = await _files_of(call)
+    return await _stdout(call) if files is None else _pieces(call, files, _STDOUT)
+
+
+def _pieces(call: Call, files: tuple[LogFile, ...], endings: tuple[str, ...]) -> Pieces:
+    """The file that the path names, or else the first one that ends so."""
+    wanted = call.path.get("filename")
+    chosen = next((f for f in files if (f.name.endswith(endings) if wanted is None else f.name == wanted)), None)
+    if chosen is None:
+        known = tuple(file.name for file in files)
+        raise RestError(404, str(LogFileNotFoundError(wanted or f"*{endings[0]}", known)))
+    name, task_manager = chosen.name, call.path["taskmanagerid"]
+
+    async def read(offset: int) -> bytes:
+        resource_manager = await call.cluster.resource_manager()
+        return await resource_manager.request_task_manager_log_piece(task_manager, name, offset)
+
+    return Pieces(chosen.size, read)
+
+
+_TASK_MANAGER = "/taskmanagers/{taskmanagerid}"
+ROUTES = (
+    Route("GET", "/jobmanager/logs", _logs),
+    Route("GET", "/jobmanager/logs/{filename}", _log, produces="text/plain"),
+    Route("GET", "/jobmanager/log", _log, produces="text/plain"),
+    Route("GET", "/jobmanager/stdout", _stdout, produces="text/plain"),
+    Route("GET", f"{_TASK_MANAGER}/logs", _task_manager_logs),
+    Route("GET", f"{_TASK_MANAGER}/logs/{{filename}}", _task_manager_log, produces="text/plain"),
+    Route("GET", f"{_TASK_MANAGER}/log", _task_manager_log, produces="text/plain"),
+    Route("GET", f"{_TASK_MANAGER}/stdout", _task_manager_stdout, produces="text/plain"),
+)

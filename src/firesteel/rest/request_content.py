@@ -1,0 +1,123 @@
+"""What comes with a request: a JSON object, and the files of an upload. Flink: `runtime.rest.FileUploadHandler`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from firesteel.rest.errors import RestError
+from firesteel.runtime.options import InvalidOptionError, memory_bytes, number
+
+_MAX_CONTENT, _MAX_UPLOADS = "rest.server.max-content-length", "rest.server.max-concurrent-uploads"
+_MAX_UPLOAD_BYTES = 512 << 20
+_MAX_JSON_BYTES = 1 << 20
+_UPLOADS_AT_ONCE = 4
+_CHUNK_TIMEOUT_S = 30.0
+_RETRY_AFTER_S = 1
+
+Content = tuple[dict[str, Any], dict[str, bytes]]
+"""The JSON object, and files by name."""
+
+
+class RequestContent:
+    """Reads it, within limits: uploads are large and slow, and all of one is in memory.
+
+    Args:
+        configuration: Has `rest.server.max-content-length` and `rest.server.max-concurrent-uploads`.
+
+    Raises:
+        InvalidOptionError: an option can't be read.
+    """
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self._max_bytes = memory_bytes(configuration, _MAX_CONTENT, _MAX_UPLOAD_BYTES)
+        self._at_once = int(number(configuration, _MAX_UPLOADS, _UPLOADS_AT_ONCE))
+        if self._at_once < 1:
+            raise InvalidOptionError(f"option {_MAX_UPLOADS!r} is {self._at_once}, allowed are numbers from 1")
+        self._uploads = 0
+
+    async def read(self, request: web.Request) -> Content:
+        """What came with a request; Flink's clients send `{}` with a GET.
+
+        Raises:
+            RestError: it can't be read (400), came too slowly (408), is too large (413), or others upload (429).
+        """
+        if not request.can_read_body:
+            return {}, {}
+        if not request.content_type.startswith("multipart/"):
+            return _parsed(await self._beginning(request)), {}
+        self._check_size(request.content_length or 0)
+        if self._uploads >= self._at_once:
+            message = f"{self._uploads} uploads run, more are not allowed ({_MAX_UPLOADS}); try again"
+            raise RestError(429, message, retry_after_s=_RETRY_AFTER_S)
+        self._uploads += 1
+        try:
+            return await self._parts(request)
+        except TimeoutError:
+            raise RestError(408, f"nothing more of the request came for {_CHUNK_TIMEOUT_S:g} s") from None
+        except (HttpProcessingError, ConnectionError, ValueError, LookupError, RuntimeError) as error:
+            raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
+        finally:
+            self._uploads -= 1
+
+    async def _beginning(self, request: web.Request) -> bytes:
+        """The whole body, or more of it than there may be of JSON."""
+        data = b""
+        while len(data) <= _MAX_JSON_BYTES and (more := await request.content.read(_MAX_JSON_BYTES + 1)):
+            data += more
+        return data
+
+    async def _parts(self, request: web.Request) -> Content:
+        body: dict[str, Any] = {}
+        files: dict[str, bytes] = {}
+        parts = await request.multipart()
+        size = 0
+        while (part := await _in_time(parts.next())) is not None:
+            if not isinstance(part, BodyPartReader):
+                raise ValueError("a part has parts of its own")
+            data = await self._part(part, size)
+            size += len(data)
+            if part.name == "request":
+                body = _parsed(data)
+            else:
+                # A name and not a path: what was sent as one stays in memory under its last part.
+                files[(part.filename or part.name or "").replace("\\", "/").rsplit("/", 1)[-1]] = data
+        return body, files
+
+    async def _part(self, part: BodyPartReader, before: int) -> bytes:
+        """All of a part, in chunks: others are answered between them."""
+        chunks, size = [], before
+        while chunk := await _in_time(part.read_chunk()):
+            size += len(chunk)
+            self._check_size(size)
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise RestError(413, f"the request is longer than {self._max_bytes} bytes ({_MAX_CONTENT})")
+
+
+async def _in_time(read: Any) -> Any:
+    """What is read; a client that falls silent does not keep others from uploading."""
+    async with asyncio.timeout(_CHUNK_TIMEOUT_S):
+        return await read
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    if len(data) > _MAX_JSON_BYTES:
+        raise RestError(413, f"the request is longer than {_MAX_JSON_BYTES} bytes")
+    if not data.strip():
+        return {}
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
+    return body

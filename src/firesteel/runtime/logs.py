@@ -1,0 +1,58 @@
+"""How processes log: lines of text, or of JSON with the job, vertex and subtask that they are about."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from firesteel.runtime.options import InvalidOptionError
+
+__all__ = ["about", "configure_logging"]
+
+_FORMAT = "env.log.format"
+_TEXT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
+_ABOUT = ("job_id", "vertex_id", "subtask")
+
+
+def about(job_id: str, vertex_id: str | None = None, subtask: int | None = None) -> dict[str, Any]:
+    """What a line is about, for `extra=` of a log call."""
+    return {"job_id": job_id, "vertex_id": vertex_id, "subtask": subtask}
+
+
+def configure_logging(configuration: Mapping[str, str], level: int = logging.INFO) -> None:
+    """Let the process log to standard error.
+
+    Args:
+        configuration: Has `env.log.format`: `text` or `json`.
+        level: Of the least important lines that are written.
+
+    Raises:
+        InvalidOptionError: there is no such format.
+    """
+    kind = configuration.get(_FORMAT, "text")
+    if kind not in ("text", "json"):
+        raise InvalidOptionError(f"option {_FORMAT!r}: there is no format {kind!r}; allowed: text, json")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if kind == "json" else logging.Formatter(_TEXT))
+    logging.basicConfig(level=level, handlers=[handler])
+
+
+class JsonFormatter(logging.Formatter):
+    """A line of JSON: time, level, logger, message and, where known, job_id, vertex_id, subtask and exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: value for name in _ABOUT if (value := getattr(record, name, None)) is not None}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)

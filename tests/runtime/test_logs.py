@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+
+from firesteel.runtime.clock import ManualClock
+from firesteel.runtime.logs import JsonFormatter, about, configure_logging
+from firesteel.runtime.options import InvalidOptionError
+from tests.runtime.helpers import an_id, job_graph
+from tests.runtime.simulated import Cluster
+
+PROGRAM = """
+import logging, sys
+from firesteel.runtime.logs import about, configure_logging
+configure_logging({"env.log.format": sys.argv[1]})
+try:
+    1 / 0
+except ZeroDivisionError:
+    logging.getLogger("name").exception("what %s", "happened", extra=about("a-job", None, 3))
+"""
+
+
+def logged(kind: str) -> str:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, kind], capture_output=True, text=True, check=True)
+    return done.stderr
+
+
+def test_a_line_of_json_says_what_it_is_about() -> None:
+    (line,) = logged("json").splitlines()
+    found = json.loads(line)
+    assert datetime.fromisoformat(found.pop("time")).tzinfo is not None
+    assert "ZeroDivisionError: division by zero" in found.pop("exception")
+    assert found == {"level": "ERROR", "logger": "name", "message": "what happened", "job_id": "a-job", "subtask": 3}
+
+
+def test_a_line_of_text_is_as_it_was() -> None:
+    first, *story = logged("text").splitlines()
+    assert first.endswith(" ERROR name - what happened")
+    assert story[-1] == "ZeroDivisionError: division by zero"
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="there is no format 'xml'; allowed: text, json"):
+        configure_logging({"env.log.format": "xml"})
+
+
+async def test_states_of_jobs_and_tasks_are_logged_with_their_ids(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    cluster = Cluster(clock)
+    await cluster.start(tm=2)
+    job_id = await cluster.submit(job_graph(("a", 2, [])))
+    await cluster.stop()
+    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records]
+    tasks = [line for line in lines if "subtask" in line and " switched to RUNNING" in line["message"]]
+    assert [(line["job_id"], line["vertex_id"], line["subtask"]) for line in tasks] == [
+        (job_id, an_id("a"), 0),
+        (job_id, an_id("a"), 1),
+    ]
+    assert any(line["message"].startswith("Job job ") and line["job_id"] == job_id for line in lines)
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    record = logging.makeLogRecord({"msg": "x", **about("a-job")})
+    assert "vertex_id" not in json.loads(JsonFormatter().format(record))
