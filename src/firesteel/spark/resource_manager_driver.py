@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from firesteel.spark.task_manager_launch import LaunchTaskManager
 logger = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.2
+_TELL_AGAIN_S = 2.0
 _UNKNOWN = -1
 """What Spark was told last no longer counts: an executor that is killed is one less to have."""
 _GONE = (Py4JError, OSError, FiresteelError)
@@ -58,6 +60,7 @@ class SparkResourceManagerDriver:
         self._released: set[str] = set()  # those of them that Spark is about to end
         self._awaited = 0
         self._required = 0
+        self._told_s = 0.0
         self._changed = asyncio.Event()
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
@@ -169,11 +172,15 @@ class SparkResourceManagerDriver:
             self._listener.containers_granted(list(new))
 
     def _require(self) -> None:
-        """Tell Spark how many executors there should be, if that changed."""
+        """Tell Spark how many executors there should be, if that changed, and again while some are awaited.
+
+        A Master that was started again knows the application, but not how many executors it wants.
+        """
         total = len(self._hosts) + self._awaited
-        if total != self._required and self._executors is not None:
+        is_due = self._awaited and time.monotonic() - self._told_s > _TELL_AGAIN_S
+        if self._executors is not None and (total != self._required or is_due):
             self._executors.require(total)
-            self._required = total
+            self._required, self._told_s = total, time.monotonic()
 
 
 def _executor_id(container_id: str) -> str:
