@@ -37,7 +37,8 @@ class StandaloneSpark:
         self._port = _free_port()
         self._recovery = directory / "recovery"
         self._options = ["-Dspark.deploy.recoveryMode=FILESYSTEM", f"-Dspark.deploy.recoveryDirectory={self._recovery}"]
-        self._options = self._options if recovers else []
+        # A Master in recovery waits so long for Workers that are gone.
+        self._options = [*self._options, "-Dspark.worker.timeout=10"] if recovers else []
         self.url = f"spark://{HOST}:{self._port}"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._temporary: list[Path] = []
