@@ -53,8 +53,8 @@ One JobManager's process knows {JOBS} jobs of {VERTICES[0]} to {VERTICES[-1]} ve
 {RUNNING_JOBS} run, the others are over. A client in another process asks {RATE} times a second, for all endpoints that
 Flink's dashboard asks for in turn, of all jobs and vertices; a request counts from the moment at which it was due,
 whether others are answered or not. How late the client itself was is the first row: so much is the machine's.
-Dispatcher, JobMasters, ResourceManager, TaskExecutors and REST server are the real ones on one loop; tasks run nothing,
-and each running job reports the figures of all its subtasks every {REPORT_S:g} s. Goal: each endpoint within
+Dispatcher, JobMasters, ResourceManager, TaskExecutors and REST server are the real ones on one loop; tasks run
+nothing, and each running job reports the figures of all its subtasks every {REPORT_S:g} s. Goal: each endpoint within
 {GOAL_MS:g} ms at p99."""
 MEMORY_TEXT = (
     "What the JobManager's process keeps of a job that is over: what it grew by over 50 of them, by tracemalloc."
