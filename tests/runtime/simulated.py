@@ -24,6 +24,7 @@ from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploy
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
+from firesteel.spark.collect_buffers import CollectBuffers
 from tests.runtime.helpers import settle
 
 
@@ -90,6 +91,7 @@ class SimulatedDataPlane(DataPlane):
     def __init__(self, spans_job: bool = True) -> None:
         self.spans_job = spans_job
         self.queries: list[SimulatedQuery] = []
+        self.collected = CollectBuffers()
         self.start_error: Exception | None = None
         self.restore_error: Exception | None = None
         self.terminated: list[tuple[str, JobStatus]] = []
@@ -97,6 +99,9 @@ class SimulatedDataPlane(DataPlane):
     def restore(self, job_graph: JobGraph) -> None:
         if self.restore_error is not None:
             raise self.restore_error
+
+    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+        return self.collected.answer(operator_uid, request)
 
     def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         self.terminated.append((job_graph.job_id, status))

@@ -131,13 +131,13 @@ async def _submit(call: Call) -> Any:
 async def _coordinate(call: Call) -> Any:
     """The bytes are no Java objects here: a `CollectRequest`, and a pickled `CollectResponse`."""
     try:
-        request = base64.b64decode(call.body["serializedCoordinationRequest"], validate=True)
+        request = base64.b64decode(call.body.get("serializedCoordinationRequest") or "", validate=True)
         dispatcher = await call.cluster.dispatcher()
         job_id = job_id_of(call.path["jobid"])
         answer = await dispatcher.deliver_coordination_request(job_id, call.path["operatoruid"], request)
     except JobNotFoundError as error:
         raise RestError(404, str(error)) from None
-    except (KeyError, ValueError) as error:
+    except ValueError as error:
         raise RestError(400, f"serializedCoordinationRequest can't be read: {error}") from None
     return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 

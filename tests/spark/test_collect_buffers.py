@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+
+from firesteel.spark.collect_buffers import CollectBuffers, CollectRequest, CollectResponse
+
+
+def test_a_client_gets_each_element_once_and_asks_again_without_loss() -> None:
+    buffers = CollectBuffers()
+    buffers.put("sink", [1, 2, 3], lambda: False)
+    first = buffers.fetch("sink", CollectRequest())
+    assert first.elements == [1, 2, 3]
+    assert buffers.fetch("sink", CollectRequest()) == first  # the answer was lost
+    behind = CollectRequest(first.version, 2)
+    assert buffers.fetch("sink", behind).elements == [3]
+    answer: CollectResponse = pickle.loads(buffers.answer("sink", behind.to_bytes()))
+    assert (answer.version, answer.elements) == (first.version, [3])
+    assert buffers.fetch("another", CollectRequest(first.version, 7)).version != first.version
+    with pytest.raises(ValueError, match=r"\[version, offset\]"):
+        buffers.answer("sink", b"{}")
+
+
+def test_a_run_waits_for_a_client_that_is_far_behind_unless_it_is_to_stop() -> None:
+    buffers = CollectBuffers()
+    buffers.put("sink", list(range(100_000)), lambda: False)
+    is_stopping = threading.Event()
+    run = threading.Thread(target=lambda: buffers.put("sink", [-1], is_stopping.is_set))
+    run.start()
+    version = buffers.fetch("sink", CollectRequest()).version
+    assert run.is_alive()
+    fetched = buffers.fetch("sink", CollectRequest(version, 10_000))
+    run.join(10)
+    assert not run.is_alive()
+    assert fetched.elements[0] == 10_000
+    later = threading.Thread(target=lambda: buffers.put("sink", list(range(20_000)), lambda: False))
+    later.start()
+    later.join(10)
+    stopped = threading.Thread(target=lambda: buffers.put("sink", [], is_stopping.is_set))
+    stopped.start()
+    is_stopping.set()
+    stopped.join(10)
+    assert not stopped.is_alive()
