@@ -51,3 +51,11 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
         write_state_file(path, [b"state"])
     with pytest.raises(StateFileError, match="has format version 7, this firesteel reads up to 1"):
         list(read_state_file(path))
+
+
+def test_a_file_that_has_to_be_new_is_written_once_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    write_state_file(tmp_path / "_metadata", [b"first"], is_new=True)
+    with pytest.raises(FileExistsError):
+        write_state_file(tmp_path / "_metadata", [b"second"], is_new=True)
+    assert list(read_state_file(tmp_path / "_metadata")) == [b"first"]
+    assert [path.name for path in tmp_path.iterdir()] == ["_metadata"]

@@ -61,8 +61,9 @@ def write_state_file(path: Path, frames: Iterable[bytes], is_new: bool = False) 
             file.seek(0)
             file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
         if is_new:
-            _link_or_claim(temporary, path)
-        temporary.replace(path)
+            _take_name(temporary, path)
+        else:
+            temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, FileExistsError):
@@ -73,14 +74,17 @@ def write_state_file(path: Path, frames: Iterable[bytes], is_new: bool = False) 
     return _HEADER.size + length
 
 
-def _link_or_claim(temporary: Path, path: Path) -> None:
-    """Take the name, if nobody has: with the content at once, where the file system has links."""
+def _take_name(temporary: Path, path: Path) -> None:
+    """Give a file its name, if nobody has taken it: with the content at once, where the file system has links."""
     try:
         os.link(temporary, path)
     except FileExistsError:
         raise
     except OSError:
         path.touch(exist_ok=False)
+        temporary.replace(path)
+    else:
+        temporary.unlink()  # and no rename: of two links to one file it leaves both
 
 
 def remove_unfinished(directory: Path) -> None:
