@@ -87,7 +87,8 @@ def connect(address: SlotAddress) -> socket.socket:
 
 
 def _try_to_connect(address: SlotAddress) -> socket.socket:
-    if address.is_on_this_host:
+    is_on_this_host = address.is_on_this_host
+    if is_on_this_host:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         peer: Any = address.path
     else:
@@ -98,7 +99,7 @@ def _try_to_connect(address: SlotAddress) -> socket.socket:
     try:
         connection.settimeout(_CONNECT_TIMEOUT_S)
         connection.connect(peer)
-        if not address.is_on_this_host:
+        if not is_on_this_host:
             connection.sendall(f"{address.token} {os.path.basename(address.path)}\n".encode())
             if connection.recv(1) != b"\n":
                 raise ConnectionError(f"the relay at {address.relay} closed the connection")

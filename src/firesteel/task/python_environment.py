@@ -72,14 +72,15 @@ def python_environment(configuration: Mapping[str, str], job_directory: Path) ->
     directory = python_directory(job_directory)
     _prepare(configuration, directory)
     path, modules, working_directory = list(sys.path), set(sys.modules), os.getcwd()
-    sys.path[:0] = _import_path(configuration, directory)
+    import_path = _import_path(configuration, directory)
+    sys.path[:0] = import_path
     os.chdir(directory / "archives")
     try:
         yield
     finally:
         os.chdir(working_directory)
         sys.path[:] = path
-        _forget(set(sys.modules) - modules, _import_path(configuration, directory))
+        _forget(set(sys.modules) - modules, import_path)
 
 
 def _forget(modules: set[str], import_path: list[str]) -> None:

@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 import traceback
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -50,8 +51,7 @@ class SlotProcess:
         self._tasks: SlotTasks | None = None
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
-        self._environment = contextlib.ExitStack()
-        self._has_environment = False
+        self._environment: AbstractContextManager[None] | None = None
         self._send(Hello(allocation_id, os.getpid()))
 
     def run(self) -> None:
@@ -156,10 +156,11 @@ class SlotProcess:
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
         """Once: a slot's process runs tasks of one job only."""
-        if not self._has_environment:
+        if self._environment is None:
             sys.path[:] = [*dict.fromkeys([*deploy.sys_path, *sys.path])]
-            self._environment.enter_context(python_environment(deploy.configuration, job_directory))
-            self._has_environment = True
+            environment = python_environment(deploy.configuration, job_directory)
+            environment.__enter__()
+            self._environment = environment
 
     def _fail(self, error: Exception) -> None:
         self._close_tasks()
