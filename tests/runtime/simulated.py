@@ -16,7 +16,6 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
@@ -26,6 +25,7 @@ from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGat
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.collect_buffers import CollectBuffers
 from tests.runtime.helpers import settle
+from tests.runtime.leaders import leader_gateway
 
 
 class SimulatedTaskRunner:

@@ -16,13 +16,13 @@ from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
+from tests.runtime.leaders import leader_gateway
 from tests.simulation.network import Network, SimulatedRpcService
 from tests.simulation.process_ha import ProcessHa
 from tests.simulation.virtual_time import SimulatedProcess, later

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from firesteel.cli.arguments import cluster_configuration
-from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, ClusterClientError, RestClusterClient
 from firesteel.runtime.options import InvalidOptionError
 
 ENDED = ("FINISHED", "CANCELED", "FAILED")
@@ -24,9 +24,9 @@ _address_option = click.option(
     "-m",
     "--jobmanager",
     "address",
-    default="127.0.0.1:8081",
+    default=DEFAULT_ADDRESS,
     metavar="HOST:PORT",
-    help="The JobManager to ask [127.0.0.1:8081].",
+    help=f"The JobManager to ask [{DEFAULT_ADDRESS}].",
 )
 
 
@@ -41,7 +41,7 @@ def cluster_client(address: str) -> RestClusterClient:
     Raises:
         InvalidOptionError: the files can't be used.
     """
-    return RestClusterClient(address, os.environ.get("FIRESTEEL_REST_TOKEN"), cluster_configuration(None, {}))
+    return RestClusterClient(address, os.environ.get(TOKEN), cluster_configuration(None, {}))
 
 
 @contextmanager

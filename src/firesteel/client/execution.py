@@ -11,7 +11,7 @@ from typing import Any
 from firesteel.client.job_client import EmbeddedJobClient
 from firesteel.client.progress import progress_reporter
 from firesteel.client.remote_job_client import RemoteJobClient
-from firesteel.client.rest_client import RestClusterClient
+from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.datastream.closeable_iterator import CloseableIterator
@@ -22,9 +22,7 @@ from firesteel.runtime.options import InvalidOptionError
 TARGET = "execution.target"
 ATTACHED = "execution.attached"
 ADDRESS = "rest.address"
-TOKEN = "FIRESTEEL_REST_TOKEN"
 _TARGETS = ("local", "remote", "application")
-_DEFAULT_ADDRESS = "127.0.0.1:8081"
 
 _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 
@@ -45,7 +43,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**options, **job_graph.configuration}
     if target == "remote":
-        cluster = RestClusterClient(options.get(ADDRESS, _DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
+        cluster = RestClusterClient(options.get(ADDRESS, DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
         return RemoteJobClient(cluster, job_graph)
     return _embedded(job_graph, serves_rest=target == "application")
 

@@ -21,6 +21,10 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.ssl_contexts import has_rest_tls, rest_client_context
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
+DEFAULT_ADDRESS = "127.0.0.1:8081"
+TOKEN = "FIRESTEEL_REST_TOKEN"
+"""The environment variable with the bearer token."""
+
 _TIMEOUT_S = 60
 _POLL_S = 0.2
 _NOTHING_THERE, _TOO_MANY, _UNAVAILABLE = 416, 429, 503

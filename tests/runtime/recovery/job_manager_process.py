@@ -18,11 +18,11 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import RpcConnectionError, TcpRpcService
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
+from tests.runtime.leaders import leader_gateway
 from tests.runtime.simulated import SimulatedQuery, SimulatedTaskRunner
 
 SLOTS = 16

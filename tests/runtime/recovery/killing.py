@@ -23,11 +23,11 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, D
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS
 from firesteel.runtime.rpc import TcpRpcService
 from tests.runtime.helpers import job_graph
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
+from tests.runtime.leaders import leader_gateway
 
 CLIENTS = 4
 MAX_LIFE_S = {"filesystem": 0.8, "zookeeper": 1.6}

@@ -12,9 +12,9 @@ from firesteel.runtime.dispatcher.dispatcher_runner import dispatcher_runner
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService
+from tests.runtime.leaders import leader_gateway
 from tests.runtime.simulated import SimulatedDataPlane
 
 SECRET = "sixteen bytes or more"
