@@ -66,6 +66,7 @@ def test_executors_come_go_and_are_lost(
     """Two executors that don't see each other's files, a slot each: half of all data crosses between them."""
     for _ in range(2):
         spark.add_worker(cores=2, is_apart=can_be_apart())
+    spark.wait_for_workers()
     cluster = jobmanagers(
         **{
             "spark.master": spark.url,

@@ -73,6 +73,14 @@ class StandaloneSpark:
         self.workers.append(self._start("worker.Worker", wrapper, arguments, name, {"TMPDIR": str(temporary)}))
         return self.workers[-1]
 
+    def wait_for_workers(self) -> None:
+        """Return once the Master knows all Workers: it places executors on those that it knows."""
+        logs = list(self._directory.glob("worker-*.log"))
+        deadline = time.monotonic() + START_S
+        while not all("Successfully registered with master" in log.read_text(errors="replace") for log in logs):
+            assert time.monotonic() < deadline, "a Worker does not register"
+            time.sleep(0.1)
+
     def _start(
         self, main: str, wrapper: list[str], arguments: list[str], name: str, environment: dict[str, str]
     ) -> subprocess.Popen[bytes]:
