@@ -19,7 +19,7 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     tail, cluster = Tail(tmp_path), jobmanagers()
     tail.write("1", "a", "b", "a")
     submitted = firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
-    job_id = submitted.stderr.split("JobID ")[1].split()[0]
+    job_id = submitted.stdout.split("JobID ")[1].split()[0]
     wait_for(lambda: tail.lines().total() == 3)
     assert f"{job_id} : tail (RUNNING)" in firesteel("list", "-m", cluster.address).stdout
     (job,) = json.loads(firesteel("list", "-m", cluster.address, "--output", "json").stdout)
@@ -34,9 +34,20 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     wait_for(lambda: tail.lines().total() == 4)
     assert tail.lines() == Counter(["a 1", "a 2", "a 3", "b 1"])
     (job,) = json.loads(firesteel("list", "-m", cluster.address, "--output", "json").stdout)
-    firesteel("cancel", "-m", cluster.address, job["jid"])
     firesteel("savepoint", "-m", cluster.address, "--dispose", savepoint)
     assert not Path(savepoint).exists()
+    cancelled = firesteel("cancel", "-s", str(tmp_path / "savepoints"), "-m", cluster.address, job["jid"]).stdout
+    savepoint = cancelled.split("stored in ")[1].strip(".\n")
+    assert (Path(savepoint) / "_metadata").is_file()
+    wait_for(lambda: f"{job['jid']} : tail (CANCELED)" in firesteel("list", "-a", "-m", cluster.address).stdout)
+    tail.write("3", "b")
+    program = ("-pym", "tail", "-pyfs", str(tmp_path), *tail.arguments[1:])
+    restored = firesteel("run", "-d", "-m", cluster.address, "-s", savepoint, *program).stdout
+    wait_for(lambda: tail.lines().total() == 5)
+    assert tail.lines() == Counter(["a 1", "a 2", "a 3", "b 1", "b 2"])
+    job_id = restored.split("JobID ")[1].split()[0]
+    assert "triggerId: " in firesteel("stop", "-detached", "-m", cluster.address, "-p", str(tmp_path), job_id).stdout
+    wait_for(lambda: f"{job_id} : tail (FINISHED)" in firesteel("list", "-a", "-m", cluster.address).stdout)
     refused = firesteel("cancel", "-m", cluster.address, "0" * 32, check=False)
     assert (refused.returncode, refused.stderr) == (1, f"Error: Job {'0' * 32} not found\n")
     cluster.end(signal.SIGTERM)

@@ -85,7 +85,7 @@ def test_executors_come_go_and_are_lost(
     tail = Tail(tmp_path)
     tail.write("1", "a", "b", "a")
     submitted = firesteel("run", "-d", "-m", cluster.address, *tail.arguments)
-    job_id = submitted.stderr.split("JobID ")[1].split()[0]
+    job_id = submitted.stdout.split("JobID ")[1].split()[0]
     wait_for(lambda: tail.lines().total() == 3)
     assert len({one["id"] for one in task_managers(cluster)}) == 2
 

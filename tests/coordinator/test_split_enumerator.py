@@ -13,6 +13,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
+from firesteel.graph.job_graph import JobGraph
 from firesteel.task.slot_tasks import BatchPlan
 from firesteel.testing import run_local
 
@@ -45,11 +46,15 @@ def lengths() -> None:
     LENGTHS.update({"a": 3, "b": 0, "c": 5})
 
 
-def enumerator(source: Any, parallelism: int = 2, elements: int = 4) -> SplitEnumerator:
+def graph_of(source: Any, parallelism: int = 2) -> JobGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(parallelism)
     env.from_source(source, WatermarkStrategy.no_watermarks(), "source").uid("source").print()
-    return SplitEnumerator(env.get_stream_graph().get_job_graph(), elements)
+    return env.get_stream_graph().get_job_graph()
+
+
+def enumerator(source: Any, parallelism: int = 2, elements: int = 4) -> SplitEnumerator:
+    return SplitEnumerator(graph_of(source, parallelism), elements)
 
 
 def read(plan: BatchPlan) -> dict[int, list[tuple[str, int, int]]]:
@@ -110,3 +115,17 @@ def test_what_is_kept_of_read_files_is_bounded_by_the_directory(tmp_path: Path) 
         path.unlink()
         sizes.append(len(splits.snapshot()))
     assert sizes[-1] <= sizes[1] + 200
+
+
+def test_batches_begin_small_and_grow_until_they_take_two_seconds() -> None:
+    """A function that takes 2 ms an element holds back nothing for minutes; one of 1 us gets large batches soon."""
+    for element_s, most_s in ((0.002, 2.5), (0.000001, 4.1)):
+        LENGTHS.update({"a": 10_000_000})
+        splits = SplitEnumerator(graph_of(Growing(bounded=True), 1))
+        batches: list[float] = []
+        for _ in range(5):
+            ((_, start, end),) = read(splits.plan(0))[0]
+            batches.append(0.08 + element_s * (end - start))
+            splits.batch_took(batches[-1])
+        assert batches[0] < 2.2
+        assert 1.9 < batches[-1] < most_s

@@ -16,7 +16,7 @@ from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane, DataPlaneListener, QueryDescriptor
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
@@ -75,7 +75,7 @@ class SimulatedQuery:
     async def stop(self) -> None:
         self.is_stopped = True
 
-    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+    async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         raise OSError(f"{directory} is full")
 
     async def trigger_checkpoint(self, full: bool) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ import click
 
 from firesteel.cli.user_error import user_error
 from firesteel.common.known_options import doubt_about
+from firesteel.common.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
 from firesteel.errors import FiresteelError
 
 RUNTIME_MODES = ["BATCH", "STREAMING", "AUTOMATIC"]
@@ -129,6 +132,47 @@ def restore_options(savepoint: str | None, leaves_state: bool) -> dict[str, str]
         "execution.state-recovery.path": savepoint,
         "execution.state-recovery.ignore-unclaimed-state": str(leaves_state).lower(),
     }
+
+
+def dependency_options(files: str | None, requirements: str | None, archives: str | None) -> dict[str, str]:
+    """The options that say what a program takes along."""
+    options = {FILES: files, REQUIREMENTS: requirements, ARCHIVES: archives}
+    return {option: value for option, value in options.items() if value is not None}
+
+
+def program_and_arguments(
+    python: str | None, module: str | None, files: str | None, words: tuple[str, ...]
+) -> tuple[Path, tuple[str, ...]]:
+    """The file of a program and its arguments: the file is the first word if no option names it.
+
+    Raises:
+        UsageError: it is named twice or not at all, or is not there.
+    """
+    if python is not None and module is not None:
+        raise click.UsageError("give either --python (-py) or --pyModule (-pym), not both")
+    for path, _ in dependency_entries(files or ""):
+        place = Path(path).resolve()
+        sys.path.insert(0, str(place.parent if place.suffix == ".py" else place))
+    if module is not None:
+        return _file_of(module), words
+    if python is None:
+        if not words:
+            raise click.UsageError("no program is given: PROGRAM, --python (-py) FILE or --pyModule (-pym) MODULE")
+        python, words = words[0], words[1:]
+    program = Path(python)
+    if not program.is_file():
+        raise click.UsageError(f"the program {python!r} does not exist, or is no file")
+    return program, words
+
+
+def _file_of(module: str) -> Path:
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    if found is None or not Path(found.origin or "").is_file():
+        raise click.UsageError(f"--pyModule (-pym): there is no module {module!r} in --pyFiles (-pyfs)")
+    return Path(str(found.origin))
 
 
 def target_options(target: str | None, address: str | None, detached: bool) -> dict[str, str]:

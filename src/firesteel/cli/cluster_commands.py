@@ -5,6 +5,9 @@ from __future__ import annotations
 import click
 
 from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, show, time_text
+from firesteel.client.rest_client import RestClusterClient
+
+_HINT = "\nYou can resume your program from this savepoint with the run command."
 
 
 @click.command("list")
@@ -25,34 +28,75 @@ def list_jobs(address: str, output: str, running: bool, scheduled: bool, everyth
     show(output, jobs, "\n".join(lines) or "No running jobs.")
 
 
+_detached = click.option("-detached", "detached", is_flag=True, help="Do not wait: print the savepoint's trigger id.")
+_savepoint_type = click.option(
+    "-type",
+    "--type",
+    expose_value=False,
+    type=click.Choice(["canonical", "native"], case_sensitive=False),
+    help="There is one format; both names mean it.",
+)
+
+
 @click.command()
 @cluster_options
+@click.option(
+    "-s",
+    "--withSavepoint",
+    "directory",
+    is_flag=False,
+    flag_value="",
+    help="Take a savepoint in this directory, or in the configured one, and cancel the job at it.",
+)
 @click.argument("job_id")
-def cancel(address: str, output: str, job_id: str) -> None:
+def cancel(address: str, output: str, directory: str | None, job_id: str) -> None:
     """Cancel the job JOB_ID."""
     with cluster_at(address) as cluster:
-        cluster.cancel(job_id)
-    show(output, {"job-id": job_id}, f"Cancelled job {job_id}.")
+        if directory is None:
+            cluster.cancel(job_id)
+            show(output, {"job-id": job_id}, f"Cancelled job {job_id}.")
+            return
+        location = cluster.savepoint_location(job_id, cluster.trigger_savepoint(job_id, directory or None, True))
+    text = f"Cancelled job {job_id}. Savepoint stored in {location}."
+    show(output, {"job-id": job_id, "location": location}, text)
 
 
 @click.command()
 @cluster_options
 @click.option("-p", "--savepointPath", "directory", help="Directory of the savepoint, if none is configured.")
 @click.option("-d", "--drain", is_flag=True, help="Fire all event-time timers and windows before.")
+@_detached
+@_savepoint_type
 @click.argument("job_id")
-def stop(address: str, output: str, directory: str | None, drain: bool, job_id: str) -> None:
+def stop(
+    address: str,
+    output: str,
+    directory: str | None,
+    drain: bool,
+    detached: bool,
+    job_id: str,
+) -> None:
     """Stop the job JOB_ID with a savepoint."""
     with cluster_at(address) as cluster:
-        location = cluster.stop(job_id, directory, drain)
-    show(output, {"job-id": job_id, "location": location}, f"Savepoint completed. Path: {location}")
+        trigger_id = cluster.trigger_stop(job_id, directory, drain)
+        _show_savepoint(output, cluster, job_id, trigger_id, detached)
 
 
 @click.command()
 @cluster_options
 @click.option("-d", "--dispose", metavar="PATH", help="Remove the savepoint at this path.")
+@_detached
+@_savepoint_type
 @click.argument("job_id", required=False)
 @click.argument("directory", required=False)
-def savepoint(address: str, output: str, dispose: str | None, job_id: str | None, directory: str | None) -> None:
+def savepoint(
+    address: str,
+    output: str,
+    dispose: str | None,
+    detached: bool,
+    job_id: str | None,
+    directory: str | None,
+) -> None:
     """Take a savepoint of the job JOB_ID in DIRECTORY, or remove one."""
     if (dispose is None) == (job_id is None):
         raise click.UsageError("give either the id of a job, or --dispose with the path of a savepoint")
@@ -61,10 +105,19 @@ def savepoint(address: str, output: str, dispose: str | None, job_id: str | None
             cluster.dispose_savepoint(dispose)
             show(output, {"disposed": dispose}, f"Savepoint '{dispose}' disposed.")
         elif job_id is not None:
-            location = cluster.savepoint(job_id, directory)
-            text = f"Savepoint completed. Path: {location}"
-            hint = "You can resume your program from this savepoint with the run command."
-            show(output, {"job-id": job_id, "location": location}, f"{text}\n{hint}")
+            trigger_id = cluster.trigger_savepoint(job_id, directory)
+            _show_savepoint(output, cluster, job_id, trigger_id, detached, _HINT)
+
+
+def _show_savepoint(
+    output: str, cluster: RestClusterClient, job_id: str, trigger_id: str, detached: bool, hint: str = ""
+) -> None:
+    if detached:
+        text = f"The savepoint is being taken, triggerId: {trigger_id}"
+        show(output, {"job-id": job_id, "trigger-id": trigger_id}, text)
+    else:
+        location = cluster.savepoint_location(job_id, trigger_id)
+        show(output, {"job-id": job_id, "location": location}, f"Savepoint completed. Path: {location}{hint}")
 
 
 @click.command()

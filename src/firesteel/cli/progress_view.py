@@ -58,6 +58,10 @@ def _print_json(entry: dict[str, Any]) -> None:
     print(json.dumps(entry), file=sys.stderr, flush=True)
 
 
+def _submitted(job_id: str) -> str:
+    return f"Job has been submitted with JobID {job_id}"
+
+
 class _PlainLines:
     """A line per change of the job's status."""
 
@@ -69,10 +73,10 @@ class _PlainLines:
 
     def submitted(self, job_id: str) -> None:
         self._status = ""
-        self.detached(job_id)
+        print(_submitted(job_id), file=sys.stderr)
 
     def detached(self, job_id: str) -> None:
-        print(f"Job has been submitted with JobID {job_id}", file=sys.stderr)
+        print(_submitted(job_id))
 
     def progressed(self, details: JobDetails) -> None:
         if details.status.name != self._status:
@@ -102,10 +106,10 @@ class _LiveView:
         self._console.print(f"Dashboard and REST API are at {address}", highlight=False)
 
     def detached(self, job_id: str) -> None:
-        self._console.print(f"Job has been submitted with JobID {job_id}", highlight=False)
+        print(_submitted(job_id))
 
     def submitted(self, job_id: str) -> None:
-        self.detached(job_id)
+        self._console.print(_submitted(job_id), highlight=False)
         self._live = Live(console=self._console, redirect_stdout=sys.stdout.isatty(), redirect_stderr=False)
         self._live.start()
 

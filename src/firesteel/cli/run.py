@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from types import FrameType
 
 import click
@@ -11,6 +10,8 @@ import click
 from firesteel.cli.arguments import (
     cluster_configuration,
     configuration,
+    dependency_options,
+    program_and_arguments,
     program_options,
     reported_errors,
     restore_options,
@@ -20,6 +21,11 @@ from firesteel.cli.arguments import (
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @program_options
+@click.option("-py", "--python", metavar="FILE", help="The program, and all words are ARGUMENTS.")
+@click.option("-pym", "--pyModule", "module", help="The program is this module, one of --pyFiles.")
+@click.option("-pyfs", "--pyFiles", "files", metavar="PATH,...", help="Python files, packages and zips to import.")
+@click.option("-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="What pip installs for it.")
+@click.option("-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="Archives that it reads from.")
 @click.option(
     "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Begin with the state of this savepoint or checkpoint."
 )
@@ -42,14 +48,18 @@ from firesteel.cli.arguments import (
     "--output", type=click.Choice(["text", "json"]), default="text", help="How to show the job's progress [text]."
 )
 @click.option("-q", "--quiet", is_flag=True, help="Show the program's own output only.")
-@click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def run(
     parallelism: int | None,
     runtime_mode: str | None,
     options: dict[str, str],
     pyflink: bool,
     verbose: bool,
+    python: str | None,
+    module: str | None,
+    files: str | None,
+    requirements: str | None,
+    archives: str | None,
     target: str | None,
     address: str | None,
     detached: bool,
@@ -57,8 +67,7 @@ def run(
     leaves_state: bool,
     output: str,
     quiet: bool,
-    program: Path,
-    arguments: tuple[str, ...],
+    words: tuple[str, ...],
 ) -> None:
     """Run PROGRAM with ARGUMENTS in a cluster inside this process, or on the cluster of a JobManager."""
     from firesteel.cli.program import (
@@ -66,11 +75,12 @@ def run(
     )  # here and not above: it imports Spark, which other commands don't need
 
     signal.signal(signal.SIGTERM, _interrupt)
+    program, arguments = program_and_arguments(python, module, files, words)
     try:
         with reported_errors(program, verbose):
             options = cluster_configuration(None, options)
             settings = configuration(options, parallelism, runtime_mode) | restore_options(savepoint, leaves_state)
-            settings |= target_options(target, address, detached)
+            settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
     except KeyboardInterrupt:
         click.echo("Interrupted: the job was cancelled.", err=True)

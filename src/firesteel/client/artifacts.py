@@ -13,10 +13,9 @@ from types import ModuleType
 import cloudpickle
 
 import firesteel
+from firesteel.common.python_dependencies import DEPENDENCIES, REQUIREMENTS, dependency_entries
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
-
-_OPTIONS = ("python.files", "python.requirements", "python.archives")
 
 
 class ArtifactError(FiresteelError):
@@ -34,24 +33,19 @@ def pack_artifacts(job_graph: JobGraph) -> dict[str, bytes]:
         ArtifactError: a file can't be read.
     """
     artifacts: dict[str, bytes] = {}
-    for option in _OPTIONS:
+    for option in DEPENDENCIES:
         if option in job_graph.configuration:
-            entries = job_graph.configuration[option].split(",")
-            packed = [_pack_entry(option, entry.strip(), artifacts) for entry in entries if entry.strip()]
+            packed = []
+            for path, belonging in dependency_entries(job_graph.configuration[option]):
+                if belonging and option == REQUIREMENTS:
+                    belonging = _pack(option, belonging, artifacts)
+                packed.append(_pack(option, path, artifacts) + (f"#{belonging}" if belonging else ""))
             job_graph.configuration[option] = ",".join(packed)
     return artifacts
 
 
-def _pack_entry(option: str, entry: str, artifacts: dict[str, bytes]) -> str:
-    """`path`, `path#name` of archives, or `path#directory` of requirements."""
-    path, _, rest = entry.partition("#")
-    if rest and option == "python.requirements":
-        rest = _pack(option, rest, artifacts)
-    return _pack(option, path, artifacts) + (f"#{rest}" if rest else "")
-
-
 def _pack(option: str, text: str, artifacts: dict[str, bytes]) -> str:
-    path = Path(text.removeprefix("file://"))
+    path = Path(text)
     name = f"{len(artifacts)}-{path.resolve().name}"
     try:
         if path.is_dir():

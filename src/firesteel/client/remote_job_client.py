@@ -61,11 +61,16 @@ class RemoteJobClient(JobClient):
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
         """Takes a savepoint and ends the job with it; future path of the savepoint."""
-        return self._ask(lambda: self._cluster.stop(self._job_id, savepoint_directory, advance_to_end_of_event_time))
+        return self._savepoint(
+            lambda: self._cluster.trigger_stop(self._job_id, savepoint_directory, advance_to_end_of_event_time)
+        )
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
         """Takes a savepoint of the running job; future path of the savepoint."""
-        return self._ask(lambda: self._cluster.savepoint(self._job_id, savepoint_directory))
+        return self._savepoint(lambda: self._cluster.trigger_savepoint(self._job_id, savepoint_directory))
+
+    def _savepoint(self, trigger: Callable[[], str]) -> CompletableFuture:
+        return self._ask(lambda: self._cluster.savepoint_location(self._job_id, trigger()))
 
     def get_accumulators(self) -> CompletableFuture:
         """Future values of the job's accumulators by name."""

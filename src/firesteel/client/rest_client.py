@@ -112,18 +112,22 @@ class RestClusterClient:
         """Cancel a job; answered before it is cancelled."""
         self._send("PATCH", f"/jobs/{job_id}?mode=cancel")
 
-    def savepoint(self, job_id: str, directory: str | None) -> str:
-        """Take a savepoint: where it is."""
-        body = {"target-directory": directory, "cancel-job": False}
-        trigger = self._send("POST", f"/jobs/{job_id}/savepoints", body)
-        return self._location(job_id, trigger["request-id"])
+    def trigger_savepoint(self, job_id: str, directory: str | None, cancels: bool = False) -> str:
+        """Begin a savepoint, with which the job is cancelled perhaps: its trigger id."""
+        body = {"target-directory": directory, "cancel-job": cancels}
+        return str(self._send("POST", f"/jobs/{job_id}/savepoints", body)["request-id"])
 
-    def stop(self, job_id: str, directory: str | None, drain: bool) -> str:
-        """Take a savepoint and end the job with it: where it is."""
+    def trigger_stop(self, job_id: str, directory: str | None, drain: bool) -> str:
+        """Begin a savepoint that ends the job: its trigger id."""
         trigger = self._send("POST", f"/jobs/{job_id}/stop", {"targetDirectory": directory, "drain": drain})
-        return self._location(job_id, trigger["request-id"])
+        return str(trigger["request-id"])
 
-    def _location(self, job_id: str, trigger_id: str) -> str:
+    def savepoint_location(self, job_id: str, trigger_id: str) -> str:
+        """Wait for a savepoint: where it is.
+
+        Raises:
+            ClusterClientError: it could not be taken.
+        """
         return str(self._outcome(f"/jobs/{job_id}/savepoints/{trigger_id}")["location"])
 
     def checkpoint(self, job_id: str, checkpoint_type: str) -> int:

@@ -15,10 +15,16 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.sources import Split, SplitRange, kind_of, source_of
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 
-_FIRST_ELEMENTS = 100_000
+_FIRST_ELEMENTS = 1000
+"""Few, as it is not known yet what an element costs: a function takes microseconds or seconds."""
+
 _MAX_ELEMENTS = 4_000_000
+_MAX_GROWTH = 50.0
 _TARGET_BATCH_S = 2.0
 """A batch should take so long while there is a backlog: long enough to make Spark's fixed cost per batch small."""
+
+_EMPTY_BATCH_S = 0.08
+"""What is not for elements, about."""
 
 _NOTHING_TO_COME_S = 60.0
 
@@ -197,8 +203,8 @@ class SplitEnumerator:
 
     def batch_took(self, seconds: float) -> None:
         """Read more per batch while batches are short, less when they are long."""
-        factor = min(4.0, max(0.25, _TARGET_BATCH_S / max(seconds, 0.001)))
-        self._elements = int(min(_MAX_ELEMENTS, max(1000, self._elements * factor)))
+        factor = min(_MAX_GROWTH, _TARGET_BATCH_S / max(seconds - _EMPTY_BATCH_S, 0.001))
+        self._elements = int(min(_MAX_ELEMENTS, max(1, self._elements * factor)))
 
     def snapshot(self) -> bytes:
         """Where all sources are: pickled, by operator id."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
+from firesteel.common import python_dependencies
 from firesteel.common.coercion import coercer
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
@@ -217,16 +218,16 @@ class StreamExecutionEnvironment:
 
     def add_python_file(self, file_path: str) -> None:
         """Makes a Python file, package or zip archive importable where the job runs."""
-        self._append("python.files", file_path, ",")
+        self._append(python_dependencies.FILES, file_path, ",")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
         """Names a requirements.txt to be installed where the job runs."""
         value = requirements_file_path + ("" if requirements_cache_dir is None else f"#{requirements_cache_dir}")
-        self._configuration.set_string("python.requirements", value)
+        self._configuration.set_string(python_dependencies.REQUIREMENTS, value)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Unpacks an archive into the working directory of the functions."""
-        self._append("python.archives", archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
+        self._append(python_dependencies.ARCHIVES, archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
 
     def set_python_executable(self, python_exec: str) -> None:
         """Sets the interpreter that runs the functions."""

@@ -149,7 +149,7 @@ async def _savepoint(call: Call) -> Any:
     async def take() -> str:
         dispatcher = await call.cluster.dispatcher()
         if cancels:
-            return await dispatcher.stop_with_savepoint(job_id, directory, False)
+            return await dispatcher.cancel_with_savepoint(job_id, directory)
         return await dispatcher.trigger_savepoint(job_id, directory)
 
     return Accepted({"request-id": call.operations.trigger(job_id, call.body.get("triggerId"), take)})

@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
-from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, SubtaskProgress
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlaneListener, QueryDescriptor, SubtaskProgress
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_spark_error
 from firesteel.task.slot_tasks import StageReport
@@ -69,7 +69,7 @@ class Run:
         threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
         await self._ended.wait()
 
-    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+    async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints and takes no savepoints")
 

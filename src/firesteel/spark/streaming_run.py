@@ -14,6 +14,7 @@ from typing import Any
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.spark.commits import commit
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
@@ -30,8 +31,7 @@ class _SavepointRequest:
     """A savepoint that was asked for; `answer` gets its path or an error."""
 
     directory: str
-    stops: bool
-    drains: bool
+    after: AfterSavepoint
     answer: asyncio.Future[str]
 
 
@@ -66,13 +66,13 @@ class StreamingRun(Run):
         self._begun_s = self._checkpointed_s = float("-inf")
         self._awaits_checkpoint = False
 
-    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+    async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint between two batches: its path.
 
         Raises:
             FiresteelError: it could not be written, or the run ended before.
         """
-        request = _SavepointRequest(directory, stops, drains, self._loop.create_future())
+        request = _SavepointRequest(directory, after, self._loop.create_future())
         self._savepoints.append(request)
         self._requested()
         return await request.answer
@@ -141,7 +141,7 @@ class StreamingRun(Run):
             if self._savepoints and self._checkpoints.batch_id >= 0:
                 if self._serve(self._savepoints[0]):
                     return None
-                if self._savepoints and self._savepoints[0].drains:
+                if self._savepoints and self._savepoints[0].after is AfterSavepoint.DRAIN:
                     return self._enumerator.plan_end()
                 continue
             if self._enumerator.has_ended:
@@ -169,7 +169,7 @@ class StreamingRun(Run):
 
     def _serve(self, request: _SavepointRequest) -> bool:
         """Take a savepoint, unless all sources must be ended first; True if the run ends with it."""
-        if request.drains and not self._enumerator.has_ended:
+        if request.after is AfterSavepoint.DRAIN and not self._enumerator.has_ended:
             return False
         self._savepoints.popleft()
         try:
@@ -179,7 +179,9 @@ class StreamingRun(Run):
             return False
         self._tell(self._listener.checkpoint_completed, stats)
         self._tell(_answer, request.answer, stats.external_path, None)
-        return request.stops
+        if request.after is AfterSavepoint.CANCEL:
+            self._stopping.wait()
+        return request.after is not AfterSavepoint.GO_ON
 
     def _refuse_requests(self) -> None:
         self._is_over = True

@@ -18,12 +18,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from firesteel.common.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
-
-FILES = "python.files"
-REQUIREMENTS = "python.requirements"
-ARCHIVES = "python.archives"
 
 _DIRECTORY = "python"
 _LINES_OF_PIP = 5
@@ -53,7 +50,7 @@ def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
                 packed.extractall(path, filter="data")
         else:
             path.write_bytes(data)
-        for key in (FILES, REQUIREMENTS, ARCHIVES):
+        for key in DEPENDENCIES:
             if key in job_graph.configuration:
                 job_graph.configuration[key] = job_graph.configuration[key].replace(ARTIFACT + name, str(path))
     job_graph.artifacts = {}
@@ -66,7 +63,7 @@ def python_environment(configuration: Mapping[str, str], job_directory: Path) ->
     Raises:
         PythonEnvironmentError: something is missing, or can't be unpacked or installed.
     """
-    if not any(configuration.get(key) for key in (FILES, REQUIREMENTS, ARCHIVES)):
+    if not any(configuration.get(key) for key in DEPENDENCIES):
         yield
         return
     directory = python_directory(job_directory)
@@ -92,9 +89,7 @@ def _forget(modules: set[str], import_path: list[str]) -> None:
 
 
 def _entries(configuration: Mapping[str, str], key: str) -> list[tuple[Path, str]]:
-    """(path, what stands behind its `#`) of an option."""
-    texts = [text.strip().partition("#") for text in configuration.get(key, "").split(",") if text.strip()]
-    return [(Path(path.removeprefix("file://")), target) for path, _, target in texts]
+    return [(Path(path), belonging) for path, belonging in dependency_entries(configuration.get(key, ""))]
 
 
 def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]:
@@ -133,7 +128,7 @@ def _check(path: Path, key: str) -> None:
 
 def _install(requirements: Path, cache: str, target: Path) -> None:
     """Install with pip; out of a directory of packages, and of nothing else, if one is given."""
-    offline = ["--no-index", "--find-links", cache.removeprefix("file://")] if cache else []
+    offline = ["--no-index", "--find-links", cache] if cache else []
     command = [
         sys.executable,
         "-m",

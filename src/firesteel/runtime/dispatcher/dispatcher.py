@@ -23,7 +23,7 @@ from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph,
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.errors import StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
-from firesteel.runtime.jobmaster.data_plane import DataPlane
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
@@ -148,14 +148,19 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
         """Take a savepoint of a running job: where it is."""
-        return await self._savepoint(job_id, target_directory, stops=False, drains=False)
+        return await self._savepoint(job_id, target_directory, AfterSavepoint.GO_ON)
 
     async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
         """Take a savepoint and stop the job at it: where the savepoint is."""
-        return await self._savepoint(job_id, target_directory, stops=True, drains=drain)
+        after = AfterSavepoint.DRAIN if drain else AfterSavepoint.STOP
+        return await self._savepoint(job_id, target_directory, after)
 
-    async def _savepoint(self, job_id: str, target_directory: str | None, stops: bool, drains: bool) -> str:
-        return await (await self._job_master(job_id)).trigger_savepoint(target_directory, stops, drains)
+    async def cancel_with_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
+        """Take a savepoint and cancel the job at it: where the savepoint is."""
+        return await self._savepoint(job_id, target_directory, AfterSavepoint.CANCEL)
+
+    async def _savepoint(self, job_id: str, target_directory: str | None, after: AfterSavepoint) -> str:
+        return await (await self._job_master(job_id)).trigger_savepoint(target_directory, after)
 
     async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
         """Take a checkpoint of a running job: its id."""

@@ -118,6 +118,16 @@ class DispatcherGateway(Protocol):
         ...
 
     @no_rpc_timeout
+    async def cancel_with_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
+        """Take a savepoint and cancel the job at it, so that it ends as CANCELED: where the savepoint is.
+
+        Raises:
+            JobNotFoundError: no such job runs.
+            SavepointError: it could not be taken; the job goes on.
+        """
+        ...
+
+    @no_rpc_timeout
     async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
         """Take a checkpoint of a running job, of all state (`full`) or of what changed: its id.
 

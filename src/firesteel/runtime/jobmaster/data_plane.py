@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -90,19 +91,28 @@ class DataPlaneListener(Protocol):
         """The query ended by a failure; the job restarts or fails. Later calls of this query are ignored."""
 
 
+class AfterSavepoint(enum.Enum):
+    """What a query does once a savepoint is taken."""
+
+    GO_ON = "go on"
+    STOP = "stop"
+    """It finishes: nothing comes behind the savepoint."""
+
+    DRAIN = "drain"
+    """All sources end before the savepoint, so that all timers fire, and the query finishes with it."""
+
+    CANCEL = "cancel"
+    """It does nothing more until it is stopped, as the job is to be cancelled."""
+
+
 class RunningQuery(Protocol):
     """A query that was started."""
 
     async def stop(self) -> None:
         """Return when nothing of the query runs any more. Idempotent; also after the query ended by itself."""
 
-    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+    async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint in a directory: its path.
-
-        Args:
-            directory: Where savepoints go.
-            stops: Whether the query finishes with it.
-            drains: Whether all sources end before it, so that all timers fire.
 
         Raises:
             Exception: it could not be taken; the query goes on.

@@ -27,7 +27,7 @@ from firesteel.runtime.executiongraph.parallelism import resolve_parallelism
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
-from firesteel.runtime.jobmaster.data_plane import DataPlane, SubtaskProgress
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane, SubtaskProgress
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import (
     CheckpointError,
@@ -305,17 +305,20 @@ class JobMaster(FencedRpcEndpoint):
         """Cancel the job; answered before it is cancelled."""
         self._perform(self._scheduler.cancel())
 
-    async def trigger_savepoint(self, target_directory: str | None, stops: bool, drains: bool) -> str:
-        """Take a savepoint, and end the job with it (`stops`), after all timers fired (`drains`): where it is."""
+    async def trigger_savepoint(self, target_directory: str | None, after: AfterSavepoint) -> str:
+        """Take a savepoint: where it is."""
         directory = target_directory or self._savepoint_directory
         try:
             if directory is None:
                 raise ValueError(f"no directory is given, and {SAVEPOINT_DIRECTORY} is not set")
             if self._query is None:
                 raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes savepoints")
-            return await self._query.trigger_savepoint(directory, stops, drains)
+            path = await self._query.trigger_savepoint(directory, after)
         except Exception as error:
             raise SavepointError(self.job_id, directory, str(error)) from error
+        if after is AfterSavepoint.CANCEL:
+            await self.cancel()
+        return path
 
     async def trigger_checkpoint(self, full: bool) -> int:
         """Take a checkpoint, of all state (`full`) or of what changed: its id."""

@@ -11,6 +11,7 @@ from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.rpc import no_rpc_timeout
 from firesteel.runtime.slotpool.slot import SlotOffer
@@ -133,8 +134,8 @@ class JobMasterGateway(Protocol):
         """Cancel the job; answered before it is cancelled."""
 
     @no_rpc_timeout
-    async def trigger_savepoint(self, target_directory: str | None, stops: bool, drains: bool) -> str:
-        """Take a savepoint, and end the job with it (`stops`), after all timers fired (`drains`): where it is.
+    async def trigger_savepoint(self, target_directory: str | None, after: AfterSavepoint) -> str:
+        """Take a savepoint: where it is.
 
         Raises:
             SavepointError: it could not be taken; the job goes on.

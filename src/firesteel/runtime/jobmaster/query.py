@@ -13,6 +13,7 @@ from firesteel.runtime.checkpoint.checkpoint_stats import (
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import (
+    AfterSavepoint,
     DataPlane,
     QueryDescriptor,
     RunningQuery,
@@ -109,7 +110,7 @@ class QueryRun:
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.restored(checkpoint)
 
-    async def trigger_savepoint(self, directory: str, stops: bool, drains: bool) -> str:
+    async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint: its path.
 
         Raises:
@@ -118,7 +119,7 @@ class QueryRun:
         await self._starting
         if self._query is None:
             raise RuntimeError("the query could not be started")
-        return await self._query.trigger_savepoint(directory, stops, drains)
+        return await self._query.trigger_savepoint(directory, after)
 
     async def trigger_checkpoint(self, full: bool) -> int:
         """Take a checkpoint now: its id.

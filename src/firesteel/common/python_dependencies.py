@@ -1,0 +1,23 @@
+"""The options that name what a program's functions need: Python files, requirements and archives.
+
+Flink: `PythonOptions` and `PythonDependencyUtils`. The value of an option is a list of entries with commas between;
+an entry is a path, and perhaps `#` and what belongs to it: the name of an archive's directory, or the directory with
+the packages of requirements.
+"""
+
+from __future__ import annotations
+
+FILES = "python.files"
+REQUIREMENTS = "python.requirements"
+ARCHIVES = "python.archives"
+DEPENDENCIES = (FILES, REQUIREMENTS, ARCHIVES)
+
+
+def dependency_entries(value: str) -> list[tuple[str, str]]:
+    """(path, what stands behind its `#`) of each entry of an option; a path has no `file://`.
+
+    >>> dependency_entries("file:///data/model.zip#model, words.txt")
+    [('/data/model.zip', 'model'), ('words.txt', '')]
+    """
+    parts = [entry.strip().partition("#") for entry in value.split(",") if entry.strip()]
+    return [(path.removeprefix("file://"), belonging.removeprefix("file://")) for path, _, belonging in parts]
