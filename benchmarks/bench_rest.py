@@ -110,7 +110,9 @@ async def _submit(cluster: SimulatedCluster, names: range, vertices: list[int]) 
     await cluster.data_plane.all_running.wait()
     for query in cluster.data_plane.queries[-len(names) :]:
         _report(query, 1)
-        operators = {vertex.id: 1_000 for vertex in query.descriptor.job_graph.vertices}
+        operators = {
+            vertex.id: dict.fromkeys(range(PARALLELISM), 500) for vertex in query.descriptor.job_graph.vertices
+        }
         for number in range(1, CHECKPOINTS + 1):
             path = f"/checkpoints/{query.descriptor.job_id}/chk-{number}"
             query.listener.checkpoint_completed(CheckpointStats(number, False, 1, 50, path, operators))

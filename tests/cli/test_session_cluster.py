@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     assert f"{job_id} : tail (RUNNING)" in firesteel("list", "-m", cluster.address).stdout
     (job,) = json.loads(firesteel("list", "-m", cluster.address, "--output", "json").stdout)
     assert (job["jid"], job["tasks"]["running"]) == (job_id, 4)
+    assert f"of job {job_id}" in firesteel("logs", "-m", cluster.address).stdout
     taken = firesteel("checkpoint", "--full", "-m", cluster.address, "--output", "json", job_id).stdout
     assert json.loads(taken) == {"job-id": job_id, "checkpoint-id": 2}
     stopped = firesteel("stop", "-m", cluster.address, "-p", str(tmp_path / "savepoints"), job_id).stdout
@@ -50,8 +52,10 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     wait_for(lambda: f"{job_id} : tail (FINISHED)" in firesteel("list", "-a", "-m", cluster.address).stdout)
     refused = firesteel("cancel", "-m", cluster.address, "0" * 32, check=False)
     assert (refused.returncode, refused.stderr) == (1, f"Error: Job {'0' * 32} not found\n")
-    cluster.end(signal.SIGTERM)
-    assert cluster.process.returncode == 0
+    ending = urllib.request.Request(f"http://{cluster.address}/cluster", method="DELETE")
+    with urllib.request.urlopen(ending, timeout=60) as answer:
+        assert json.load(answer) == {}
+    assert cluster.process.wait(30) == 0
 
 
 COLLECTING = """

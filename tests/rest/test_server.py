@@ -39,8 +39,8 @@ async def running(rest: Rest) -> str:
     await rest.cluster.submit(job)
     listener = rest.cluster.query.listener
     listener.checkpoint_restored(RestoredCheckpoint(1, True, "/savepoints/one", 5))
-    listener.checkpoint_completed(CheckpointStats(2, False, 10, 4, "/checkpoints/chk-2", {"x": 100}))
-    listener.checkpoint_completed(CheckpointStats(3, True, 10, 4, "/savepoints/two", {"x": 100}))
+    listener.checkpoint_completed(CheckpointStats(2, False, 10, 4, "/checkpoints/chk-2", {"x": {0: 60, 1: 40}}))
+    listener.checkpoint_completed(CheckpointStats(3, True, 10, 4, "/savepoints/two", {"x": {0: 60, 1: 40}}))
     await settle()
     return str(job.job_id)
 
@@ -68,6 +68,9 @@ COMPARED = {
     "GET_jobs_jobid_accumulators": "/jobs/{job}/accumulators",
     "GET_jobs_jobid_checkpoints_config": "/jobs/{job}/checkpoints/config",
     "GET_jobs_jobid_checkpoints_details_checkpointid": "/jobs/{job}/checkpoints/details/2",
+    "GET_jobs_jobid_checkpoints_details_checkpointid_subtasks_vertexid": (
+        "/jobs/{job}/checkpoints/details/2/subtasks/{vertex}"
+    ),
     "GET_jobs_jobid_vertices_vertexid": "/jobs/{job}/vertices/{vertex}",
     "GET_jobs_jobid_vertices_vertexid_subtasktimes": "/jobs/{job}/vertices/{vertex}/subtasktimes",
     "GET_jobs_jobid_vertices_vertexid_taskmanagers": "/jobs/{job}/vertices/{vertex}/taskmanagers",
@@ -192,6 +195,8 @@ async def test_answers_may_be_read_by_other_pages(rest: Rest) -> None:
         ("/jobs/{job}/vertices/{vertex}/subtasks/7", 404),
         ("/jobs/{job}/vertices/{vertex}/subtasks/x", 400),
         ("/jobs/{job}/checkpoints/details/77", 404),
+        ("/jobs/{job}/checkpoints/details/77/subtasks/{vertex}", 404),
+        (f"/jobs/{{job}}/checkpoints/details/2/subtasks/{UNKNOWN}", 404),
         ("/jobs/{job}/exceptions?maxExceptions=many", 400),
     ],
 )

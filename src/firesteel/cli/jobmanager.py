@@ -25,6 +25,8 @@ from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.options import InvalidOptionError
 
 _START_TIMEOUT_S = 60
+_LOG_DIRECTORY = "FIRESTEEL_LOG_DIRECTORY"
+_LOG = "jobmanager.log"
 
 
 @click.group()
@@ -36,6 +38,12 @@ def _directory() -> Path:
     """Where JobManagers that run in the background leave their process ids and logs, by user."""
     directory = Path(os.environ.get("FIRESTEEL_RUN_DIR", Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"))
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory
+
+
+def _new_log_directory() -> Path:
+    directory = _directory() / "logs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    directory.mkdir(parents=True)
     return directory
 
 
@@ -70,15 +78,17 @@ async def _serve(settings: dict[str, str]) -> None:
     # Here and not above: it imports what other commands do not need.
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
-    configure_logging(settings)
+    # In the background standard error is the log file; in the foreground there is one beside the terminal.
+    in_background = os.environ.get(_LOG_DIRECTORY)
+    logs = _new_log_directory() if in_background is None else Path(in_background)
+    configure_logging(settings, log_file=logs / _LOG if in_background is None else None)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    log_file = os.environ.get("FIRESTEEL_LOG_FILE")
     cluster = ClusterEntrypoint(settings)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    address = await cluster.serve_rest(None if log_file is None else Path(log_file).parent)
+    address = await cluster.serve_rest(logs)
     await cluster.start()
     state = _file(address.rsplit(":", 1)[1])
     state.write_text(json.dumps({"pid": os.getpid(), "address": address}))
@@ -89,18 +99,17 @@ async def _serve(settings: dict[str, str]) -> None:
     finally:
         state.unlink(missing_ok=True)
         await cluster.stop()
-    if cluster.ended.done():
-        raise FiresteelError(f"the JobManager can't go on: {cluster.ended.result()}")
+    if cluster.ended.done() and (error := cluster.ended.result()) is not None:
+        raise FiresteelError(f"the JobManager can't go on: {error}")
 
 
 def _start_in_background(settings: dict[str, str], output: str) -> None:
-    logs = _directory() / "logs" / time.strftime("%Y%m%d-%H%M%S")
-    logs.mkdir(parents=True)
+    logs = _new_log_directory()
     command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
     # Not as arguments, which all users of the machine see; JSON is YAML.
     properties = {"FIRESTEEL_PROPERTIES": json.dumps(settings)} if settings else {}
-    environment = {**os.environ, **properties, "FIRESTEEL_LOG_FILE": str(logs / "jobmanager.log")}
-    with (logs / "jobmanager.log").open("wb") as log, (logs / "jobmanager.out").open("wb") as out:
+    environment = {**os.environ, **properties, _LOG_DIRECTORY: str(logs)}
+    with (logs / _LOG).open("wb") as log, (logs / "jobmanager.out").open("wb") as out:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=log, env=environment, start_new_session=True
         )
@@ -114,7 +123,7 @@ def _start_in_background(settings: dict[str, str], output: str) -> None:
         if process.poll() is not None:
             break
         time.sleep(0.1)
-    lines = (logs / "jobmanager.log").read_text(errors="replace").splitlines()
+    lines = (logs / _LOG).read_text(errors="replace").splitlines()
     click.echo(f"Error: the JobManager did not start: {(lines or ['it logged nothing'])[-1]}", err=True)
     raise SystemExit(1)
 

@@ -137,7 +137,10 @@ class Checkpoints:
         self._oldest: dict[tuple[int, int], int] = {}
         self._bases: dict[tuple[int, int], int] = {}
         self._pending: list[Committable] = []
-        self._sizes: dict[str, int] = {}
+        self._first_slots = {
+            operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
+        }
+        self._sizes: dict[str, dict[int, int]] = {}
         self._id = 0
         self._earlier_versions: set[Path] = set()
         self.versions = directory
@@ -178,7 +181,9 @@ class Checkpoints:
         for report in reports:
             self._bases[report.stage, report.slot] = report.base
             for operator_id, size in report.state_sizes.items():
-                self._sizes[operator_id] = self._sizes.get(operator_id, 0) + size
+                sizes = self._sizes.setdefault(operator_id, {})
+                subtask = report.slot - self._first_slots[operator_id]
+                sizes[subtask] = sizes.get(subtask, 0) + size
         committables = [committable for report in reports for committable in report.committables]
         self._pending += [committable for committable in committables if committable.is_durable]
         self._commit([committable for committable in committables if not committable.is_durable])
@@ -225,7 +230,7 @@ class Checkpoints:
         )
 
     def _stats(
-        self, metadata: CheckpointMetadata, directory: Path, sizes: Mapping[str, int], begun_s: float
+        self, metadata: CheckpointMetadata, directory: Path, sizes: Mapping[str, Mapping[int, int]], begun_s: float
     ) -> CheckpointStats:
         duration_ms = round((time.monotonic() - begun_s) * 1000)
         return CheckpointStats(
@@ -234,7 +239,7 @@ class Checkpoints:
             trigger_timestamp_ms=metadata.timestamp_ms - duration_ms,
             duration_ms=duration_ms,
             external_path=str(directory),
-            state_sizes=dict(sizes),
+            state_sizes=sizes,
         )
 
     def _subsume(self) -> None:

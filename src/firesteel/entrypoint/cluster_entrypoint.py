@@ -34,13 +34,13 @@ class ClusterEntrypoint:
         configuration: The cluster's options.
 
     Attributes:
-        ended: Done when the process should end; holds the error that is the reason.
+        ended: Done when the process should end; holds the error that is the reason, None if somebody asked for it.
         dispatcher: The leading Dispatcher, of this or another process.
         data_plane: What moves the records.
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
-        self.ended: asyncio.Future[BaseException] = asyncio.get_running_loop().create_future()
+        self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
         self.data_plane = SparkDataPlane(self._spark.context)
@@ -90,7 +90,9 @@ class ClusterEntrypoint:
         from firesteel.rest.operations import Operations
         from firesteel.rest.server import RestServer
 
-        cluster = Cluster(self.dispatcher.get, self._resources.get, self._configuration, log_directory)
+        cluster = Cluster(
+            self.dispatcher.get, self._resources.get, self._configuration, log_directory, lambda: self._end(None)
+        )
         self._rest = RestServer(cluster, Operations(self._spawn), self._configuration)
         await self._rest.start()
         return str(self._rest.address)
@@ -110,6 +112,9 @@ class ClusterEntrypoint:
 
     def _fatal_error(self, error: BaseException) -> None:
         logger.error("the JobManager can't go on", exc_info=error)
+        self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
         if not self.ended.done():
             self.ended.set_result(error)
 

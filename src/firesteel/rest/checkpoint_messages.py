@@ -7,7 +7,7 @@ from typing import Any
 from firesteel.common.time import Duration
 from firesteel.rest.errors import RestError
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary, CheckpointStats
-from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
+from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobVertexDetails
 
 Body = dict[str, Any]
 
@@ -81,16 +81,68 @@ def checkpoint_details(job: ArchivedExecutionGraph, checkpoint_id: int) -> Body:
     Raises:
         RestError: it is not among those that are remembered (404).
     """
+    stats = _stats(job, checkpoint_id)
+    return _checkpoint(job, stats) | {
+        "tasks": {vertex.id: _task(job, stats, vertex) for vertex in job.details.vertices}
+    }
+
+
+def _stats(job: ArchivedExecutionGraph, checkpoint_id: int) -> CheckpointStats:
     for stats in job.details.checkpoints.history:
         if stats.checkpoint_id == checkpoint_id:
-            tasks = {vertex.id: _task(job, stats, vertex.id, vertex.parallelism) for vertex in job.details.vertices}
-            return _checkpoint(job, stats) | {"tasks": tasks}
+            return stats
     raise RestError(404, f"Could not find checkpointing statistics for checkpoint {checkpoint_id}.")
 
 
-def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex_id: str, parallelism: int) -> Body:
-    operators = job.operators.get(vertex_id, ())
-    size = sum(stats.state_sizes.get(operator_id, 0) for operator_id in operators)
+def checkpoint_subtasks(job: ArchivedExecutionGraph, checkpoint_id: int, vertex_id: str) -> Body:
+    """`/jobs/:jobid/checkpoints/details/:checkpointid/subtasks/:vertexid`.
+
+    Raises:
+        RestError: the job has no such vertex, or the checkpoint is not among those that are remembered (404).
+    """
+    stats = _stats(job, checkpoint_id)
+    vertex = next((vertex for vertex in job.details.vertices if vertex.id == vertex_id), None)
+    if vertex is None:
+        raise RestError(404, f"There is no checkpoint statistics for task {vertex_id}.")
+    sizes = _sizes(job, stats, vertex)
+    nothing, duration = _quantiles([0]), _quantiles([stats.duration_ms])
+    summary = {
+        "checkpointed_size": _quantiles(sizes),
+        "state_size": _quantiles(sizes),
+        "end_to_end_duration": duration,
+        "checkpoint_duration": {"sync": duration, "async": nothing},
+        "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), nothing),
+        "start_delay": nothing,
+    }
+    subtasks = [_subtask(stats, index, size) for index, size in enumerate(sizes)]
+    return _task(job, stats, vertex) | {"summary": summary, "subtasks": subtasks}
+
+
+def _subtask(stats: CheckpointStats, index: int, size: int) -> Body:
+    """All subtasks acknowledge a checkpoint at once: it is taken behind a batch, with nothing in flight."""
+    return {
+        "className": "completed",
+        "index": index,
+        "ack_timestamp": stats.trigger_timestamp_ms + stats.duration_ms,
+        "end_to_end_duration": stats.duration_ms,
+        "checkpointed_size": size,
+        "state_size": size,
+        "checkpoint": {"sync": stats.duration_ms, "async": 0},
+        "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), 0),
+        "start_delay": 0,
+        "unaligned_checkpoint": False,
+        "aborted": False,
+        "status": "completed",
+    }
+
+
+def _sizes(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex: JobVertexDetails) -> list[int]:
+    operators = job.operators.get(vertex.id, ())
+    return [stats.size_of(operators, subtask) for subtask in range(vertex.parallelism)]
+
+
+def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex: JobVertexDetails) -> Body:
+    size = sum(_sizes(job, stats, vertex))
     return {
         "id": stats.checkpoint_id,
         "status": "COMPLETED",
@@ -101,8 +153,8 @@ def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex_id: str, p
         "alignment_buffered": 0,
         "processed_data": 0,
         "persisted_data": 0,
-        "num_subtasks": parallelism,
-        "num_acknowledged_subtasks": parallelism,
+        "num_subtasks": vertex.parallelism,
+        "num_acknowledged_subtasks": vertex.parallelism,
     }
 
 

@@ -25,6 +25,7 @@ class Cluster:
         resource_manager: Gives the gateway of the leading ResourceManager.
         configuration: The cluster's options.
         log_directory: Where the process logs to; None: to its terminal only.
+        shut_down: Ends the process that serves, soon.
     """
 
     def __init__(
@@ -33,11 +34,13 @@ class Cluster:
         resource_manager: Callable[[], Awaitable[ResourceManagerGateway]],
         configuration: Mapping[str, str],
         log_directory: Path | None = None,
+        shut_down: Callable[[], None] = lambda: None,
     ) -> None:
         self.dispatcher = dispatcher
         self.resource_manager = resource_manager
         self.configuration = configuration
         self.log_directory = log_directory
+        self.shut_down = shut_down
         self.started_ms = now_ms()
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import sys
@@ -36,6 +37,12 @@ async def _overview(call: Call) -> Any:
         "flink-version": FLINK_VERSION,
         "flink-commit": "firesteel",
     }
+
+
+async def _shut_down(call: Call) -> Any:
+    """End this JobManager; one that waits for the leadership takes over."""
+    call.cluster.shut_down()
+    return {}
 
 
 async def _config(call: Call) -> Any:
@@ -150,7 +157,7 @@ def _task_manager(info: TaskManagerInfo) -> dict[str, Any]:
         "timeSinceLastHeartbeat": info.last_heartbeat_ms,
         "slotsNumber": len(info.slots),
         "freeSlots": free,
-        "assignedTasks": 0,
+        "assignedTasks": sum(info.tasks),
         "totalResource": _resource(len(info.slots)),
         "freeResource": _resource(free),
         "hardware": {
@@ -200,7 +207,11 @@ async def _task_manager_info(call: Call) -> TaskManagerInfo:
 
 async def _task_manager_details(call: Call) -> Any:
     info = await _task_manager_info(call)
-    slots = [{"jobId": job_id, "resource": _resource(1), "assignedTasks": 0} for job_id in info.slots if job_id]
+    slots = [
+        {"jobId": job_id, "resource": _resource(1), "assignedTasks": tasks}
+        for job_id, tasks in itertools.zip_longest(info.slots, info.tasks, fillvalue=0)
+        if job_id
+    ]
     metrics = {**dict.fromkeys(_JVM_METRICS, 0), "garbageCollectors": []}
     return _task_manager(info) | {"allocatedSlots": slots, "metrics": metrics}
 
@@ -217,6 +228,7 @@ def _of_task_manager(handler: Handler) -> Handler:
 
 ROUTES = (
     Route("GET", "/overview", _overview),
+    Route("DELETE", "/cluster", _shut_down, "admin"),
     Route("GET", "/config", _config),
     Route("GET", "/applications/overview", _applications),
     Route("GET", "/applications/{applicationid}", _application_details),

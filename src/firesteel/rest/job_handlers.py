@@ -209,6 +209,11 @@ async def _checkpoint_config(call: Call) -> Any:
     return checkpoint_messages.checkpoint_config(await call.cluster.job(call.path["jobid"]))
 
 
+async def _checkpoint_subtasks(call: Call) -> Any:
+    job = await call.cluster.job(call.path["jobid"])
+    return checkpoint_messages.checkpoint_subtasks(job, call.number("checkpointid"), call.path["vertexid"])
+
+
 async def _checkpoint_details(call: Call) -> Any:
     return checkpoint_messages.checkpoint_details(
         await call.cluster.job(call.path["jobid"]), call.number("checkpointid")
@@ -266,4 +271,5 @@ ROUTES = (
     Route("GET", "/jobs/{jobid}/checkpoints/config", _checkpoint_config),
     Route("GET", "/jobs/{jobid}/checkpoints/{triggerid}", _checkpoint_status),
     Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}", _checkpoint_details),
+    Route("GET", "/jobs/{jobid}/checkpoints/details/{checkpointid}/subtasks/{vertexid}", _checkpoint_subtasks),
 )

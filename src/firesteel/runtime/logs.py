@@ -7,6 +7,8 @@ import logging
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.options import InvalidOptionError
@@ -15,6 +17,7 @@ __all__ = ["about", "configure_logging"]
 
 _FORMAT = "env.log.format"
 _TEXT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
+_LARGEST_FILE, _MOST_FILES = 100 * 1024 * 1024, 10
 _ABOUT = ("job_id", "vertex_id", "subtask")
 
 
@@ -23,22 +26,29 @@ def about(job_id: str, vertex_id: str | None = None, subtask: int | None = None)
     return {"job_id": job_id, "vertex_id": vertex_id, "subtask": subtask}
 
 
-def configure_logging(configuration: Mapping[str, str], level: int = logging.INFO) -> None:
+def configure_logging(
+    configuration: Mapping[str, str], level: int = logging.INFO, log_file: Path | None = None
+) -> None:
     """Let the process log to standard error.
 
     Args:
         configuration: Has `env.log.format`: `text` or `json`.
         level: Of the least important lines that are written.
+        log_file: Takes the lines, too; a full one (100 MB) is put aside, and ten of them are kept.
 
     Raises:
         InvalidOptionError: there is no such format.
+        OSError: the file can't be written.
     """
     kind = configuration.get(_FORMAT, "text")
     if kind not in ("text", "json"):
         raise InvalidOptionError(f"option {_FORMAT!r}: there is no format {kind!r}; allowed: text, json")
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonFormatter() if kind == "json" else logging.Formatter(_TEXT))
-    logging.basicConfig(level=level, handlers=[handler])
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
+    if log_file is not None:
+        handlers.append(RotatingFileHandler(log_file, maxBytes=_LARGEST_FILE, backupCount=_MOST_FILES))
+    for handler in handlers:
+        handler.setFormatter(JsonFormatter() if kind == "json" else logging.Formatter(_TEXT))
+    logging.basicConfig(level=level, handlers=handlers)
 
 
 class JsonFormatter(logging.Formatter):

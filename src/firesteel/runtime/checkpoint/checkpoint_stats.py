@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["NO_CHECKPOINTS", "CheckpointStats", "CheckpointStatsTracker", "CheckpointsSummary", "RestoredCheckpoint"]
@@ -22,7 +22,7 @@ class CheckpointStats:
         trigger_timestamp_ms: When it began.
         duration_ms: From the beginning of its batch until it was committed.
         external_path: Its directory.
-        state_sizes: Bytes that were written for it, by operator id.
+        state_sizes: Bytes that were written for it, by operator id and subtask; 0 where there is none.
     """
 
     checkpoint_id: int
@@ -30,12 +30,16 @@ class CheckpointStats:
     trigger_timestamp_ms: int
     duration_ms: int
     external_path: str
-    state_sizes: Mapping[str, int]
+    state_sizes: Mapping[str, Mapping[int, int]]
 
     @property
     def checkpointed_size(self) -> int:
         """Bytes that were written for it."""
-        return sum(self.state_sizes.values())
+        return sum(sum(sizes.values()) for sizes in self.state_sizes.values())
+
+    def size_of(self, operators: Iterable[str], subtask: int) -> int:
+        """Bytes that a subtask wrote for these operators."""
+        return sum(self.state_sizes.get(operator_id, {}).get(subtask, 0) for operator_id in operators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class CheckpointStatsTracker:
 
     Example:
         >>> tracker = CheckpointStatsTracker()
-        >>> tracker.completed(CheckpointStats(1, False, 0, 5, "/checkpoints/chk-1", {"map": 10}))
+        >>> tracker.completed(CheckpointStats(1, False, 0, 5, "/checkpoints/chk-1", {"map": {0: 10}}))
         >>> tracker.summary().latest.checkpointed_size
         10
     """

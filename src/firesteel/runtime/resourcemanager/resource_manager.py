@@ -56,12 +56,13 @@ __all__ = ["ResourceManager"]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Worker:
     resource_id: str
     instance_id: str
     gateway: TaskExecutorGateway
     address: str
+    report: SlotReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class ResourceManager(FencedRpcEndpoint):
         del self._connecting[resource_id]
         self._forget_worker(resource_id, "the TaskExecutor registered anew")
         self._workers[resource_id] = self._instances[instance_id] = _Worker(
-            resource_id, instance_id, gateway, registration.address
+            resource_id, instance_id, gateway, registration.address, SlotReport(())
         )
         self._worker_heartbeats.monitor_target(resource_id)
         return TaskExecutorRegistrationSuccess(instance_id, self._session_id)
@@ -250,6 +251,7 @@ class ResourceManager(FencedRpcEndpoint):
                 worker.resource_id,
                 worker.address,
                 self._slot_manager.jobs_of_slots(worker.instance_id),
+                tuple(slot.tasks for slot in worker.report.slots),
                 now_ms - round(1000 * self._worker_heartbeats.silent_s(worker.resource_id)),
             )
             for worker in self._workers.values()
@@ -397,6 +399,7 @@ class ResourceManager(FencedRpcEndpoint):
                 self._worker_heartbeats.report_unreachable(resource_id)
                 raise
             self._worker_heartbeats.receive_heartbeat(resource_id)
+            worker.report = report
             self._perform(self._slot_manager.report_slot_status(worker.instance_id, report, self._now_s())[1])
 
     async def _ask_job(self, job_id: str) -> None:

@@ -83,12 +83,14 @@ class TaskManagerInfo:
         resource_id: Its id.
         address: Where it is reached.
         slots: Per slot the job that has it; None: it is free.
+        tasks: Per slot how many tasks were in it at the last heartbeat; none before the first.
         last_heartbeat_ms: When it was heard of last (ms since the epoch).
     """
 
     resource_id: str
     address: str
     slots: tuple[str | None, ...]
+    tasks: tuple[int, ...]
     last_heartbeat_ms: int
 
 

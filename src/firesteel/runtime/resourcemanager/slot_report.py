@@ -11,12 +11,16 @@ __all__ = ["SlotReport", "SlotRequest", "SlotStatus"]
 
 @dataclass(frozen=True, slots=True)
 class SlotStatus:
-    """One slot of a TaskExecutor; without allocation it is free. Flink: `runtime.taskexecutor.SlotStatus`."""
+    """One slot of a TaskExecutor; without allocation it is free, else it has tasks.
+
+    Flink: `runtime.taskexecutor.SlotStatus`.
+    """
 
     slot_index: int
     job_id: str | None = None
     allocation_id: str | None = None
     resource_profile: ResourceProfile = ANY
+    tasks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

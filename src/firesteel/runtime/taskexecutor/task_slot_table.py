@@ -205,4 +205,4 @@ class TaskSlotTable:
         slot = self._slots.get(index)
         if slot is None:
             return SlotStatus(index, resource_profile=self._default)
-        return SlotStatus(index, slot.job_id, slot.allocation_id, slot.resource_profile)
+        return SlotStatus(index, slot.job_id, slot.allocation_id, slot.resource_profile, len(slot.tasks))
