@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo zookeeper chromium test recovery soak scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo zookeeper chromium test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -56,6 +56,9 @@ recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of hi
 # PYTHONHASHSEED makes a seed take the same way each time.
 soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
+
+flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line and dashboard on a cluster of firesteel
+	@FLINK_HOME=$$($(PYFLINK) -c 'import pyflink; print(pyflink.__path__[0])') $(BIN)/python -m pytest tests/cli/test_flink_tools.py
 
 scenarios: $(STAMP)  ## write the generated documents anew: scenarios and their tests, what is not compatible
 	@$(BIN)/python docs/scenarios.py

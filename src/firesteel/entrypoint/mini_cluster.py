@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
-from firesteel.entrypoint.spark_session import SLOTS, has_executors
+from firesteel.entrypoint.spark_options import SLOTS, has_executors
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
 from firesteel.runtime.executiongraph.parallelism import resolve_parallelism

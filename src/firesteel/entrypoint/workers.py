@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from firesteel.entrypoint.local_workers import LocalWorkers
-from firesteel.entrypoint.spark_session import SLOTS, has_executors
+from firesteel.entrypoint.spark_options import SLOTS, has_executors
 from firesteel.runtime.clock import SystemClock
 from firesteel.runtime.highavailability.ha_services import has_high_availability
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices

@@ -1,0 +1,159 @@
+"""Flink's options of a cluster as Spark's settings: where executors run, what they have, and as whom.
+
+Sources: `YarnConfigOptions`, `KubernetesConfigOptions` and `TaskManagerOptions` of Flink 2.3; "Running Spark on YARN",
+"Running Spark on Kubernetes" of Spark's documentation. The driver is in the JobManager's process (client mode), so
+options about Flink's own containers of the JobManager have no counterpart.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from firesteel.common.memory_size import parse_bytes
+from firesteel.runtime.options import InvalidOptionError
+from firesteel.spark.executors import ON_DEMAND
+from firesteel.spark.gateway import python_environment
+
+__all__ = ["MASTER", "SLOTS", "has_executors", "spark_master", "spark_settings"]
+
+MASTER = "spark.master"
+SLOTS = "taskmanager.numberOfTaskSlots"
+_DRIVER_MEMORY = "jobmanager.memory.heap.size"
+_PROCESS_MEMORY = "taskmanager.memory.process.size"
+_LEAST_HEAP = 512 << 20
+_HEAP_SHARE = 4
+_MEBIBYTE = 1 << 20
+
+_SAME_VALUE = {
+    "python.executable": "spark.pyspark.python",
+    "security.kerberos.login.keytab": "spark.kerberos.keytab",
+    "security.kerberos.login.principal": "spark.kerberos.principal",
+    "yarn.application.name": "spark.app.name",
+    "yarn.application.node-label": "spark.yarn.am.nodeLabelExpression",
+    "yarn.application.priority": "spark.yarn.priority",
+    "yarn.application.queue": "spark.yarn.queue",
+    "yarn.staging-directory": "spark.yarn.stagingDir",
+    "yarn.tags": "spark.yarn.tags",
+    "yarn.taskmanager.node-label": "spark.yarn.executor.nodeLabelExpression",
+    "kubernetes.cluster-id": "spark.app.name",
+    "kubernetes.container.image.pull-policy": "spark.kubernetes.container.image.pullPolicy",
+    "kubernetes.container.image.ref": "spark.kubernetes.container.image",
+    "kubernetes.context": "spark.kubernetes.context",
+    "kubernetes.namespace": "spark.kubernetes.namespace",
+    "kubernetes.pod-template-file.default": "spark.kubernetes.executor.podTemplateFile",
+    "kubernetes.pod-template-file.taskmanager": "spark.kubernetes.executor.podTemplateFile",
+    "kubernetes.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
+    "kubernetes.taskmanager.cpu.amount": "spark.kubernetes.executor.request.cores",
+    "kubernetes.taskmanager.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
+}
+"""The more special option is the later one."""
+
+_LISTS = {
+    "kubernetes.container.image.pull-secrets": "spark.kubernetes.container.image.pullSecrets",
+    "yarn.ship-archives": "spark.yarn.dist.archives",
+    "yarn.ship-files": "spark.yarn.dist.files",
+}
+"""Flink parts the entries by `;`, Spark by `,`."""
+
+_MAPS = {
+    "kubernetes.taskmanager.annotations": "spark.kubernetes.executor.annotation.",
+    "kubernetes.taskmanager.labels": "spark.kubernetes.executor.label.",
+    "kubernetes.taskmanager.node-selector": "spark.kubernetes.executor.node.selector.",
+}
+"""`key:value,...` of Flink; a setting per key of Spark."""
+
+_ENVIRONMENT = "containerized.taskmanager.env."
+
+
+def spark_master(configuration: Mapping[str, str]) -> str:
+    """Where Spark runs: `spark.master`, else in this process, with a core for each of the machine."""
+    # A number of task failures above 1 makes Spark's local mode retry tasks.
+    return configuration.get(MASTER, f"local[{os.cpu_count() or 1},4]")
+
+
+def has_executors(configuration: Mapping[str, str]) -> bool:
+    """Whether Spark has executors in processes, and on hosts, of their own."""
+    return re.match(r"local(\[|$)", spark_master(configuration)) is None
+
+
+def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Spark's settings. What begins with `spark.` is Spark's own, and wins.
+
+    Where Spark has executors each has a core per slot, finds the modules that this process finds, and a quarter of a
+    TaskExecutor's memory, at least 512 MB, is its JVM's: that one moves buffers, all else is Python's.
+
+    Raises:
+        InvalidOptionError: an option can't be read.
+
+    Example:
+        >>> spark_settings({"spark.ui.enabled": "true", "parallelism.default": "4"})
+        {'spark.ui.enabled': 'true'}
+        >>> spark_settings({"spark.master": "yarn", "yarn.application.queue": "etl"})["spark.yarn.queue"]
+        'etl'
+    """
+    given = _driver_memory(configuration)
+    given |= {key: value for key, value in configuration.items() if key.startswith("spark.") and key != MASTER}
+    if not has_executors(configuration):
+        return given
+    address = configuration.get("jobmanager.rpc.address", "127.0.0.1")
+    return {
+        **ON_DEMAND,
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": configuration.get("jobmanager.bind-host", address),
+        "spark.executor.cores": configuration.get(SLOTS, "1"),
+        "spark.executorEnv.PYTHONPATH": python_environment()["PYTHONPATH"],
+        **_translated(configuration),
+        **given,
+    }
+
+
+def _translated(configuration: Mapping[str, str]) -> dict[str, str]:
+    settings = {spark: configuration[flink] for flink, spark in _SAME_VALUE.items() if flink in configuration}
+    for flink, spark in _LISTS.items():
+        if flink in configuration:
+            settings[spark] = ",".join(part.strip() for part in re.split("[;,]", configuration[flink]) if part.strip())
+    for flink, prefix in _MAPS.items():
+        settings |= {f"{prefix}{key}": value for key, value in _entries(configuration, flink)}
+    for option, value in configuration.items():
+        if option.startswith(_ENVIRONMENT):
+            settings[f"spark.executorEnv.{option.removeprefix(_ENVIRONMENT)}"] = value
+    if "kubernetes.cluster-id" in configuration:
+        settings["spark.kubernetes.executor.podNamePrefix"] = configuration["kubernetes.cluster-id"]
+    return settings | _executor_memory(configuration)
+
+
+def _entries(configuration: Mapping[str, str], option: str) -> list[tuple[str, str]]:
+    pairs = [entry.partition(":") for entry in configuration.get(option, "").split(",") if entry.strip()]
+    for key, separator, _ in pairs:
+        if not separator:
+            raise InvalidOptionError(f"option {option!r}: {key.strip()!r} is not of the form key:value")
+    return [(key.strip(), value.strip()) for key, _, value in pairs]
+
+
+def _driver_memory(configuration: Mapping[str, str]) -> dict[str, str]:
+    memory = _bytes(configuration, _DRIVER_MEMORY)
+    return {} if memory is None else {"spark.driver.memory": _mebibytes(memory)}
+
+
+def _executor_memory(configuration: Mapping[str, str]) -> dict[str, str]:
+    memory = _bytes(configuration, _PROCESS_MEMORY)
+    if memory is None:
+        return {}
+    if memory < 2 * _LEAST_HEAP:
+        given = configuration[_PROCESS_MEMORY]
+        raise InvalidOptionError(f"option {_PROCESS_MEMORY!r} is {given!r}, at least '1 gb' is needed")
+    heap = max(_LEAST_HEAP, memory // _HEAP_SHARE)
+    return {"spark.executor.memory": _mebibytes(heap), "spark.executor.memoryOverhead": _mebibytes(memory - heap)}
+
+
+def _bytes(configuration: Mapping[str, str], option: str) -> int | None:
+    try:
+        return None if option not in configuration else parse_bytes(configuration[option])
+    except ValueError as error:
+        raise InvalidOptionError(f"option {option!r}: {error}") from None
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size // _MEBIBYTE}m"

@@ -1,0 +1,132 @@
+"""How Flink's options of a cluster become Spark's settings, for each of Spark's cluster managers."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
+from firesteel.runtime.options import InvalidOptionError
+
+
+@pytest.mark.parametrize(
+    ("master", "expected"),
+    [
+        (None, False),
+        ("local", False),
+        ("local[*]", False),
+        ("local-cluster[2,1,1024]", True),
+        ("spark://host:7077", True),
+        ("yarn", True),
+        ("k8s://https://host:443", True),
+    ],
+)
+def test_which_masters_have_executors(master: str | None, expected: bool) -> None:
+    configuration = {} if master is None else {"spark.master": master}
+    assert has_executors(configuration) is expected
+    assert spark_master(configuration).startswith(master or "local[")
+
+
+def test_a_local_spark_has_no_settings_but_its_own() -> None:
+    given = {"taskmanager.memory.process.size": "4g", "yarn.application.queue": "etl", "spark.ui.enabled": "true"}
+    assert spark_settings(given) == {"spark.ui.enabled": "true"}
+    assert spark_settings({"jobmanager.memory.heap.size": "2 gb"}) == {"spark.driver.memory": "2048m"}
+
+
+def test_executors_have_a_core_per_slot_and_reach_the_driver() -> None:
+    settings = spark_settings(
+        {
+            "spark.master": "spark://host:7077",
+            "taskmanager.numberOfTaskSlots": "4",
+            "taskmanager.memory.process.size": "8 gb",
+            "jobmanager.rpc.address": "driver.example.org",
+            "jobmanager.bind-host": "0.0.0.0",
+            "python.executable": "/opt/python/bin/python",
+            "containerized.taskmanager.env.MODEL": "large",
+            "spark.executor.memory": "3g",
+        }
+    )
+    expected = {
+        "spark.executor.cores": "4",
+        "spark.executor.memory": "3g",  # Spark's own options win
+        "spark.executor.memoryOverhead": "6144m",
+        "spark.driver.host": "driver.example.org",
+        "spark.driver.bindAddress": "0.0.0.0",
+        "spark.pyspark.python": "/opt/python/bin/python",
+        "spark.executorEnv.MODEL": "large",
+        "spark.dynamicAllocation.minExecutors": "0",
+    }
+    assert expected.items() <= settings.items()
+    assert "spark.executorEnv.PYTHONPATH" in settings
+    assert not [name for name in settings if not name.startswith("spark.")]
+
+
+def test_yarn() -> None:
+    settings = spark_settings(
+        {
+            "spark.master": "yarn",
+            "yarn.application.name": "sessions",
+            "yarn.application.queue": "etl",
+            "yarn.tags": "team-a,streaming",
+            "yarn.taskmanager.node-label": "ssd",
+            "yarn.ship-files": "/data/words.txt;/data/model.bin",
+            "security.kerberos.login.keytab": "/etc/flink.keytab",
+            "security.kerberos.login.principal": "flink@EXAMPLE.ORG",
+        }
+    )
+    expected = {
+        "spark.app.name": "sessions",
+        "spark.yarn.queue": "etl",
+        "spark.yarn.tags": "team-a,streaming",
+        "spark.yarn.executor.nodeLabelExpression": "ssd",
+        "spark.yarn.dist.files": "/data/words.txt,/data/model.bin",
+        "spark.kerberos.keytab": "/etc/flink.keytab",
+        "spark.kerberos.principal": "flink@EXAMPLE.ORG",
+    }
+    assert expected.items() <= settings.items()
+
+
+def test_kubernetes() -> None:
+    settings = spark_settings(
+        {
+            "spark.master": "k8s://https://kubernetes.default.svc",
+            "kubernetes.cluster-id": "clicks",
+            "kubernetes.namespace": "streaming",
+            "kubernetes.container.image.ref": "example/firesteel:1",
+            "kubernetes.container.image.pull-secrets": "one;two",
+            "kubernetes.service-account": "default-account",
+            "kubernetes.taskmanager.service-account": "workers",
+            "kubernetes.taskmanager.cpu.amount": "2.5",
+            "kubernetes.taskmanager.labels": "team:a, tier:gold",
+            "kubernetes.taskmanager.annotations": "scrape:true",
+            "kubernetes.taskmanager.node-selector": "disk:ssd",
+            "kubernetes.pod-template-file.taskmanager": "/etc/pod.yaml",
+        }
+    )
+    expected = {
+        "spark.app.name": "clicks",
+        "spark.kubernetes.executor.podNamePrefix": "clicks",
+        "spark.kubernetes.namespace": "streaming",
+        "spark.kubernetes.container.image": "example/firesteel:1",
+        "spark.kubernetes.container.image.pullSecrets": "one,two",
+        "spark.kubernetes.authenticate.executor.serviceAccountName": "workers",
+        "spark.kubernetes.executor.request.cores": "2.5",
+        "spark.kubernetes.executor.label.team": "a",
+        "spark.kubernetes.executor.label.tier": "gold",
+        "spark.kubernetes.executor.annotation.scrape": "true",
+        "spark.kubernetes.executor.node.selector.disk": "ssd",
+        "spark.kubernetes.executor.podTemplateFile": "/etc/pod.yaml",
+    }
+    assert expected.items() <= settings.items()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("taskmanager.memory.process.size", "900 mb", "is '900 mb', at least '1 gb' is needed"),
+        ("taskmanager.memory.process.size", "much", "an amount of memory is a whole number"),
+        ("kubernetes.taskmanager.labels", "team=a", "'team=a' is not of the form key:value"),
+    ],
+)
+def test_what_can_not_be_read_is_refused_by_name(option: str, value: str, message: str) -> None:
+    with pytest.raises(InvalidOptionError, match=f"option '{option}'.*{message}"):
+        spark_settings({"spark.master": "yarn", option: value})
