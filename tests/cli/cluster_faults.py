@@ -1,8 +1,8 @@
 """Faults that hit a session cluster while a job runs: `python -m tests.cli.cluster_faults 20 [seed]`.
 
 A ZooKeeper, two JobManagers, Spark's Master and two Workers, and a job that counts words and commits files. After each
-fault words are written; what is committed must be each count once, as it would have been without faults. At the end
-the job is cancelled: then no executor and no slot may be left.
+fault words are written; what is committed must be each count once, as it would have been without faults, and the job
+must have its slots and no more. At the end the job is cancelled: then no slot may be taken and no process be left.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from firesteel.client.rest_client import RestClusterClient
 from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.exactly_once.fault_run import mount
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.spark.standalone_spark import StandaloneSpark
 
@@ -29,7 +32,8 @@ EXECUTOR = "a Spark executor"
 TASK_MANAGER = "a TaskExecutor"
 WORKER = "a Worker with its executors, and started again"
 MASTER = "the Master, and started again"
-OF_ALL = (LEADER, PAUSED, ZOOKEEPER)
+FULL_DISK = "a full disk under the checkpoints"
+OF_ALL = (LEADER, PAUSED, ZOOKEEPER, FULL_DISK)
 OF_EXECUTORS = (EXECUTOR, TASK_MANAGER, WORKER, MASTER)
 _OPTIONS = {
     "high-availability.type": "zookeeper",
@@ -43,6 +47,8 @@ _OPTIONS = {
     "heartbeat.interval": "1 s",
     "heartbeat.timeout": "5 s",
 }
+_SLOTS = 2
+"""Of the job."""
 
 
 class FaultyCluster:
@@ -51,11 +57,16 @@ class FaultyCluster:
     Args:
         directory: For everything.
         has_executors: Whether TaskManagers are executors of Spark's standalone cluster, and not in the JobManagers.
+
+    Attributes:
+        has_disk: Whether checkpoints are on a disk of their own, which can be filled.
     """
 
     def __init__(self, directory: Path, has_executors: bool) -> None:
         self._directory = directory
         self._resources = ExitStack()
+        self._disk = directory / "checkpoints"
+        self.has_disk = self._mount_disk()
         self._zookeeper = ZooKeeperServer(directory / "zookeeper")
         self._resources.callback(self._zookeeper.kill)
         self._zookeeper.start()
@@ -64,7 +75,7 @@ class FaultyCluster:
             **_OPTIONS,
             "high-availability.zookeeper.quorum": self._zookeeper.address,
             "high-availability.storageDir": str(directory / "ha"),
-            "execution.checkpointing.dir": str(directory / "checkpoints"),
+            "execution.checkpointing.dir": str(self._disk),
         }
         if has_executors:
             self._spark = StandaloneSpark(directory, recovers=True)
@@ -84,6 +95,16 @@ class FaultyCluster:
         self._resources.callback(lambda: started.process.poll() is None and started.end(signal.SIGKILL))
         return started
 
+    def _mount_disk(self) -> bool:
+        """A file system that is soon full; False if this user may not mount one."""
+        self._disk.mkdir()
+        try:
+            mount(self._disk)
+        except subprocess.CalledProcessError:
+            return False
+        self._resources.callback(lambda: subprocess.run(["umount", "--lazy", self._disk], check=True))
+        return True
+
     def hit(self, fault: str) -> float:
         """Let a fault happen: the seconds until what is written then is committed.
 
@@ -92,13 +113,20 @@ class FaultyCluster:
         """
         self._write()
         if fault in OF_ALL:
-            {LEADER: self._kill_leader, PAUSED: self._pause_leader, ZOOKEEPER: self._kill_zookeeper}[fault]()
+            {
+                LEADER: self._kill_leader,
+                PAUSED: self._pause_leader,
+                ZOOKEEPER: self._kill_zookeeper,
+                FULL_DISK: self._fill_disk,
+            }[fault]()
         else:
             self._hit_spark(fault)
         begin = time.monotonic()
         self._write()
         wait_for(self._is_committed)
-        return time.monotonic() - begin
+        seconds = time.monotonic() - begin
+        wait_for(lambda: self._slots_taken() == _SLOTS)
+        return seconds
 
     def end(self) -> None:
         """Cancel the job and see that nothing of it is left."""
@@ -106,11 +134,13 @@ class FaultyCluster:
         (job_id,) = (word for word in self._list().split() if len(word) == 32)
         firesteel("cancel", "-m", self._job_managers[-1].address, job_id)
         wait_for(lambda: "No running jobs" in self._list())
+        wait_for(lambda: self._slots_taken() == 0)
         for job_manager in self._job_managers:
             job_manager.end(signal.SIGTERM)
         if self._spark is not None:
             spark = self._spark
             wait_for(lambda: not spark.processes())
+        wait_for(lambda: not processes_of(self._directory))
 
     def close(self) -> None:
         """Kill everything."""
@@ -118,6 +148,10 @@ class FaultyCluster:
 
     def _list(self) -> str:
         return firesteel("list", "-m", self._job_managers[-1].address).stdout
+
+    def _slots_taken(self) -> int:
+        overview = RestClusterClient(self._job_managers[-1].address).get("/overview")
+        return int(overview["slots-total"] - overview["slots-available"])
 
     def _write(self) -> None:
         words = [random.choice("abcdefgh") for _ in range(20)]
@@ -151,6 +185,22 @@ class FaultyCluster:
         finally:
             leader.process.send_signal(signal.SIGCONT)
 
+    def _fill_disk(self) -> None:
+        """Until the job failed of it."""
+        failures = self._failures()
+        ballast = self._disk / "ballast"
+        with suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(1 << 16))
+        try:
+            self._write()
+            wait_for(lambda: self._failures() > failures)
+        finally:
+            ballast.unlink()
+
+    def _failures(self) -> int:
+        return sum(one.log.read_text(errors="replace").count("No space left on device") for one in self._job_managers)
+
     def _kill_zookeeper(self) -> None:
         self._zookeeper.kill()
         time.sleep(random.uniform(0, 5))
@@ -175,6 +225,16 @@ class FaultyCluster:
             spark.start_master()
 
 
+def processes_of(directory: Path) -> list[int]:
+    """The JobManagers that keep their files there, and all that they and theirs started."""
+    mark, found = f"FIRESTEEL_RUN_DIR={directory}".encode(), []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return found
+
+
 def _last_change(job_manager: JobManager) -> str:
     lines = [line for line in job_manager.log.read_text(errors="replace").splitlines() if " switched to " in line]
     return lines[-1] if lines else ""
@@ -187,7 +247,7 @@ def was_wrong(hits: int, seed: int) -> bool:
     cluster = FaultyCluster(Path(directory), has_executors=True)
     try:
         for _ in range(hits):
-            fault = random.choice((*OF_ALL, *OF_EXECUTORS))
+            fault = random.choice([one for one in (*OF_ALL, *OF_EXECUTORS) if one != FULL_DISK or cluster.has_disk])
             print(f"| {fault} | ", end="", flush=True)
             print(f"{cluster.hit(fault):.1f} |", flush=True)
         cluster.end()

@@ -1,4 +1,4 @@
-"""A session cluster with ZooKeeper whose leader is killed, or paused until another leads: a few of `make soak`."""
+"""A session cluster with ZooKeeper whose leader is killed or sleeps, or whose disk is full: a few of `make soak`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.cluster_faults import LEADER, PAUSED, FaultyCluster
+from tests.cli.cluster_faults import FULL_DISK, LEADER, PAUSED, FaultyCluster
 
 pytestmark = pytest.mark.spark
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 def test_nothing_is_lost_or_doubled_when_leaders_die_or_sleep(tmp_path: Path) -> None:
     cluster = FaultyCluster(tmp_path, has_executors=False)
     try:
-        for fault in (PAUSED, LEADER):
+        for fault in (PAUSED, LEADER, *([FULL_DISK] if cluster.has_disk else [])):
             cluster.hit(fault)
         cluster.end()
     finally:

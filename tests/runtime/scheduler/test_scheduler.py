@@ -191,6 +191,22 @@ def test_a_restart_waits_for_the_delay_and_for_the_cancelled_tasks(clock: Manual
     assert scheduler.restart_due(0) == scheduler.query_finished(0) == []
 
 
+def test_a_restart_waits_for_the_query_though_all_tasks_are_over(clock: ManualClock) -> None:  # O05
+    """They end by themselves, if their TaskExecutors give them up before the query has stopped."""
+    scheduler = running(scheduler_of(clock, FixedDelayRestartStrategy(1, 3)))
+    one, two = attempts(scheduler)
+    scheduler.task_state_reported(one, ExecutionState.FAILED, BAD)
+    scheduler.task_state_reported(two, ExecutionState.CANCELED)
+    assert scheduler.restart_due(0) == []
+    assert scheduler.graph.status is JobStatus.RESTARTING
+    assert scheduler.query_stopped(0) == [
+        CancelTask("tm", two),
+        ReleaseSlots(requests(), "the job restarts"),
+        requested(1),
+    ]
+    assert scheduler.graph.status is JobStatus.RUNNING
+
+
 def test_a_task_that_may_have_been_deployed_is_cancelled_to_be_sure(clock: ManualClock) -> None:  # N09 M08
     scheduler = deployed(scheduler_of(clock))
     one, two = attempts(scheduler)

@@ -18,7 +18,7 @@ __all__ = ["ExecutionGraphStore"]
 MAX_CAPACITY = 2**31 - 1
 EXPIRATION_TIME_S = 3600.0
 CACHE_BYTES = 50 << 20
-_TYPE = "jobstore.type"
+_TYPE, _CAPACITY, _OLD_CAPACITY = "jobstore.type", "jobstore.max-capacity", "web.history"
 
 
 @dataclass(slots=True)
@@ -37,7 +37,8 @@ class ExecutionGraphStore:
 
     Args:
         clock: The time it follows.
-        configuration: Has `jobstore.type` (File; Memory: no files), `.max-capacity`, `.expiration-time`, `.cache-size`.
+        configuration: Has `jobstore.type` (File; Memory: no files), `.max-capacity`, `.expiration-time`, `.cache-size`;
+            `web.history` is an older name of the capacity.
 
     Raises:
         InvalidOptionError: an option can't be read.
@@ -45,7 +46,7 @@ class ExecutionGraphStore:
 
     def __init__(self, clock: Clock, configuration: Mapping[str, str]) -> None:
         self._clock = clock
-        self._capacity = int(number(configuration, "jobstore.max-capacity", MAX_CAPACITY))
+        self._capacity = int(number(configuration, _CAPACITY, number(configuration, _OLD_CAPACITY, MAX_CAPACITY)))
         self._expiration_time_s = duration_s(configuration, "jobstore.expiration-time", EXPIRATION_TIME_S)
         self._max_cached_bytes: float = memory_bytes(configuration, "jobstore.cache-size", CACHE_BYTES)
         kind = configuration.get(_TYPE, "File")

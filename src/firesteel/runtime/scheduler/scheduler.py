@@ -286,25 +286,22 @@ class Scheduler:
 
     def _progressed(self) -> Actions:
         """What follows once all executions run, or are over; and all that was decided on the way."""
-        # No attempt begins while a former one may still run.
-        while not self._unconfirmed and (vertices := self._restarts.pop_ready()) is not None:
+        if not self._has_query:
+            self._out += self._to_cancel
+            self._to_cancel = []
+        # No attempt begins while a former one, or the query that feeds it, may still run.
+        while not (self._has_query or self._unconfirmed) and (vertices := self._restarts.pop_ready()) is not None:
             self._restart(vertices)
         status = self.graph.status
         if status is JobStatus.RUNNING:
             self._progressed_in_running()
-        elif not self._has_query:
-            self._out += self._to_cancel
-            self._to_cancel = []
-            if status in _ENDS and self.graph.is_done:
-                self._end(_ENDS[status])
+        elif status in _ENDS and self.graph.is_done and not self._has_query:
+            self._end(_ENDS[status])
         self._flush_releases("no task needs the slot any more")
         out, self._out = self._out, []
         return out
 
     def _progressed_in_running(self) -> None:
-        if not self._options.has_query:
-            self._out += self._to_cancel
-            self._to_cancel = []
         if self.graph.is_finished:
             if self._has_query:
                 self._emit(StopQuery(self.run))
