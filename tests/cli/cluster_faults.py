@@ -166,7 +166,7 @@ class FaultyCluster:
         return found == expected
 
     def _leader(self) -> JobManager:
-        """The one that logged a change of the job last."""
+        """The one that logged a change of the job last, and did not give it up with it."""
         return max(self._job_managers, key=_last_change)
 
     def _kill_leader(self) -> None:
@@ -237,7 +237,7 @@ def processes_of(directory: Path) -> list[int]:
 
 def _last_change(job_manager: JobManager) -> str:
     lines = [line for line in job_manager.log.read_text(errors="replace").splitlines() if " switched to " in line]
-    return lines[-1] if lines else ""
+    return lines[-1] if lines and "SUSPENDED" not in lines[-1] else ""
 
 
 def was_wrong(hits: int, seed: int) -> bool:

@@ -43,12 +43,13 @@ _HASTY = 0.3
 
 @dataclass(frozen=True)
 class Case:
-    """What is run: the job, how many records it reads, what hits it, and the seed of the moments."""
+    """What is run: the job, how many records it reads and how, what hits it, and the seed of the moments."""
 
     job: str
     faults: tuple[str, ...]
     seed: int
     records: int = 60_000
+    mode: str = "STREAMING"
 
 
 @dataclass
@@ -122,6 +123,7 @@ class FaultRun:
             *(sys.executable, "-m", "firesteel", "run"),
             *(part for key, value in options.items() for part in ("-D", f"{key}={value}")),
             *(() if newest is None else ("-s", str(newest))),
+            *("--runtime-mode", self._case.mode),
             *(str(PROGRAM), self._case.job, self._output.sink, str(self._directory), str(self._case.records)),
         ]
         environment = {**os.environ, MARK: self._mark, "TMPDIR": str(self._temporary)}
@@ -151,7 +153,8 @@ class FaultRun:
     def _run_to_the_end(self, deadline_s: float) -> None:
         faults = list(self._case.faults)
         total = self._expected.total()
-        is_hasty = False
+        # A BATCH job shows no output before its end.
+        is_batch = is_hasty = self._case.mode == "BATCH"
         moments = sorted(self._random.uniform(0, 0.7) * total for _ in faults)
         self._start()
         while time.monotonic() < deadline_s:
@@ -168,7 +171,7 @@ class FaultRun:
                 and self._hit(faults[0], is_hasty)
             ):
                 del faults[0], moments[0]
-                is_hasty = bool(faults) and self._random.random() < _HASTY
+                is_hasty = is_batch or (bool(faults) and self._random.random() < _HASTY)
                 if not is_hasty:
                     self._await_output()
             time.sleep(_POLL_S)

@@ -16,7 +16,7 @@ from unittest import mock
 
 from firesteel.runtime.dispatcher.dispatcher import Dispatcher
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
-from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.jobmaster.task_calls import TaskCalls
 from firesteel.runtime.resourcemanager.registered_slots import RegisteredSlots
 from firesteel.runtime.scheduler.actions import CancelTask
 from firesteel.runtime.scheduler.scheduler import Scheduler
@@ -108,7 +108,7 @@ async def _nothing(*_: Any) -> None:
     return None
 
 
-async def _cancelled_without_asking(self: JobMaster, action: CancelTask) -> None:
+async def _cancelled_without_asking(self: TaskCalls, action: CancelTask) -> None:
     self._perform(self._scheduler.task_stopped(action.attempt_id))
 
 
@@ -117,7 +117,7 @@ MUTATIONS = (
     Mutation("a slot is given to one job at a time", TaskSlotTable, "allocate", _second_owner),
     Mutation("an attempt that ended does not run again", TaskSlotTable, "remove_task", _no_memory),
     Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
-    Mutation("a task is cancelled where it runs", JobMaster, "_try_to_cancel", _cancelled_without_asking),
+    Mutation("a task is cancelled where it runs", TaskCalls, "_try_to_cancel", _cancelled_without_asking),
     Mutation("a report that was not answered is repeated", TaskReports, "_repeat", _not_repeated),
     Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),
     Mutation("a job that is known is not submitted again", Dispatcher, "_check_duplicate", _no_duplicates),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from firesteel.graph.job_graph import JobGraph
@@ -39,8 +38,9 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
 )
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
+from firesteel.runtime.jobmaster.slot_requests import SlotRequests
+from firesteel.runtime.jobmaster.task_calls import TaskCalls
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
-from firesteel.runtime.logs import about
 from firesteel.runtime.options import duration_s
 from firesteel.runtime.registration.leader_connection import LeaderConnection
 from firesteel.runtime.registration.retrying_registration import Declined, RegistrationOptions
@@ -49,7 +49,6 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     JobMasterRegistrationSuccess,
     ResourceManagerGateway,
 )
-from firesteel.runtime.resourcemanager.slot_report import SlotRequest
 from firesteel.runtime.rpc import FencedRpcEndpoint, RpcService
 from firesteel.runtime.scheduler.actions import (
     CancelTask,
@@ -74,24 +73,16 @@ from firesteel.runtime.slotpool.actions import (
     SlotLost,
     SlotRequestFailed,
 )
-from firesteel.runtime.slotpool.slot import SlotOffer, UnfulfillableSlotRequestError
+from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.slotpool.slot_provider import SlotProvider
 from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
-from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
-from firesteel.runtime.taskexecutor.task_executor_gateway import TaskNotFoundError
 
 __all__ = ["JobMaster"]
 
 logger = logging.getLogger(__name__)
 
-CANCEL_TRIES = 3
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
-SLOT_REQUEST_TIMEOUT_TEXT = (
-    "Slot request bulk is not fulfillable! Could not allocate the required slot within slot request timeout"
-)
-
-
 _JOB_DEFAULTS = ("execution.checkpointing.", "state.")
 
 
@@ -151,9 +142,7 @@ class JobMaster(FencedRpcEndpoint):
         self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
         self._is_performing = False
-        self._slot_request_timeout_s = duration_s(configuration, "slot.request.timeout", 300)
         self._savepoint_directory = configuration.get(SAVEPOINT_DIRECTORY)
-        self._slot_idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
         timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
         self._deployments = ExecutionDeployments(self._graph.has_attempt, self._graph.is_over)
         self._task_managers = TaskManagers(
@@ -181,17 +170,38 @@ class JobMaster(FencedRpcEndpoint):
             self._resource_manager_disconnected,
             RegistrationOptions.of(configuration),
         )
+        calls = TaskCalls(
+            self,
+            self.job_id,
+            session_id,
+            self._task_managers,
+            self._deployments,
+            self._scheduler,
+            self._perform,
+            self._release_task_manager,
+        )
+        self._requests = SlotRequests(
+            self,
+            self.job_id,
+            session_id,
+            job_graph.job_type == "BATCH",
+            self._pool,
+            self._slots,
+            lambda: self._resource_manager.gateway,
+            self._perform,
+            configuration,
+        )
         self._handlers: dict[type, Callable[[Any], None]] = {
-            RequestSlots: self._request_slots,
-            ReleaseSlots: self._release_slots,
-            Deploy: self._deploy,
-            CancelTask: self._cancel_task,
+            RequestSlots: self._requests.request,
+            ReleaseSlots: self._requests.release,
+            Deploy: calls.deploy,
+            CancelTask: calls.cancel,
             StartQuery: self._start_query,
             StopQuery: self._stop_query,
             ScheduleRestart: self._schedule_restart,
             JobTerminated: self._terminated,
-            SendSlotRequest: self._send_slot_request,
-            CancelSlotRequest: self._cancel_slot_request,
+            SendSlotRequest: self._requests.send,
+            CancelSlotRequest: self._requests.cancel,
             SlotAllocated: lambda action: self._perform(self._slots.slot_allocated(action, self.clock.monotonic_s())),
             SlotRequestFailed: lambda action: self._perform(self._slots.slot_failed(action)),
             SlotLost: lambda action: self._perform(self._slots.slot_failed(action)),
@@ -209,7 +219,7 @@ class JobMaster(FencedRpcEndpoint):
         """Connect to the ResourceManager and schedule the job."""
         self._resource_manager.start()
         self._perform(self._scheduler.start_scheduling())
-        self.schedule_run_async(self._slot_idle_timeout_s, self._release_idle_slots)
+        self._requests.start()
 
     async def on_stop(self) -> None:
         """Give the job up; unless it is over, another leader may take it up."""
@@ -375,51 +385,6 @@ class JobMaster(FencedRpcEndpoint):
         finally:
             self._is_performing = False
 
-    def _request_slots(self, action: RequestSlots) -> None:
-        now_s = self.clock.monotonic_s()
-        for request in action.requests:
-            self._perform(self._slots.request_slot(request, now_s))
-        self._check_bulk_later(tuple(request.request_id for request in action.requests))
-
-    def _check_bulk_later(self, request_ids: tuple[str, ...]) -> None:
-        """Give a bulk up that does not get its slots in time; in BATCH jobs tasks may wait for those of others."""
-
-        def check() -> None:
-            if self._graph.job_graph.job_type == "BATCH" and self._slots.is_fulfillable(request_ids):
-                if self._slots.is_waiting(request_ids):
-                    self._check_bulk_later(request_ids)
-            else:
-                self._perform(self._slots.request_timed_out(request_ids, SLOT_REQUEST_TIMEOUT_TEXT))
-
-        self.schedule_run_async(self._slot_request_timeout_s, check)
-
-    def _release_slots(self, action: ReleaseSlots) -> None:
-        now_s = self.clock.monotonic_s()
-        for request_id in action.request_ids:
-            self._perform(self._slots.release_slot(request_id, now_s, action.cause))
-
-    def _release_idle_slots(self) -> None:
-        now_s = self.clock.monotonic_s()
-        self._perform(self._pool.release_idle(now_s, self._slot_idle_timeout_s))
-        self._perform(self._pool.check_batch_requests(now_s, self._slot_request_timeout_s))
-        self.schedule_run_async(self._slot_idle_timeout_s, self._release_idle_slots)
-
-    def _send_slot_request(self, action: SendSlotRequest) -> None:
-        gateway: ResourceManagerGateway | None = self._resource_manager.gateway
-        if gateway is not None:
-            request = SlotRequest(self.job_id, action.allocation_id, self.address, action.resource_profile)
-            asked = gateway.request_slot(self._session_id, request)
-            self._when_failed(asked, lambda error: self._slot_request_failed(action.allocation_id, error))
-
-    def _slot_request_failed(self, allocation_id: str, error: Exception) -> Iterable[object]:
-        is_unfulfillable = isinstance(error, UnfulfillableSlotRequestError)
-        return self._pool.resource_manager_failed(allocation_id, str(error), is_unfulfillable)
-
-    def _cancel_slot_request(self, action: CancelSlotRequest) -> None:
-        gateway: ResourceManagerGateway | None = self._resource_manager.gateway
-        if gateway is not None:
-            self.spawn(gateway.cancel_slot_request(action.allocation_id), "cancelling a slot request")
-
     def _slots_failed(self, action: LogicalSlotsFailed) -> None:
         kind = "" if action.was_allocated else "NoResourceAvailableException: "
         failure = TaskFailure(f"{kind}{action.cause}")
@@ -430,20 +395,6 @@ class JobMaster(FencedRpcEndpoint):
         if gateway is not None:
             self.spawn(gateway.free_slot(action.allocation_id, action.cause), "freeing a slot")
 
-    def _deploy(self, action: Deploy) -> None:
-        tdd, gateway = action.tdd, self._task_managers.get(action.task_manager_id)
-        if gateway is None:
-            error = UnknownTaskManagerError(self.job_id, action.task_manager_id)
-            self._perform(self._deployment_failed(tdd, error))
-        else:
-            submitted = asyncio.ensure_future(gateway.submit_task(tdd, self._session_id))
-            self._when_failed(submitted, lambda error: self._deployment_failed(tdd, error))
-            submitted.add_done_callback(lambda answer: self._deployed(action, answer))
-
-    def _deployed(self, action: Deploy, answer: asyncio.Future[None]) -> None:
-        if not answer.cancelled() and answer.exception() is None:
-            self._deployments.deployed(action.task_manager_id, action.tdd.execution_attempt_id)
-
     def _deployments_reported(self, task_manager_id: str, expected: frozenset[str], running: tuple[str, ...]) -> None:
         """A TaskExecutor said what it runs: an end whose report was lost is taken for a failure."""
         discrepancy = self._deployments.reconcile(expected, running)
@@ -451,42 +402,6 @@ class JobMaster(FencedRpcEndpoint):
             failure = TaskFailure(f"TaskExecutor {task_manager_id} does not run the task any more, and never said why")
             self._perform(self._scheduler.task_state_reported(attempt_id, ExecutionState.FAILED, failure)[1])
         self._perform(CancelTask(task_manager_id, attempt_id) for attempt_id in discrepancy.unknown)
-
-    def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> Iterable[object]:
-        failure = TaskFailure(
-            f"the task could not be deployed: {type(error).__name__}: {error}",
-            vertex_id=tdd.vertex_id,
-            vertex_name=tdd.vertex_name,
-            subtask_index=tdd.subtask_index,
-            parallelism=tdd.parallelism,
-        )
-        try:
-            return self._scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
-        except ExecutionNotFoundError:
-            return []
-
-    def _cancel_task(self, action: CancelTask) -> None:
-        self.spawn(self._try_to_cancel(action), "cancelling a task")
-
-    async def _try_to_cancel(self, action: CancelTask) -> None:
-        """Ask up to three times; a TaskExecutor that does not answer can't be worked with any longer."""
-        for _ in range(CANCEL_TRIES):
-            gateway = self._task_managers.get(action.task_manager_id)
-            if gateway is None:
-                break
-            try:
-                await gateway.cancel_task(action.attempt_id)
-            except TaskNotFoundError:
-                break
-            except Exception as error:
-                extra = about(self._graph.job_id)
-                logger.info("task %s could not be cancelled: %s", action.attempt_id, error, extra=extra)
-            else:
-                self._perform(self._scheduler.cancellation_acknowledged(action.attempt_id))
-                return
-        else:
-            self._release_task_manager(action.task_manager_id, f"it did not cancel task {action.attempt_id}")
-        self._perform(self._scheduler.task_stopped(action.attempt_id))
 
     def _start_query(self, action: StartQuery) -> None:
         numbering = self._scheduler.numbering
@@ -532,16 +447,6 @@ class JobMaster(FencedRpcEndpoint):
         else:
             self._perform(self._pool.suspend())
         self._slots.clear()
-
-    def _when_failed(self, call: Awaitable[object], follows: Callable[[Exception], Iterable[object]]) -> None:
-        """A callback and not a task: there is a call for each slot and for each task."""
-
-        def answered(answer: asyncio.Future[object]) -> None:
-            error = None if answer.cancelled() else answer.exception()
-            if isinstance(error, Exception) and self.is_running:
-                self._perform(follows(error))
-
-        self.spawn(call, "a call").add_done_callback(answered)
 
     # Connections
 

@@ -1,0 +1,115 @@
+"""How a JobMaster asks for slots, waits for them and gives them back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from firesteel.runtime.jobmaster.task_calls import when_failed
+from firesteel.runtime.options import duration_s
+from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
+from firesteel.runtime.resourcemanager.slot_report import SlotRequest
+from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.scheduler.actions import ReleaseSlots, RequestSlots
+from firesteel.runtime.slotpool.actions import CancelSlotRequest, SendSlotRequest
+from firesteel.runtime.slotpool.slot import UnfulfillableSlotRequestError
+from firesteel.runtime.slotpool.slot_pool import SlotPool
+from firesteel.runtime.slotpool.slot_provider import SlotProvider
+
+__all__ = ["SlotRequests"]
+
+_TIMEOUT_TEXT = "Slot request bulk is not fulfillable! Could not allocate the required slot within slot request timeout"
+
+
+class SlotRequests:
+    """Carries out what Scheduler and SlotPool decide about requests of slots.
+
+    Args:
+        endpoint: The JobMaster.
+        job_id: The job.
+        session_id: Its leader session.
+        is_batch: Whether tasks of the job may wait for the slots of others.
+        pool: The job's slots.
+        slots: Shares them among tasks.
+        resource_manager: Gives the ResourceManager, None while there is no connection.
+        perform: Carries out what is decided.
+        configuration: Has `slot.request.timeout` and `slot.idle.timeout`.
+
+    Raises:
+        InvalidOptionError: an option can't be read.
+    """
+
+    def __init__(
+        self,
+        endpoint: RpcEndpoint,
+        job_id: str,
+        session_id: str,
+        is_batch: bool,
+        pool: SlotPool,
+        slots: SlotProvider,
+        resource_manager: Callable[[], ResourceManagerGateway | None],
+        perform: Callable[[Iterable[object]], None],
+        configuration: Mapping[str, str],
+    ) -> None:
+        self._endpoint = endpoint
+        self._job_id = job_id
+        self._session_id = session_id
+        self._is_batch = is_batch
+        self._pool = pool
+        self._slots = slots
+        self._resource_manager = resource_manager
+        self._perform = perform
+        self._timeout_s = duration_s(configuration, "slot.request.timeout", 300)
+        self._idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
+
+    def start(self) -> None:
+        """Give slots back, from now on, that were idle for a while."""
+        self._endpoint.schedule_run_async(self._idle_timeout_s, self._release_idle)
+
+    def request(self, action: RequestSlots) -> None:
+        """Ask for the slots of a bulk."""
+        now_s = self._endpoint.clock.monotonic_s()
+        for request in action.requests:
+            self._perform(self._slots.request_slot(request, now_s))
+        self._check_later(tuple(request.request_id for request in action.requests))
+
+    def _check_later(self, request_ids: tuple[str, ...]) -> None:
+        """Give a bulk up that does not get its slots in time; in BATCH jobs tasks may wait for those of others."""
+
+        def check() -> None:
+            if self._is_batch and self._slots.is_fulfillable(request_ids):
+                if self._slots.is_waiting(request_ids):
+                    self._check_later(request_ids)
+            else:
+                self._perform(self._slots.request_timed_out(request_ids, _TIMEOUT_TEXT))
+
+        self._endpoint.schedule_run_async(self._timeout_s, check)
+
+    def release(self, action: ReleaseSlots) -> None:
+        """Give slots back that no task needs."""
+        now_s = self._endpoint.clock.monotonic_s()
+        for request_id in action.request_ids:
+            self._perform(self._slots.release_slot(request_id, now_s, action.cause))
+
+    def _release_idle(self) -> None:
+        now_s = self._endpoint.clock.monotonic_s()
+        self._perform(self._pool.release_idle(now_s, self._idle_timeout_s))
+        self._perform(self._pool.check_batch_requests(now_s, self._timeout_s))
+        self.start()
+
+    def send(self, action: SendSlotRequest) -> None:
+        """Ask the ResourceManager."""
+        gateway = self._resource_manager()
+        if gateway is not None:
+            request = SlotRequest(self._job_id, action.allocation_id, self._endpoint.address, action.resource_profile)
+            asked = gateway.request_slot(self._session_id, request)
+            when_failed(self._endpoint, asked, lambda error: self._failed(action.allocation_id, error))
+
+    def _failed(self, allocation_id: str, error: Exception) -> None:
+        is_unfulfillable = isinstance(error, UnfulfillableSlotRequestError)
+        self._perform(self._pool.resource_manager_failed(allocation_id, str(error), is_unfulfillable))
+
+    def cancel(self, action: CancelSlotRequest) -> None:
+        """Ask the ResourceManager no longer."""
+        gateway = self._resource_manager()
+        if gateway is not None:
+            self._endpoint.spawn(gateway.cancel_slot_request(action.allocation_id), "cancelling a slot request")

@@ -1,0 +1,125 @@
+"""How a JobMaster hands tasks to TaskExecutors and takes them back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+
+from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
+from firesteel.runtime.jobmaster.job_master_gateway import UnknownTaskManagerError
+from firesteel.runtime.jobmaster.task_managers import TaskManagers
+from firesteel.runtime.logs import about
+from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.scheduler.actions import CancelTask, Deploy
+from firesteel.runtime.scheduler.scheduler import Scheduler
+from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
+from firesteel.runtime.taskexecutor.task_executor_gateway import TaskNotFoundError
+
+__all__ = ["TaskCalls", "when_failed"]
+
+logger = logging.getLogger(__name__)
+
+_TRIES = 3
+
+Perform = Callable[[Iterable[object]], None]
+
+
+class TaskCalls:
+    """Carries out `Deploy` and `CancelTask`, and tells the Scheduler what came of them.
+
+    Args:
+        endpoint: The JobMaster.
+        job_id: The job.
+        session_id: The leader session that the tasks are told.
+        task_managers: The TaskExecutors that are connected.
+        deployments: Told what was acknowledged.
+        scheduler: Told what failed and what was stopped.
+        perform: Carries out what the Scheduler decides then.
+        give_up: Takes a TaskExecutor, and why, that can't be worked with any longer.
+    """
+
+    def __init__(
+        self,
+        endpoint: RpcEndpoint,
+        job_id: str,
+        session_id: str,
+        task_managers: TaskManagers,
+        deployments: ExecutionDeployments,
+        scheduler: Scheduler,
+        perform: Perform,
+        give_up: Callable[[str, str], None],
+    ) -> None:
+        self._endpoint = endpoint
+        self._job_id = job_id
+        self._session_id = session_id
+        self._task_managers = task_managers
+        self._deployments = deployments
+        self._scheduler = scheduler
+        self._perform = perform
+        self._give_up = give_up
+
+    def deploy(self, action: Deploy) -> None:
+        """Submit a task to its TaskExecutor."""
+        tdd, gateway = action.tdd, self._task_managers.get(action.task_manager_id)
+        if gateway is None:
+            error = UnknownTaskManagerError(self._job_id, action.task_manager_id)
+            self._perform(self._deployment_failed(tdd, error))
+        else:
+            submitted = asyncio.ensure_future(gateway.submit_task(tdd, self._session_id))
+            when_failed(self._endpoint, submitted, lambda error: self._perform(self._deployment_failed(tdd, error)))
+            submitted.add_done_callback(lambda answer: self._deployed(action, answer))
+
+    def _deployed(self, action: Deploy, answer: asyncio.Future[None]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._deployments.deployed(action.task_manager_id, action.tdd.execution_attempt_id)
+
+    def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> Iterable[object]:
+        failure = TaskFailure(
+            f"the task could not be deployed: {type(error).__name__}: {error}",
+            vertex_id=tdd.vertex_id,
+            vertex_name=tdd.vertex_name,
+            subtask_index=tdd.subtask_index,
+            parallelism=tdd.parallelism,
+        )
+        try:
+            return self._scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
+        except ExecutionNotFoundError:
+            return []
+
+    def cancel(self, action: CancelTask) -> None:
+        """Have a TaskExecutor stop a task."""
+        self._endpoint.spawn(self._try_to_cancel(action), "cancelling a task")
+
+    async def _try_to_cancel(self, action: CancelTask) -> None:
+        """Ask up to three times; a TaskExecutor that does not answer can't be worked with any longer."""
+        for _ in range(_TRIES):
+            gateway = self._task_managers.get(action.task_manager_id)
+            if gateway is None:
+                break
+            try:
+                await gateway.cancel_task(action.attempt_id)
+            except TaskNotFoundError:
+                break
+            except Exception as error:
+                extra = about(self._job_id)
+                logger.info("task %s could not be cancelled: %s", action.attempt_id, error, extra=extra)
+            else:
+                self._perform(self._scheduler.cancellation_acknowledged(action.attempt_id))
+                return
+        else:
+            self._give_up(action.task_manager_id, f"it did not cancel task {action.attempt_id}")
+        self._perform(self._scheduler.task_stopped(action.attempt_id))
+
+
+def when_failed(endpoint: RpcEndpoint, call: Awaitable[object], follows: Callable[[Exception], None]) -> None:
+    """Do what follows if a call fails. A callback and not a task: there is a call for each slot and for each task."""
+
+    def answered(answer: asyncio.Future[object]) -> None:
+        error = None if answer.cancelled() else answer.exception()
+        if isinstance(error, Exception) and endpoint.is_running:
+            follows(error)
+
+    endpoint.spawn(call, "a call").add_done_callback(answered)
