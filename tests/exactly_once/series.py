@@ -27,6 +27,10 @@ from tests.exactly_once.processes import KINDS
 
 RUNS = 56
 _MOST_FAULTS = 3
+_BATCH_AFTER = 6
+_FAULTS_OF_BATCH = ("JVM", "worker", "worker daemon")
+"""It has no slot processes, and a new process of the JobManager begins a job without checkpoints anew: no fault run."""
+
 
 HEAD = """# Exactly once
 
@@ -35,7 +39,7 @@ A job is started with `firesteel run` and hit at random moments, often when a ch
 of the JobManager), or by a checkpoint directory without a free byte for up to 3 s. It is started again from its newest
 checkpoint (`-s`) as often as it ended before its input did. Then what it committed is compared with the truth: nothing
 lost, nothing doubled, nothing half-written, no process left after 10 s, no temporary directory left. {records:,}
-records per run, a checkpoint every {interval}. `make soak` runs it; the seed was {seed}.
+records per run, a checkpoint every {interval}; BATCH jobs, which take none, have seven times as many records. `make soak` runs it; the seed was {seed}.
 
 {date}, {cores} cores, {machine}. Python {python}. {runs} runs, {faults} faults, {wrong} wrong.
 
@@ -77,6 +81,10 @@ def cases(seed: int, sinks: Sequence[str]) -> Iterator[tuple[Case, str]]:
             hit = [faults[number % len(faults)], *further]
             rng.shuffle(hit)
             yield Case(job, tuple(hit), rng.randrange(2**32)), sink
+            if number % _BATCH_AFTER == 0:
+                hit = rng.sample(_FAULTS_OF_BATCH, k=rng.randrange(1, _MOST_FAULTS))
+                batch_job = "totals" if job == "interval join" else job  # The truth of so many would take long.
+                yield Case(batch_job, tuple(hit), rng.randrange(2**32), 7 * Case.records, "BATCH"), sink
 
 
 def output_of(sink: str, directory: Path, url: str | None) -> Output:
@@ -148,7 +156,7 @@ def _recoveries(outcomes: Sequence[Outcome]) -> str:
 
 def _line(case: Case, sink: str, outcome: Outcome) -> str:
     return (
-        f"| {case.job} | {sink} | {', '.join(outcome.hit)} | {outcome.starts} | {len(outcome.errors)} | "
+        f"| {case.job}{', BATCH' if case.mode == 'BATCH' else ''} | {sink} | {', '.join(outcome.hit)} | {outcome.starts} | {len(outcome.errors)} | "
         f"{outcome.seconds:.0f} | {'; '.join(outcome.violations)} |\n"
     )
 

@@ -179,8 +179,8 @@ class SparkGateway:
 
     def _end(self) -> None:
         """Kill the JVM, if it lives, with what it started."""
-        if self._context is not None:
-            self._context = None
+        self._context = None
+        if self._was_asked:  # Also for a context that was killed while it was made.
             _forget_context()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
