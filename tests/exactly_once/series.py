@@ -39,7 +39,8 @@ A job is started with `firesteel run` and hit at random moments, often when a ch
 of the JobManager), or by a checkpoint directory without a free byte for up to 3 s. It is started again from its newest
 checkpoint (`-s`) as often as it ended before its input did. Then what it committed is compared with the truth: nothing
 lost, nothing doubled, nothing half-written, no process left after 10 s, no temporary directory left. {records:,}
-records per run, a checkpoint every {interval}; BATCH jobs, which take none, have seven times as many records. `make soak` runs it; the seed was {seed}.
+records per run, a checkpoint every {interval}; BATCH jobs, which take none, have seven times as many records. `make
+soak` runs it; the seed was {seed}.
 
 {date}, {cores} cores, {machine}. Python {python}. {runs} runs, {faults} faults, {wrong} wrong.
 
@@ -155,8 +156,9 @@ def _recoveries(outcomes: Sequence[Outcome]) -> str:
 
 
 def _line(case: Case, sink: str, outcome: Outcome) -> str:
+    job = case.job if case.mode == "STREAMING" else f"{case.job}, {case.mode}"
     return (
-        f"| {case.job}{', BATCH' if case.mode == 'BATCH' else ''} | {sink} | {', '.join(outcome.hit)} | {outcome.starts} | {len(outcome.errors)} | "
+        f"| {job} | {sink} | {', '.join(outcome.hit)} | {outcome.starts} | {len(outcome.errors)} | "
         f"{outcome.seconds:.0f} | {'; '.join(outcome.violations)} |\n"
     )
 
