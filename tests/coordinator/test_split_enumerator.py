@@ -117,15 +117,18 @@ def test_what_is_kept_of_read_files_is_bounded_by_the_directory(tmp_path: Path) 
     assert sizes[-1] <= sizes[1] + 200
 
 
-def test_batches_begin_small_and_grow_until_they_take_two_seconds() -> None:
-    """A function that takes 2 ms an element holds back nothing for minutes; one of 1 us gets large batches soon."""
-    for element_s, most_s in ((0.002, 2.5), (0.000001, 4.1)):
-        LENGTHS.update({"a": 10_000_000})
-        splits = SplitEnumerator(graph_of(Growing(bounded=True), 1))
-        batches: list[float] = []
-        for _ in range(5):
-            ((_, start, end),) = read(splits.plan(0))[0]
-            batches.append(0.08 + element_s * (end - start))
-            splits.batch_took(batches[-1])
-        assert batches[0] < 2.2
-        assert 1.9 < batches[-1] < most_s
+@pytest.mark.parametrize(("interval_s", "target_s"), [(0, 2), (60, 2), (1, 1), (0.01, 0.25)])
+@pytest.mark.parametrize("element_s", [0.002, 0.000_001])
+def test_batches_begin_small_and_grow_to_the_interval_of_checkpoints(
+    interval_s: float, target_s: float, element_s: float
+) -> None:
+    """A function that takes 2 ms an element holds nothing back for minutes; one of 1 us gets large batches soon."""
+    LENGTHS.update({"a": 50_000_000})
+    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), checkpoint_interval_s=interval_s)
+    batches: list[float] = []
+    for _ in range(5):
+        ((_, start, end),) = read(splits.plan(0))[0]
+        batches.append(0.08 + element_s * (end - start))
+        splits.batch_took(batches[-1])
+    assert batches[0] < 2.2
+    assert batches[-1] == pytest.approx(0.08 + target_s, rel=0.02)

@@ -20,8 +20,11 @@ _FIRST_ELEMENTS = 1000
 
 _MAX_ELEMENTS = 4_000_000
 _MAX_GROWTH = 50.0
-_TARGET_BATCH_S = 2.0
+_LONGEST_BATCH_S = 2.0
 """A batch should take so long while there is a backlog: long enough to make Spark's fixed cost per batch small."""
+
+_SHORTEST_BATCH_S = 0.25
+"""Also if checkpoints shall be more frequent."""
 
 _EMPTY_BATCH_S = 0.08
 """What is not for elements, about."""
@@ -138,11 +141,14 @@ class SplitEnumerator:
     Args:
         job_graph: The job.
         elements: About how many each subtask of a source reads in the first batch.
+        checkpoint_interval_s: How often checkpoints are to be taken, which is behind a batch; 0: nobody said.
     """
 
-    def __init__(self, job_graph: JobGraph, elements: int = _FIRST_ELEMENTS) -> None:
+    def __init__(self, job_graph: JobGraph, elements: int = _FIRST_ELEMENTS, checkpoint_interval_s: float = 0) -> None:
         self._sources = [_Source(vertex) for vertex in job_graph.vertices if not vertex.inputs]
         self._elements = elements
+        wanted_s = checkpoint_interval_s or _LONGEST_BATCH_S
+        self._target_s = min(_LONGEST_BATCH_S, max(_SHORTEST_BATCH_S, wanted_s))
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in self._sources if s.alignment is not None})
 
     @property
@@ -203,7 +209,7 @@ class SplitEnumerator:
 
     def batch_took(self, seconds: float) -> None:
         """Read more per batch while batches are short, less when they are long."""
-        factor = min(_MAX_GROWTH, _TARGET_BATCH_S / max(seconds - _EMPTY_BATCH_S, 0.001))
+        factor = min(_MAX_GROWTH, self._target_s / max(seconds - _EMPTY_BATCH_S, 0.001))
         self._elements = int(min(_MAX_ELEMENTS, max(1, self._elements * factor)))
 
     def snapshot(self) -> bytes:

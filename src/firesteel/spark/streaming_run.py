@@ -61,7 +61,7 @@ class StreamingRun(Run):
         self._savepoints: deque[_SavepointRequest] = deque()
         self._checkpoint_requests: deque[_CheckpointRequest] = deque()
         self._is_over = False
-        self._enumerator = SplitEnumerator(self._query.job_graph)
+        self._enumerator = SplitEnumerator(self._query.job_graph, checkpoint_interval_s=self._interval_s)
         self._checkpoints = Checkpoints(self._plan, self._directory, self._commit)
         self._begun_s = self._checkpointed_s = float("-inf")
         self._awaits_checkpoint = False
