@@ -44,9 +44,10 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     wait_for(lambda: f"{job['jid']} : tail (CANCELED)" in firesteel("list", "-a", "-m", cluster.address).stdout)
     tail.write("3", "b")
     program = ("-pym", "tail", "-pyfs", str(tmp_path), *tail.arguments[1:])
-    restored = firesteel("run", "-d", "-m", cluster.address, "-s", savepoint, *program).stdout
+    restored = firesteel("run", "-d", "-m", cluster.address, "-s", savepoint, "-cm", "claim", *program).stdout
     wait_for(lambda: tail.lines().total() == 5)
     assert tail.lines() == Counter(["a 1", "a 2", "a 3", "b 1", "b 2"])
+    assert not Path(savepoint).exists()
     job_id = restored.split("JobID ")[1].split()[0]
     assert "triggerId: " in firesteel("stop", "-detached", "-m", cluster.address, "-p", str(tmp_path), job_id).stdout
     wait_for(lambda: f"{job_id} : tail (FINISHED)" in firesteel("list", "-a", "-m", cluster.address).stdout)

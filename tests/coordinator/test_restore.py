@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from firesteel.common import Configuration, Duration, Types, WatermarkStrategy
 from firesteel.common.time import Time
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.coordinator.checkpoints import IGNORE_UNCLAIMED, RECOVERY_PATH
+from firesteel.coordinator.checkpoints import CLAIM_MODE, IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedProcessFunction
@@ -47,7 +47,7 @@ class Count(KeyedProcessFunction):
         yield ctx.get_current_key(), -self.count.value()
 
 
-def environment(parallelism: int, restore: Path | None = None, **options: str) -> StreamExecutionEnvironment:
+def environment(parallelism: int, restore: Path | str | None = None, **options: str) -> StreamExecutionEnvironment:
     configuration = Configuration()
     if restore is not None:
         configuration.set_string(RECOVERY_PATH, str(restore))
@@ -155,6 +155,36 @@ def test_state_of_an_operator_that_is_gone_is_refused_unless_allowed(tmp_path: P
         run_local(counts(environment(2, first.savepoint), uid="another"))
     allowed = run_local(counts(environment(2, first.savepoint, **{IGNORE_UNCLAIMED: "true"}), uid="another"))
     assert sum(finals(allowed).values()) < LAST + 1
+
+
+@pytest.mark.parametrize(("mode", "is_kept"), [("CLAIM", False), ("NO_CLAIM", True)])
+@pytest.mark.parametrize("form", ["{}", "file:{}/_metadata", "file://{}"])
+def test_a_claimed_savepoint_goes_when_enough_checkpoints_follow(
+    tmp_path: Path, mode: str, is_kept: bool, form: str
+) -> None:
+    first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
+    assert first.savepoint is not None
+    options = {CLAIM_MODE: mode, "execution.checkpointing.num-retained": "2"}
+    named = form.format(first.savepoint)
+    run_local(counts(environment(2, named, **options)), batch_elements=5, batches=1, checkpoint=tmp_path / "job")
+    assert first.savepoint.exists()
+    last = run_local(counts(environment(2, named, **options)), batch_elements=5, checkpoint=tmp_path / "job")
+    assert first.savepoint.exists() == is_kept
+    assert finals(last) == EXPECTED
+
+
+def test_a_claimed_checkpoint_goes_with_the_rest_of_its_job(tmp_path: Path) -> None:
+    run_local(counts(environment(2)), batch_elements=5, batches=4, checkpoint=tmp_path / "first")
+    (claimed,) = checkpoints_in(tmp_path / "first")
+    env = environment(2, claimed, **{CLAIM_MODE: "CLAIM"})
+    assert finals(run_local(counts(env), batch_elements=5, checkpoint=tmp_path / "second")) == EXPECTED
+    assert not (tmp_path / "first").exists()
+
+
+def test_an_unknown_claim_mode_is_refused(tmp_path: Path) -> None:
+    first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
+    with pytest.raises(ValueError, match=r"claim-mode is 'BORROW', allowed are NO_CLAIM, CLAIM, LEGACY"):
+        run_local(counts(environment(2, first.savepoint, **{CLAIM_MODE: "BORROW"})))
 
 
 def test_operators_without_state_may_come_and_go(tmp_path: Path) -> None:

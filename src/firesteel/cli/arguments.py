@@ -122,16 +122,19 @@ def configuration(options: dict[str, str], parallelism: int | None, runtime_mode
     return options | {option: str(value) for option, value in flags.items() if value is not None}
 
 
-def restore_options(savepoint: str | None, leaves_state: bool) -> dict[str, str]:
+def restore_options(savepoint: str | None, leaves_state: bool, claim_mode: str | None) -> dict[str, str]:
     """The options that say what state a job begins with."""
     if savepoint is None:
         if leaves_state:
             raise click.UsageError("--allowNonRestoredState (-n) goes with --fromSavepoint (-s) only")
+        if claim_mode is not None:
+            raise click.UsageError("--claimMode (-cm) goes with --fromSavepoint (-s) only")
         return {}
-    return {
+    options = {
         "execution.state-recovery.path": savepoint,
         "execution.state-recovery.ignore-unclaimed-state": str(leaves_state).lower(),
     }
+    return options if claim_mode is None else {**options, "execution.state-recovery.claim-mode": claim_mode.upper()}
 
 
 def dependency_options(files: str | None, requirements: str | None, archives: str | None) -> dict[str, str]:

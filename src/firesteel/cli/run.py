@@ -37,6 +37,13 @@ from firesteel.cli.arguments import (
     help="Leave state behind that no operator of the program asks for.",
 )
 @click.option(
+    "-cm",
+    "--claimMode",
+    "claim_mode",
+    type=click.Choice(["no_claim", "claim", "legacy"], case_sensitive=False),
+    help="Who removes that savepoint: the user, or the job when it needs it no longer (claim) [no_claim].",
+)
+@click.option(
     "-t",
     "--target",
     type=click.Choice(["local", "application", "remote"]),
@@ -65,6 +72,7 @@ def run(
     detached: bool,
     savepoint: str | None,
     leaves_state: bool,
+    claim_mode: str | None,
     output: str,
     quiet: bool,
     words: tuple[str, ...],
@@ -79,7 +87,8 @@ def run(
     try:
         with reported_errors(program, verbose):
             options = cluster_configuration(None, options)
-            settings = configuration(options, parallelism, runtime_mode) | restore_options(savepoint, leaves_state)
+            settings = configuration(options, parallelism, runtime_mode)
+            settings |= restore_options(savepoint, leaves_state, claim_mode)
             settings |= target_options(target, address, detached) | dependency_options(files, requirements, archives)
             run_program(program, arguments, settings, pyflink, None if quiet else output)
     except KeyboardInterrupt:

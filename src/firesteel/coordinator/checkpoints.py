@@ -29,6 +29,7 @@ from firesteel.task.checkpoint_metadata import (
     VertexLayout,
     checkpoint_directory,
     checkpoints_in,
+    named_directory,
     read_metadata,
     write_metadata,
 )
@@ -42,6 +43,8 @@ NUM_RETAINED = "execution.checkpointing.num-retained"
 RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
 RECOVERY_PATH = "execution.state-recovery.path"
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
+CLAIM_MODE = "execution.state-recovery.claim-mode"
+_CLAIM_MODES = ("NO_CLAIM", "CLAIM", "LEGACY")
 
 _KEPT_AFTER: dict[str, frozenset[JobStatus]] = {
     "RETAIN_ON_CANCELLATION": frozenset({JobStatus.CANCELED, JobStatus.FAILED}),
@@ -73,10 +76,14 @@ def restore_job(job_graph: JobGraph, directory: Path) -> None:
         CheckpointNotFoundError: there is none.
         StateFileError: a file of it is missing or damaged; the error names the newest intact one of its job.
         StateRestoreError: its state does not fit the job.
+        ValueError: the configuration asks for something that there is not.
     """
     named = job_graph.configuration.get(RECOVERY_PATH)
     if named is None:
         return
+    mode = job_graph.configuration.get(CLAIM_MODE, "NO_CLAIM")
+    if mode.upper() not in _CLAIM_MODES:
+        raise ValueError(f"{CLAIM_MODE} is {mode!r}, allowed are {', '.join(_CLAIM_MODES)}")
     own = checkpoints_in(directory)
     if own:
         adopt_max_parallelism(read_metadata(own[0]), job_graph)
@@ -136,6 +143,7 @@ class Checkpoints:
         self._kept: deque[CheckpointMetadata] = deque()
         self._oldest: dict[tuple[int, int], int] = {}
         self._bases: dict[tuple[int, int], int] = {}
+        self._claimed = self._claim()
         self._pending: list[Committable] = []
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
@@ -146,6 +154,14 @@ class Checkpoints:
         self.versions = directory
         self.batch_id = -1
         self.next_time: int | None = None
+
+    def _claim(self) -> Path | None:
+        """The checkpoint or savepoint that the job began with, if it is the job's own from then on."""
+        options = self._job.configuration
+        if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
+            return None
+        claimed = named_directory(options[RECOVERY_PATH])
+        return claimed if claimed.parent != self._directory else None
 
     def recover(self, enumerator: SplitEnumerator) -> RestoredCheckpoint | None:
         """Go on from the job's last checkpoint, else from the one that the job was told to begin with, if any.
@@ -246,6 +262,9 @@ class Checkpoints:
         """Remove the checkpoints that are not to be retained, and the versions that none of the others needs."""
         while len(self._kept) > self._retained:
             shutil.rmtree(self._directory / f"chk-{self._kept.popleft().checkpoint_id}", ignore_errors=True)
+        if self._claimed is not None and len(self._kept) == self._retained:
+            _remove_checkpoint(self._claimed)
+            self._claimed = None
         in_use = {metadata.versions for metadata in self._kept}
         if in_use == {self.versions.name}:
             for (stage, slot), base in self._kept[0].bases.items():
@@ -285,6 +304,13 @@ class Checkpoints:
             shutil.rmtree(directory, ignore_errors=True)
             raise
         return self._stats(metadata, directory, {}, begun_s)
+
+
+def _remove_checkpoint(directory: Path) -> None:
+    """A checkpoint or savepoint; with the last checkpoint of a job goes all that they share."""
+    shutil.rmtree(directory, ignore_errors=True)
+    if directory.name.startswith("chk-") and not checkpoints_in(directory.parent):
+        shutil.rmtree(directory.parent, ignore_errors=True)
 
 
 def _layout(plan: StagePlan, vertex: Any) -> VertexLayout:

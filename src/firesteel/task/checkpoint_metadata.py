@@ -144,14 +144,23 @@ def checkpoints_in(job_directory: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
+def named_directory(text: str) -> Path:
+    """The directory that a user names, or the `_metadata` file in it; as `file:` URI, if they like.
+
+    >>> named_directory("file:/checkpoints/chk-7/_metadata")
+    PosixPath('/checkpoints/chk-7')
+    """
+    path = Path(text.removeprefix("file://").removeprefix("file:"))
+    return path.parent if path.name == METADATA else path
+
+
 def checkpoint_directory(text: str) -> Path:
     """The directory of the checkpoint or savepoint that a user named: itself or its `_metadata` file.
 
     Raises:
         CheckpointNotFoundError: there is none.
     """
-    path = Path(text.removeprefix("file://"))
-    directory = path.parent if path.name == METADATA else path
+    directory = named_directory(text)
     if (directory / METADATA).exists():
         return directory
     newest = checkpoints_in(directory) or checkpoints_in(directory.parent)

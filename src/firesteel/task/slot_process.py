@@ -32,7 +32,7 @@ from firesteel.task.protocol import (
 from firesteel.task.python_environment import python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks
-from firesteel.task.version_store import VersionStore
+from firesteel.task.version_store import VersionStore, run_of
 
 _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
@@ -49,6 +49,7 @@ class SlotProcess:
         self._data.bind(data_path)
         self._data.listen()
         self._tasks: SlotTasks | None = None
+        self._run = (0, 0)
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
         self._environment: AbstractContextManager[None] | None = None
@@ -132,6 +133,8 @@ class SlotProcess:
         if self._failure is not None:
             write_message(writer, ERROR_GATE, self._failure)
             return
+        if self._is_outdated(request):
+            return
         tasks = self._tasks_for(request)
         batch: BatchPlan = pickle.loads(request.plan)
         reported = time.monotonic()
@@ -143,6 +146,18 @@ class SlotProcess:
         sys.stdout.flush()
         write_frame(writer, (0, 0, END_GATE, b""))
         writer.flush()
+
+    def _is_outdated(self, request: StageRequest) -> bool:
+        """Whether it is of a run before the one that the tasks are of: Spark may still send what it was to give up.
+
+        What comes first of a run decides which attempt that run belongs to.
+        """
+        assert self._deploy is not None
+        run, attempt = run_of(Path(request.versions)), self._deploy.attempt
+        if run > self._run[0]:
+            self._close_tasks()
+            self._run = run, attempt
+        return (run, attempt) != self._run
 
     def _tasks_for(self, request: StageRequest) -> SlotTasks:
         if self._tasks is None:

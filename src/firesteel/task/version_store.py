@@ -30,7 +30,7 @@ def claim_versions(job_directory: Path) -> Path:
 
     A JobManager that lost its leadership may have slots that still write, beside those of its successor.
     """
-    number = max((int(path.name.partition("-")[2]) for path in job_directory.glob("versions-*")), default=0) + 1
+    number = max((run_of(path) for path in job_directory.glob("versions-*")), default=0) + 1
     while True:
         path = job_directory / f"versions-{number}"
         try:
@@ -39,6 +39,11 @@ def claim_versions(job_directory: Path) -> Path:
             number += 1
         else:
             return path
+
+
+def run_of(versions: Path) -> int:
+    """The number of the run that has a directory of versions; a later run has a larger one."""
+    return int(versions.name.partition("-")[2])
 
 
 def link_version(source: Path, target: Path, stage: int, slot: int, base: int, batch_id: int) -> None:
