@@ -6,6 +6,7 @@ import multiprocessing
 import pickle
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,10 @@ class Slot:
                     pass
             except ConnectionError:
                 return False
+            finally:
+                for stream in (reader, writer):
+                    with suppress(OSError):
+                        stream.close()
         return True
 
     def versions(self, run: int) -> list[str]:
