@@ -135,8 +135,10 @@ class SimulatedQuery(RunningQuery):
         self._plane.process.call(tell)
 
     async def stop(self) -> None:
+        """Now and then Spark takes its time."""
         self.is_over = True
-        await asyncio.sleep(self._plane.cluster.random.random() * 0.1)
+        random_ = self._plane.cluster.random
+        await asyncio.sleep(random_.random() * random_.choice((0.1, 0.1, 30)))
 
 
 class SimulatedDataPlane(DataPlane):

@@ -26,7 +26,7 @@ from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
 from tests.simulation.simulation import simulate
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "simulation.md"
-MOST_SEEDS = 300
+MOST_SEEDS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,17 @@ async def _cancelled_without_asking(self: TaskCalls, action: CancelTask) -> None
     self._perform(self._scheduler.task_stopped(action.attempt_id))
 
 
+@property
+def _restart_beside_the_query(self: Scheduler) -> bool:
+    return not self._unconfirmed
+
+
 MUTATIONS = (
     Mutation("a task is taken from the JobMaster that leads only", TaskExecutor, "_check_job_master", _any_job_master),
     Mutation("a slot is given to one job at a time", TaskSlotTable, "allocate", _second_owner),
     Mutation("an attempt that ended does not run again", TaskSlotTable, "remove_task", _no_memory),
     Mutation("a restart waits until former attempts are stopped", Scheduler, "_stop_to_be_sure", _without_confirmation),
+    Mutation("a restart waits until the query has stopped", Scheduler, "_may_restart", _restart_beside_the_query),
     Mutation("a task is cancelled where it runs", TaskCalls, "_try_to_cancel", _cancelled_without_asking),
     Mutation("a report that was not answered is repeated", TaskReports, "_repeat", _not_repeated),
     Mutation("attempts of different leaders have different ids", ExecutionGraph, "_attach", _id_of_the_job),

@@ -289,8 +289,7 @@ class Scheduler:
         if not self._has_query:
             self._out += self._to_cancel
             self._to_cancel = []
-        # No attempt begins while a former one, or the query that feeds it, may still run.
-        while not (self._has_query or self._unconfirmed) and (vertices := self._restarts.pop_ready()) is not None:
+        while self._may_restart and (vertices := self._restarts.pop_ready()) is not None:
             self._restart(vertices)
         status = self.graph.status
         if status is JobStatus.RUNNING:
@@ -300,6 +299,11 @@ class Scheduler:
         self._flush_releases("no task needs the slot any more")
         out, self._out = self._out, []
         return out
+
+    @property
+    def _may_restart(self) -> bool:
+        """No attempt begins while a former one, or the query that feeds it, may still run."""
+        return not (self._has_query or self._unconfirmed)
 
     def _progressed_in_running(self) -> None:
         if self.graph.is_finished:
