@@ -26,7 +26,7 @@ from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotTable
 from tests.simulation.simulation import simulate
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "simulation.md"
-MOST_SEEDS = 500
+MOST_SEEDS = 1000
 
 
 @dataclass(frozen=True, slots=True)

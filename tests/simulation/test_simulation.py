@@ -18,8 +18,7 @@ PROCESSES = 2
 def test_whatever_befalls_a_cluster_no_rule_is_broken_and_all_jobs_end() -> None:
     share = -(-SEEDS // PROCESSES)
     started = [_start("tests.simulation", "--first", n * share, "--seeds", share) for n in range(PROCESSES)]
-    for process in started:
-        output, errors = process.communicate()
+    for process, (output, errors) in [(process, process.communicate()) for process in started]:
         assert process.returncode == 0, f"run a seed again as docs/simulation.md says:\n{errors}"
         assert json.loads(output)["failed"] == []
 

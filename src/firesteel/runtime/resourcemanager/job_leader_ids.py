@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from firesteel.runtime.clock import Clock, Timer
+from firesteel.runtime.clock import Clock, Timer, with_timeout
 from firesteel.runtime.highavailability.high_availability import LeaderRetrieval
 
 __all__ = ["JobLeaderIds"]
@@ -17,6 +17,7 @@ class JobLeaderIds:
     Args:
         retrieval: Tells who leads a job.
         clock: The time.
+        patience_s: How long somebody waits who asks for a leader.
         job_timeout_s: A job without leader for so long is forgotten. Flink: `resourcemanager.job.timeout`.
         on_lost: Called with a job and the session that leads it no longer.
         on_timeout: Called with a job that is forgotten.
@@ -26,24 +27,30 @@ class JobLeaderIds:
         self,
         retrieval: Callable[[str], LeaderRetrieval],
         clock: Clock,
+        patience_s: float,
         job_timeout_s: float,
         on_lost: Callable[[str, str], object],
         on_timeout: Callable[[str], object],
     ) -> None:
         self._retrieval = retrieval
         self._clock = clock
+        self._patience_s = patience_s
         self._job_timeout_s = job_timeout_s
         self._on_lost = on_lost
         self._on_timeout = on_timeout
         self._jobs: dict[str, _Job] = {}
 
     async def leader_id(self, job_id: str) -> str:
-        """The session that leads a job; waits until there is one. The job is watched from now on."""
+        """The session that leads a job; waits until there is one. The job is watched from now on.
+
+        Raises:
+            TimeoutError: there was none for too long.
+        """
         job = self._jobs.get(job_id)
         if job is None:
             job = self._jobs[job_id] = _Job(self, job_id)
             job.start()
-        return await asyncio.shield(job.leader)
+        return await with_timeout(self._clock, self._patience_s, asyncio.shield(job.leader))
 
     def remove(self, job_id: str) -> None:
         """Watch a job no longer."""

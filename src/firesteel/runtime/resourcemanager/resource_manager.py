@@ -114,6 +114,7 @@ class ResourceManager(FencedRpcEndpoint):
         self._leader_ids = JobLeaderIds(
             ha.leader_retrieval,
             self.clock,
+            duration_s(configuration, "pekko.ask.timeout", 10),
             duration_s(configuration, "resourcemanager.job.timeout", 300),
             self._job_master_lost_leadership,
             lambda job_id: self._close_job(job_id, "its job has had no leader for too long"),
@@ -163,6 +164,9 @@ class ResourceManager(FencedRpcEndpoint):
         job_id = registration.job_id
         try:
             leader_id = await self._leader_ids.leader_id(job_id)
+        except TimeoutError:
+            return Declined(f"job {job_id} has no leader")
+        try:
             gateway = await self.rpc_service.connect(registration.address, JobMasterGateway, registration.job_master_id)
         except Exception as error:
             return Declined(f"can't connect to the JobMaster at {registration.address}: {error}")
