@@ -35,7 +35,6 @@ from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 
@@ -147,7 +146,7 @@ async def _serve(log_directory: Path) -> None:
     cluster = await _cluster(JOBS)
     await _submit(cluster, range(JOBS), list(VERTICES))
     await _end(cluster, cluster.data_plane.queries[RUNNING_JOBS:])
-    manager = await leader_gateway(cluster.rpc, cluster.ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
+    manager = await cluster.leader(RESOURCE_MANAGER, ResourceManagerGateway)
 
     async def gateway(of: object) -> object:
         return of

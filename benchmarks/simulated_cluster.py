@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import itertools
 from collections import Counter
+from typing import Any
 
 from firesteel.graph.job_graph import (
     DistributionPattern,
@@ -24,7 +25,7 @@ from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
-from firesteel.runtime.highavailability.leader_gateway import leader_gateway
+from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.jobmaster.data_plane import DataPlane, DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import InMemoryRpcService
@@ -127,10 +128,16 @@ class SimulatedCluster:
         for number in range(task_executors):
             name = f"tm-{number}"
             await TaskExecutor(self.rpc, name, slots_per_task_executor, ha, InstantTasks, CONFIGURATION).start()
-        self.gateway = await leader_gateway(self.rpc, ha.leader_retrieval(DISPATCHER), DispatcherGateway)
+        self.gateway = await self.leader(DISPATCHER, DispatcherGateway)
         slots = task_executors * slots_per_task_executor
         while (await self.gateway.request_overview()).slots_total < slots:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+
+    async def leader(self, name: str, gateway_type: type) -> Any:
+        """The gateway of the leader of that name; waits until there is one."""
+        leader = LeaderGateway(self.rpc, self.ha.leader_retrieval(name), gateway_type)
+        leader.start()
+        return await leader.get()
 
 
 def chain_of(name: str, vertices: int, parallelism: int) -> JobGraph:
