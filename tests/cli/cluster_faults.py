@@ -20,8 +20,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from firesteel.client.rest_client import RestClusterClient
-from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.cli.session import RUN_DIRECTORY, JobManager, Tail, firesteel, wait_for
 from tests.exactly_once.fault_run import mount
+from tests.exactly_once.processes import processes_of
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.spark.standalone_spark import StandaloneSpark
 
@@ -140,7 +141,7 @@ class FaultyCluster:
         if self._spark is not None:
             spark = self._spark
             wait_for(lambda: not spark.processes())
-        wait_for(lambda: not processes_of(self._directory))
+        wait_for(lambda: not processes_of(str(self._directory), RUN_DIRECTORY))
 
     def close(self) -> None:
         """Kill everything."""
@@ -223,16 +224,6 @@ class FaultyCluster:
             spark.master.wait()
             time.sleep(random.uniform(0, 3))
             spark.start_master()
-
-
-def processes_of(directory: Path) -> list[int]:
-    """The JobManagers that keep their files there, and all that they and theirs started."""
-    mark, found = f"FIRESTEEL_RUN_DIR={directory}".encode(), []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if mark in (process / "environ").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-    return found
 
 
 def _last_change(job_manager: JobManager) -> str:

@@ -31,6 +31,7 @@ texts.sink_to(sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_polic
 env.execute("tail")
 """
 WAIT_S = 60
+RUN_DIRECTORY = "FIRESTEEL_RUN_DIR"
 
 
 def firesteel(
@@ -66,7 +67,7 @@ class JobManager:
         command += [part for key, value in settings.items() for part in ("-D", f"{key}={value}")]
         self.log = directory / f"jobmanager-{time.monotonic_ns()}.log"
         with self.log.open("wb") as log:
-            environment = {**os.environ, "FIRESTEEL_RUN_DIR": str(directory), "FIRESTEEL_RPC_SECRET": "s" * 32}
+            environment = {**os.environ, RUN_DIRECTORY: str(directory), "FIRESTEEL_RPC_SECRET": "s" * 32}
             self.process = subprocess.Popen(command, stderr=log, env=environment)
         line = wait_for(lambda: [text for text in self.log.read_text().splitlines() if "is ready at" in text])[0]
         self.address = line.split("http://")[1]

@@ -27,13 +27,13 @@ class Process:
             os.kill(self.pid, signal.SIGKILL)
 
 
-def processes_of(mark: str) -> list[Process]:
-    """All that carry the mark."""
+def processes_of(mark: str, variable: str = MARK) -> list[Process]:
+    """All that carry the mark in that environment variable."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if f"{MARK}={mark}\0".encode() in (entry / "environ").read_bytes():
+                if f"{variable}={mark}\0".encode() in (entry / "environ").read_bytes():
                     state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
                     command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                     if state not in "ZX":

@@ -231,14 +231,6 @@ class _Run:
         for task in process.tasks:
             self.cluster.log(f"{name} waits in {' > '.join(_frames(task.get_coro()))}")
 
-    async def _least_work(self) -> dict[str, tuple[int, int]]:
-        """Of some moments: in a single one all heartbeats may be under way, and what answers them."""
-        moments = [waiting_work(self.cluster)]
-        for _ in range(3):
-            await asyncio.sleep(0.7)
-            moments.append(waiting_work(self.cluster))
-        return {name: min(moment[name] for moment in moments) for name in moments[0]}
-
     async def _calm_down(self) -> None:
         """No more faults: all jobs end, then nothing of them is left."""
         cluster, loop = self.cluster, asyncio.get_running_loop()
@@ -259,7 +251,7 @@ class _Run:
         await asyncio.sleep(SETTLED_S)
         if not cluster.violations:
             check_nothing_left(cluster)
-        for name, (tasks, timers) in (await self._least_work()).items():
+        for name, (tasks, timers) in waiting_work(cluster).items():
             # Any JobManager may lead now; heartbeats are under way at times.
             quiet = [one for other, one in self.quiet.items() if other[:2] == name[:2]]
             if tasks > max(one[0] for one in quiet) + 10 or timers > max(one[1] for one in quiet) + 15:

@@ -147,8 +147,7 @@ class SplitEnumerator:
     def __init__(self, job_graph: JobGraph, elements: int = _FIRST_ELEMENTS, checkpoint_interval_s: float = 0) -> None:
         self._sources = [_Source(vertex) for vertex in job_graph.vertices if not vertex.inputs]
         self._elements = elements
-        wanted_s = checkpoint_interval_s or _LONGEST_BATCH_S
-        self._target_s = min(_LONGEST_BATCH_S, max(_SHORTEST_BATCH_S, wanted_s))
+        self._target_s = min(_LONGEST_BATCH_S, max(_SHORTEST_BATCH_S, checkpoint_interval_s or _LONGEST_BATCH_S))
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in self._sources if s.alignment is not None})
 
     @property

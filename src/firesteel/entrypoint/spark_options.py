@@ -11,8 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from firesteel.common.memory_size import parse_bytes
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.options import InvalidOptionError, memory_bytes
 from firesteel.spark.executors import ON_DEMAND
 from firesteel.spark.gateway import python_environment
 
@@ -133,26 +132,20 @@ def _entries(configuration: Mapping[str, str], option: str) -> list[tuple[str, s
 
 
 def _driver_memory(configuration: Mapping[str, str]) -> dict[str, str]:
-    memory = _bytes(configuration, _DRIVER_MEMORY)
-    return {} if memory is None else {"spark.driver.memory": _mebibytes(memory)}
+    if _DRIVER_MEMORY not in configuration:
+        return {}
+    return {"spark.driver.memory": _mebibytes(memory_bytes(configuration, _DRIVER_MEMORY, 0))}
 
 
 def _executor_memory(configuration: Mapping[str, str]) -> dict[str, str]:
-    memory = _bytes(configuration, _PROCESS_MEMORY)
-    if memory is None:
+    if _PROCESS_MEMORY not in configuration:
         return {}
+    memory = memory_bytes(configuration, _PROCESS_MEMORY, 0)
     if memory < 2 * _LEAST_HEAP:
         given = configuration[_PROCESS_MEMORY]
         raise InvalidOptionError(f"option {_PROCESS_MEMORY!r} is {given!r}, at least '1 gb' is needed")
     heap = max(_LEAST_HEAP, memory // _HEAP_SHARE)
     return {"spark.executor.memory": _mebibytes(heap), "spark.executor.memoryOverhead": _mebibytes(memory - heap)}
-
-
-def _bytes(configuration: Mapping[str, str], option: str) -> int | None:
-    try:
-        return None if option not in configuration else parse_bytes(configuration[option])
-    except ValueError as error:
-        raise InvalidOptionError(f"option {option!r}: {error}") from None
 
 
 def _mebibytes(size: int) -> str:

@@ -6,9 +6,9 @@ import asyncio
 import base64
 import pickle
 import shutil
-from pathlib import Path
 from typing import Any
 
+from firesteel.common.local_path import local_path
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest import checkpoint_messages, job_messages
@@ -173,7 +173,7 @@ async def _dispose(call: Call) -> Any:
     named = call.body.get("savepoint-path")
     if not isinstance(named, str):
         raise RestError(400, f"savepoint-path is {named!r}, expected the path of a savepoint")
-    path = Path(named.removeprefix("file://").removeprefix("file:"))
+    path = local_path(named)
 
     async def dispose() -> None:
         if not (path / METADATA).exists():

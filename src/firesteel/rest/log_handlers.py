@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,35 @@ def _files(cluster: Cluster) -> list[Path]:
     return [] if directory is None else sorted(path for path in directory.iterdir() if path.is_file())
 
 
+def _listing(files: Iterable[LogFile]) -> Any:
+    return {"logs": [{"name": file.name, "size": file.size, "mtime": file.modified_ms} for file in files]}
+
+
+def _chosen(call: Call, names: Iterable[str], endings: tuple[str, ...]) -> str | None:
+    """The file that the path names, or else the first one that ends so."""
+    wanted = call.path.get("filename")
+    return next((name for name in names if (name.endswith(endings) if wanted is None else name == wanted)), None)
+
+
+def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
+    files = {path.name: path for path in _files(call.cluster)}
+    name = _chosen(call, files, endings)
+    if name is None:
+        raise RestError(404, otherwise)
+    return File(files[name])
+
+
 async def _logs(call: Call) -> Any:
-    files = [(path, path.stat()) for path in _files(call.cluster)]
-    return {"logs": [{"name": p.name, "size": s.st_size, "mtime": round(s.st_mtime * 1000)} for p, s in files]}
+    return _listing(LogFile.at(path) for path in _files(call.cluster))
 
 
 async def _log(call: Call) -> Any:
-    wanted = call.path.get("filename")
-    for path in _files(call.cluster):
-        if path.name == wanted or (wanted is None and path.name.endswith(_LOG)):
-            return File(path)
-    raise RestError(404, f"there is no log file {wanted or '*.log'}: the JobManager logs to its terminal")
+    wanted = call.path.get("filename") or "*.log"
+    return _file(call, _LOG, f"there is no log file {wanted}: the JobManager logs to its terminal")
 
 
 async def _stdout(call: Call) -> Any:
-    for path in _files(call.cluster):
-        if path.name.endswith(_STDOUT):
-            return File(path)
-    raise RestError(404, "there is no file of the standard output: the JobManager prints to its terminal")
+    return _file(call, _STDOUT, "there is no file of the standard output: the JobManager prints to its terminal")
 
 
 # --- TaskManagers --------------------------------------------------------------------------------------------------
@@ -54,7 +66,7 @@ async def _task_manager_logs(call: Call) -> Any:
     files = await _files_of(call)
     if files is None:
         return await _logs(call)
-    return {"logs": [{"name": file.name, "size": file.size, "mtime": file.modified_ms} for file in files]}
+    return _listing(files)
 
 
 async def _task_manager_log(call: Call) -> Any:
@@ -68,19 +80,17 @@ async def _task_manager_stdout(call: Call) -> Any:
 
 
 def _pieces(call: Call, files: tuple[LogFile, ...], endings: tuple[str, ...]) -> Pieces:
-    """The file that the path names, or else the first one that ends so."""
-    wanted = call.path.get("filename")
-    chosen = next((f for f in files if (f.name.endswith(endings) if wanted is None else f.name == wanted)), None)
-    if chosen is None:
-        known = tuple(file.name for file in files)
-        raise RestError(404, str(LogFileNotFoundError(wanted or f"*{endings[0]}", known)))
-    name, task_manager = chosen.name, call.path["taskmanagerid"]
+    sizes = {file.name: file.size for file in files}
+    name, task_manager = _chosen(call, sizes, endings), call.path["taskmanagerid"]
+    if name is None:
+        wanted = call.path.get("filename") or f"*{endings[0]}"
+        raise RestError(404, str(LogFileNotFoundError(wanted, tuple(sizes))))
 
     async def read(offset: int) -> bytes:
         resource_manager = await call.cluster.resource_manager()
         return await resource_manager.request_task_manager_log_piece(task_manager, name, offset)
 
-    return Pieces(chosen.size, read)
+    return Pieces(sizes[name], read)
 
 
 _TASK_MANAGER = "/taskmanagers/{taskmanagerid}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from firesteel.common.memory_size import parse_bytes
 from firesteel.errors import FiresteelError
 
 __all__ = ["InvalidOptionError", "duration_s", "number", "parse_duration_s"]
@@ -15,9 +16,6 @@ _UNITS_S = {
     "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
     "h": 3600, "hour": 3600, "hours": 3600,
     "d": 86400, "day": 86400, "days": 86400,
-}  # fmt: skip
-_UNITS_BYTES = {"": 1, "b": 1, "bytes": 1, "k": 2**10, "kb": 2**10, "kibibytes": 2**10, "m": 2**20, "mb": 2**20,
-    "mebibytes": 2**20, "g": 2**30, "gb": 2**30, "gibibytes": 2**30, "t": 2**40, "tb": 2**40, "tebibytes": 2**40,
 }  # fmt: skip
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 _ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
@@ -99,10 +97,10 @@ def memory_bytes(configuration: Mapping[str, str], option: str, default_bytes: i
     text = configuration.get(option)
     if text is None:
         return default_bytes
-    parts = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
-    if parts is None or parts[2] not in _UNITS_BYTES:
-        raise InvalidOptionError(f"option {option!r}: {text!r} is not a size; write for example '10485760b' or '10 mb'")
-    return int(parts[1]) * _UNITS_BYTES[parts[2]]
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise InvalidOptionError(f"option {option!r}: {error}") from None
 
 
 def required(configuration: Mapping[str, str], option: str) -> str:

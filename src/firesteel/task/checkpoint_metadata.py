@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from firesteel.common.local_path import local_path
 from firesteel.errors import FiresteelError
 from firesteel.task.state_file import read_state_file, write_state_file
 from firesteel.task.version_store import version_files
@@ -150,7 +151,7 @@ def named_directory(text: str) -> Path:
     >>> named_directory("file:/checkpoints/chk-7/_metadata")
     PosixPath('/checkpoints/chk-7')
     """
-    path = Path(text.removeprefix("file://").removeprefix("file:"))
+    path = local_path(text)
     return path.parent if path.name == METADATA else path
 
 

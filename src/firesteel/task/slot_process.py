@@ -133,7 +133,7 @@ class SlotProcess:
         if self._failure is not None:
             write_message(writer, ERROR_GATE, self._failure)
             return
-        if self._is_outdated(request):
+        if not self._takes_up(request):
             return
         tasks = self._tasks_for(request)
         batch: BatchPlan = pickle.loads(request.plan)
@@ -147,8 +147,8 @@ class SlotProcess:
         write_frame(writer, (0, 0, END_GATE, b""))
         writer.flush()
 
-    def _is_outdated(self, request: StageRequest) -> bool:
-        """Whether it is of a run before the one that the tasks are of: Spark may still send what it was to give up.
+    def _takes_up(self, request: StageRequest) -> bool:
+        """Follow the run that a request is of; False if it is one before: Spark may still send what it was to give up.
 
         What comes first of a run decides which attempt that run belongs to.
         """
@@ -157,7 +157,7 @@ class SlotProcess:
         if run > self._run[0]:
             self._close_tasks()
             self._run = run, attempt
-        return (run, attempt) != self._run
+        return (run, attempt) == self._run
 
     def _tasks_for(self, request: StageRequest) -> SlotTasks:
         if self._tasks is None:

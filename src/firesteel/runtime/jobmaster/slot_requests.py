@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from firesteel.runtime.jobmaster.task_calls import when_failed
 from firesteel.runtime.options import duration_s
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.slot_report import SlotRequest
@@ -102,7 +101,7 @@ class SlotRequests:
         if gateway is not None:
             request = SlotRequest(self._job_id, action.allocation_id, self._endpoint.address, action.resource_profile)
             asked = gateway.request_slot(self._session_id, request)
-            when_failed(self._endpoint, asked, lambda error: self._failed(action.allocation_id, error))
+            self._endpoint.when_failed(asked, lambda error: self._failed(action.allocation_id, error))
 
     def _failed(self, allocation_id: str, error: Exception) -> None:
         is_unfulfillable = isinstance(error, UnfulfillableSlotRequestError)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
-from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import UnknownTaskManagerError
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
@@ -18,13 +17,11 @@ from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskNotFoundError
 
-__all__ = ["TaskCalls", "when_failed"]
+__all__ = ["TaskCalls"]
 
 logger = logging.getLogger(__name__)
 
 _TRIES = 3
-
-Perform = Callable[[Iterable[object]], None]
 
 
 class TaskCalls:
@@ -49,7 +46,7 @@ class TaskCalls:
         task_managers: TaskManagers,
         deployments: ExecutionDeployments,
         scheduler: Scheduler,
-        perform: Perform,
+        perform: Callable[[Iterable[object]], None],
         give_up: Callable[[str, str], None],
     ) -> None:
         self._endpoint = endpoint
@@ -66,28 +63,23 @@ class TaskCalls:
         tdd, gateway = action.tdd, self._task_managers.get(action.task_manager_id)
         if gateway is None:
             error = UnknownTaskManagerError(self._job_id, action.task_manager_id)
-            self._perform(self._deployment_failed(tdd, error))
+            self._deployment_failed(tdd, error)
         else:
             submitted = asyncio.ensure_future(gateway.submit_task(tdd, self._session_id))
-            when_failed(self._endpoint, submitted, lambda error: self._perform(self._deployment_failed(tdd, error)))
+            self._endpoint.when_failed(submitted, lambda error: self._deployment_failed(tdd, error))
             submitted.add_done_callback(lambda answer: self._deployed(action, answer))
 
     def _deployed(self, action: Deploy, answer: asyncio.Future[None]) -> None:
         if not answer.cancelled() and answer.exception() is None:
             self._deployments.deployed(action.task_manager_id, action.tdd.execution_attempt_id)
 
-    def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> Iterable[object]:
-        failure = TaskFailure(
-            f"the task could not be deployed: {type(error).__name__}: {error}",
-            vertex_id=tdd.vertex_id,
-            vertex_name=tdd.vertex_name,
-            subtask_index=tdd.subtask_index,
-            parallelism=tdd.parallelism,
-        )
+    def _deployment_failed(self, tdd: TaskDeploymentDescriptor, error: Exception) -> None:
+        failure = tdd.failure(f"the task could not be deployed: {type(error).__name__}: {error}")
         try:
-            return self._scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
+            actions = self._scheduler.task_deployment_failed(tdd.execution_attempt_id, failure)
         except ExecutionNotFoundError:
-            return []
+            return
+        self._perform(actions)
 
     def cancel(self, action: CancelTask) -> None:
         """Have a TaskExecutor stop a task."""
@@ -112,14 +104,3 @@ class TaskCalls:
         else:
             self._give_up(action.task_manager_id, f"it did not cancel task {action.attempt_id}")
         self._perform(self._scheduler.task_stopped(action.attempt_id))
-
-
-def when_failed(endpoint: RpcEndpoint, call: Awaitable[object], follows: Callable[[Exception], None]) -> None:
-    """Do what follows if a call fails. A callback and not a task: there is a call for each slot and for each task."""
-
-    def answered(answer: asyncio.Future[object]) -> None:
-        error = None if answer.cancelled() else answer.exception()
-        if isinstance(error, Exception) and endpoint.is_running:
-            follows(error)
-
-    endpoint.spawn(call, "a call").add_done_callback(answered)

@@ -107,6 +107,19 @@ class RpcEndpoint:
         future.add_done_callback(functools.partial(self._log_error, what))
         return self._track(future)
 
+    def when_failed(self, call: Awaitable[Any], follows: Callable[[Exception], None]) -> None:
+        """Do what follows if a call fails while the endpoint runs.
+
+        It is a callback and not a task: a JobMaster has a call for each slot and for each task.
+        """
+
+        def answered(answer: asyncio.Future[Any]) -> None:
+            error = None if answer.cancelled() else answer.exception()
+            if isinstance(error, Exception) and self._is_running:
+                follows(error)
+
+        self.spawn(call, "a call").add_done_callback(answered)
+
     def validate_runs_in_main_thread(self) -> None:
         """Fail if the caller is not in the endpoint's main thread."""
         try:

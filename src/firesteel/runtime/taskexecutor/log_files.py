@@ -39,6 +39,12 @@ class LogFile:
     size: int
     modified_ms: int
 
+    @classmethod
+    def at(cls, path: Path) -> LogFile:
+        """The file at a path."""
+        stat = path.stat()
+        return cls(path.name, stat.st_size, round(stat.st_mtime * 1000))
+
 
 class LogFiles:
     """The files beside the log of a process that are logs: others in its directory are nobody's business.
@@ -61,8 +67,7 @@ class LogFiles:
 
     def list(self) -> tuple[LogFile, ...]:
         """All of them, by name."""
-        found = [(path, path.stat()) for path in self._paths()]
-        return tuple(LogFile(path.name, stat.st_size, round(stat.st_mtime * 1000)) for path, stat in found)
+        return tuple(LogFile.at(path) for path in self._paths())
 
     def read(self, name: str, offset: int, most: int = MAX_PIECE_BYTES) -> bytes:
         """Some bytes of a file, at most 1 MB; fewer at its end.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firesteel.runtime.failure import TaskFailure
+
 __all__ = ["TaskDeploymentDescriptor"]
 
 
@@ -48,3 +50,13 @@ class TaskDeploymentDescriptor:
     def task_name_with_subtask(self) -> str:
         """The task as users see it: `Map -> Sink (2/4)`."""
         return f"{self.vertex_name} ({self.subtask_index + 1}/{self.parallelism})"
+
+    def failure(self, message: str) -> TaskFailure:
+        """A failure of this task."""
+        return TaskFailure(
+            message,
+            vertex_id=self.vertex_id,
+            vertex_name=self.vertex_name,
+            subtask_index=self.subtask_index,
+            parallelism=self.parallelism,
+        )

@@ -351,13 +351,7 @@ class TaskExecutor(RpcEndpoint):
         try:
             await self._runner.deploy(tdd)
         except Exception as error:
-            failure = TaskFailure(
-                f"{type(error).__name__}: {error}",
-                vertex_id=tdd.vertex_id,
-                vertex_name=tdd.vertex_name,
-                subtask_index=tdd.subtask_index,
-                parallelism=tdd.parallelism,
-            )
+            failure = tdd.failure(f"{type(error).__name__}: {error}")
             self.task_state_changed(tdd.execution_attempt_id, ExecutionState.FAILED, failure)
 
     def _give_up(self, attempt_id: str) -> None:
