@@ -13,7 +13,7 @@ from firesteel.common import Configuration
 from firesteel.compat.alias import alias_pyflink
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.operators.errors import UserFunctionError
-from firesteel.testing import Fault, LocalResult, run_local
+from firesteel.testing import Fault, LocalResult, ManualClock, run_local
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "programs"
 PROGRAMS = sorted(path.stem for path in GOLDEN.glob("*.py"))
@@ -86,9 +86,12 @@ def test_slots_that_die_in_every_stage_change_nothing(name: str, tmp_path: Path)
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
-    base = run(name, first, 2, batch_elements=40)
+    # The machine's clock would end a window of processing time in one run and not in the other.
+    with ManualClock() as clock:
+        base = run(name, first, 2, batch_elements=40, clock=clock)
     faults = [
         Fault(b, stage, slot, 1) for b in range(base.batches) for stage in range(base.stages) for slot in range(3)
     ]
-    result = run(name, second, 2, batch_elements=40, faults=faults)
+    with ManualClock() as clock:
+        result = run(name, second, 2, batch_elements=40, faults=faults, clock=clock)
     assert outcome(result, second) == outcome(base, first)
