@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
@@ -46,6 +48,13 @@ async def test_jobs_and_the_cluster_have_metrics_too(rest: Rest) -> None:
     assert {"id": "numRestarts"} in await rest.get("/jobs/metrics")
     assert await rest.get(f"/jobs/{job_id}/metrics?get=numRestarts") == [{"id": "numRestarts", "value": "0"}]
     assert (await rest.get(f"/jobs/metrics?get=numRestarts&agg=sum&jobs={job_id}")) == [{"id": "numRestarts", "sum": 0}]
+    await asyncio.sleep(0.01)
+    times = await rest.get(f"/jobs/{job_id}/metrics?get=restartingTime,runningTime,downtime")
+    assert [(one["id"], int(one["value"]) > 0) for one in times] == [
+        ("restartingTime", False),
+        ("runningTime", True),
+        ("downtime", False),
+    ]
     slots = await rest.get("/jobmanager/metrics?get=taskSlotsTotal,numRunningJobs")
     assert slots == [{"id": "taskSlotsTotal", "value": "2"}, {"id": "numRunningJobs", "value": "1"}]
     assert await rest.get("/taskmanagers/metrics") == []

@@ -39,8 +39,9 @@ async def running(rest: Rest) -> str:
     await rest.cluster.submit(job)
     listener = rest.cluster.query.listener
     listener.checkpoint_restored(RestoredCheckpoint(1, True, "/savepoints/one", 5))
-    listener.checkpoint_completed(CheckpointStats(2, False, 10, 4, "/checkpoints/chk-2", {"x": {0: 60, 1: 40}}))
-    listener.checkpoint_completed(CheckpointStats(3, True, 10, 4, "/savepoints/two", {"x": {0: 60, 1: 40}}))
+    written, held = {"x": {0: 60, 1: 40}}, {"x": {0: 600, 1: 400}}
+    listener.checkpoint_completed(CheckpointStats(2, False, 10, 4, "/checkpoints/chk-2", written, held))
+    listener.checkpoint_completed(CheckpointStats(3, True, 10, 4, "/savepoints/two", held, held))
     await settle()
     return str(job.job_id)
 

@@ -80,7 +80,7 @@ class SimulatedQuery:
 
     async def trigger_checkpoint(self, full: bool) -> int:
         self.checkpoints += 1
-        stats = CheckpointStats(self.checkpoints, False, 10, 4, f"/checkpoints/chk-{self.checkpoints}", {})
+        stats = CheckpointStats(self.checkpoints, False, 10, 4, f"/checkpoints/chk-{self.checkpoints}", {}, {})
         self.listener.checkpoint_completed(stats)
         return self.checkpoints
 

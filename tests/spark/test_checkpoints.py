@@ -88,7 +88,8 @@ def test_a_savepoint_is_taken_while_the_job_is_idle_and_goes_on_in_another_paral
     tail.write("to", "be", "or", "not", "to", "be")
     first = tail.start(2)
     wait_for(lambda: tail.lines().total() == 6)
-    savepoint = first.trigger_savepoint(str(tail.savepoints)).result()
+    savepoint = first.trigger_savepoint(tail.savepoints.as_uri()).result()
+    assert Path(savepoint).parent == tail.savepoints
     assert first.get_job_status().result() == JobStatus.RUNNING
     first.cancel().result()
     with pytest.raises(JobCanceledError):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+from firesteel.errors import InvalidProgramError
+
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*))?(?P<path>/.*|)")
 
 
 def local_path(text: str) -> Path:
@@ -10,5 +15,16 @@ def local_path(text: str) -> Path:
 
     >>> local_path("file:/checkpoints/chk-7"), local_path("file:///out"), local_path("out")
     (PosixPath('/checkpoints/chk-7'), PosixPath('/out'), PosixPath('out'))
+
+    Raises:
+        InvalidProgramError: it is a URI of another file system.
     """
-    return Path(text.removeprefix("file://").removeprefix("file:"))
+    uri = _URI.fullmatch(text)
+    if uri is None or (uri["scheme"] != "file" and uri["authority"] is None):
+        return Path(text)
+    if uri["scheme"].lower() == "file" and not uri["authority"]:
+        return Path(uri["path"])
+    raise InvalidProgramError(
+        f"path {text!r}: there is no file system for {uri['scheme']}://{uri['authority']}; "
+        "allowed: a path that all processes of the cluster see, file:///path"
+    )

@@ -7,6 +7,8 @@ the packages of requirements.
 
 from __future__ import annotations
 
+from firesteel.common.local_path import local_path
+
 FILES = "python.files"
 REQUIREMENTS = "python.requirements"
 ARCHIVES = "python.archives"
@@ -14,10 +16,10 @@ DEPENDENCIES = (FILES, REQUIREMENTS, ARCHIVES)
 
 
 def dependency_entries(value: str) -> list[tuple[str, str]]:
-    """(path, what stands behind its `#`) of each entry of an option; a path has no `file://`.
+    """(path, what stands behind its `#`) of each entry of an option; paths are no URIs.
 
     >>> dependency_entries("file:///data/model.zip#model, words.txt")
     [('/data/model.zip', 'model'), ('words.txt', '')]
     """
     parts = [entry.strip().partition("#") for entry in value.split(",") if entry.strip()]
-    return [(path.removeprefix("file://"), belonging.removeprefix("file://")) for path, _, belonging in parts]
+    return [(str(local_path(path)), str(local_path(belonging)) if belonging else "") for path, _, belonging in parts]

@@ -148,7 +148,8 @@ class Checkpoints:
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
         }
-        self._sizes: dict[str, dict[int, int]] = {}
+        self._written: dict[str, dict[int, int]] = {}
+        self._held: dict[tuple[int, int], dict[str, int]] = {}
         self._id = 0
         self._earlier_versions: set[Path] = set()
         self.versions = directory
@@ -184,6 +185,7 @@ class Checkpoints:
         if own:
             self.batch_id = metadata.batch_id
             self._bases = dict(metadata.bases)
+            self._held = {slot: dict(sizes) for slot, sizes in metadata.state_sizes.items()}
             for (stage, slot), base in metadata.bases.items():
                 link_version(metadata.versions_in(source), self.versions, stage, slot, base, metadata.batch_id)
             self._kept.extend([*(read_metadata(path) for path in reversed(own[1:])), metadata])
@@ -196,10 +198,12 @@ class Checkpoints:
         self.next_time = min((r.next_time for r in reports if r.next_time is not None), default=None)
         for report in reports:
             self._bases[report.stage, report.slot] = report.base
+            held = self._held.setdefault((report.stage, report.slot), {})
+            if report.base == batch_id:
+                held.clear()
             for operator_id, size in report.state_sizes.items():
-                sizes = self._sizes.setdefault(operator_id, {})
-                subtask = report.slot - self._first_slots[operator_id]
-                sizes[subtask] = sizes.get(subtask, 0) + size
+                held[operator_id] = held.get(operator_id, 0) + size
+                self._add(self._written, operator_id, report.slot, size)
         committables = [committable for report in reports for committable in report.committables]
         self._pending += [committable for committable in committables if committable.is_durable]
         self._commit([committable for committable in committables if not committable.is_durable])
@@ -214,8 +218,8 @@ class Checkpoints:
         self._commit(pending)
         self._kept.append(metadata)
         self._subsume()
-        sizes, self._sizes = self._sizes, {}
-        return self._stats(metadata, directory, sizes, begun_s)
+        written, self._written = self._written, {}
+        return self._stats(metadata, directory, begun_s, written)
 
     def _decide(self, directory: Path, metadata: CheckpointMetadata) -> None:
         """Of two JobManagers that think to lead the job, one takes the next checkpoint, and nobody an earlier one.
@@ -243,11 +247,25 @@ class Checkpoints:
             committables=pickled(committables),
             next_time=self.next_time,
             versions=self.versions.name,
+            state_sizes={slot: dict(sizes) for slot, sizes in self._held.items()},
         )
 
+    def _add(self, sizes: dict[str, dict[int, int]], operator_id: str, slot: int, size: int) -> None:
+        of_subtasks = sizes.setdefault(operator_id, {})
+        subtask = slot - self._first_slots[operator_id]
+        of_subtasks[subtask] = of_subtasks.get(subtask, 0) + size
+
     def _stats(
-        self, metadata: CheckpointMetadata, directory: Path, sizes: Mapping[str, Mapping[int, int]], begun_s: float
+        self,
+        metadata: CheckpointMetadata,
+        directory: Path,
+        begun_s: float,
+        written: Mapping[str, Mapping[int, int]] | None = None,
     ) -> CheckpointStats:
+        held: dict[str, dict[int, int]] = {}
+        for (_, slot), sizes in metadata.state_sizes.items():
+            for operator_id, size in sizes.items():
+                self._add(held, operator_id, slot, size)
         duration_ms = round((time.monotonic() - begun_s) * 1000)
         return CheckpointStats(
             checkpoint_id=metadata.checkpoint_id,
@@ -255,7 +273,8 @@ class Checkpoints:
             trigger_timestamp_ms=metadata.timestamp_ms - duration_ms,
             duration_ms=duration_ms,
             external_path=str(directory),
-            state_sizes=sizes,
+            checkpointed_sizes=held if written is None else written,
+            state_sizes=held,
         )
 
     def _subsume(self) -> None:
@@ -303,7 +322,7 @@ class Checkpoints:
         except BaseException:
             shutil.rmtree(directory, ignore_errors=True)
             raise
-        return self._stats(metadata, directory, {}, begun_s)
+        return self._stats(metadata, directory, begun_s)
 
 
 def _remove_checkpoint(directory: Path) -> None:

@@ -13,9 +13,9 @@ import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
+from firesteel.common.local_path import local_path
 from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_committer import FinishedPart, sync_directory
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
@@ -83,7 +83,7 @@ class FileWriter(SinkWriter):
     """Writes the elements of one subtask to part files."""
 
     def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
-        self._base = Path(settings.base_path.removeprefix("file://"))
+        self._base = local_path(settings.base_path)
         self._prefix = settings.output_file_config.part_prefix
         self._suffix = settings.output_file_config.part_suffix
         self._format = format_of(settings, context.input_type)

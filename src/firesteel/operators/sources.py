@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from firesteel.common.local_path import local_path
 from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.formats.csv_schema import CsvReaderFormat
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
@@ -124,10 +125,6 @@ def _files_below(path: Path) -> Iterator[Path]:
             yield from _files_below(child)
 
 
-def _local_path(text: str) -> Path:
-    return Path(text.removeprefix("file://"))
-
-
 def _discover_files(source: Any, parallelism: int) -> list[Split]:
     """Pieces of at most 64 MiB, handed out in turn; compressed files and those of CSV are one piece.
 
@@ -140,7 +137,7 @@ def _discover_files(source: Any, parallelism: int) -> list[Split]:
         raise NotImplementedError(f"FileSource: no reader for format {name!r}; there are {', '.join(_FILE_READERS)}")
     splits: list[Split] = []
     for text in source.settings.paths:
-        root = _local_path(text)
+        root = local_path(text)
         if not root.exists():
             raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
         for file in _files_below(root):

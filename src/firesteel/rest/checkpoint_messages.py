@@ -6,7 +6,7 @@ from typing import Any
 
 from firesteel.common.time import Duration
 from firesteel.rest.errors import RestError
-from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary, CheckpointStats
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointsSummary, CheckpointStats, SizesOfSubtasks
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobVertexDetails
 
 Body = dict[str, Any]
@@ -61,7 +61,7 @@ def _checkpoint(job: ArchivedExecutionGraph, stats: CheckpointStats) -> Body:
         "trigger_timestamp": stats.trigger_timestamp_ms,
         "latest_ack_timestamp": stats.trigger_timestamp_ms + stats.duration_ms,
         "checkpointed_size": stats.checkpointed_size,
-        "state_size": stats.checkpointed_size,
+        "state_size": stats.state_size,
         "end_to_end_duration": stats.duration_ms,
         "alignment_buffered": 0,
         "processed_data": 0,
@@ -104,29 +104,30 @@ def checkpoint_subtasks(job: ArchivedExecutionGraph, checkpoint_id: int, vertex_
     vertex = next((vertex for vertex in job.details.vertices if vertex.id == vertex_id), None)
     if vertex is None:
         raise RestError(404, f"There is no checkpoint statistics for task {vertex_id}.")
-    sizes = _sizes(job, stats, vertex)
+    written = _sizes(job, stats.checkpointed_sizes, vertex)
+    held = _sizes(job, stats.state_sizes, vertex)
     nothing, duration = _quantiles([0]), _quantiles([stats.duration_ms])
     summary = {
-        "checkpointed_size": _quantiles(sizes),
-        "state_size": _quantiles(sizes),
+        "checkpointed_size": _quantiles(written),
+        "state_size": _quantiles(held),
         "end_to_end_duration": duration,
         "checkpoint_duration": {"sync": duration, "async": nothing},
         "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), nothing),
         "start_delay": nothing,
     }
-    subtasks = [_subtask(stats, index, size) for index, size in enumerate(sizes)]
+    subtasks = [_subtask(stats, index, *sizes) for index, sizes in enumerate(zip(written, held, strict=True))]
     return _task(job, stats, vertex) | {"summary": summary, "subtasks": subtasks}
 
 
-def _subtask(stats: CheckpointStats, index: int, size: int) -> Body:
+def _subtask(stats: CheckpointStats, index: int, written: int, held: int) -> Body:
     """All subtasks acknowledge a checkpoint at once: it is taken behind a batch, with nothing in flight."""
     return {
         "className": "completed",
         "index": index,
         "ack_timestamp": stats.trigger_timestamp_ms + stats.duration_ms,
         "end_to_end_duration": stats.duration_ms,
-        "checkpointed_size": size,
-        "state_size": size,
+        "checkpointed_size": written,
+        "state_size": held,
         "checkpoint": {"sync": stats.duration_ms, "async": 0},
         "alignment": dict.fromkeys(("buffered", "processed", "persisted", "duration"), 0),
         "start_delay": 0,
@@ -136,19 +137,19 @@ def _subtask(stats: CheckpointStats, index: int, size: int) -> Body:
     }
 
 
-def _sizes(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex: JobVertexDetails) -> list[int]:
-    operators = job.operators.get(vertex.id, ())
-    return [stats.size_of(operators, subtask) for subtask in range(vertex.parallelism)]
+def _sizes(job: ArchivedExecutionGraph, sizes: SizesOfSubtasks, vertex: JobVertexDetails) -> list[int]:
+    """Bytes of each subtask of a vertex, of all its operators."""
+    of_operators = [sizes.get(operator_id, {}) for operator_id in job.operators.get(vertex.id, ())]
+    return [sum(one.get(subtask, 0) for one in of_operators) for subtask in range(vertex.parallelism)]
 
 
 def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex: JobVertexDetails) -> Body:
-    size = sum(_sizes(job, stats, vertex))
     return {
         "id": stats.checkpoint_id,
         "status": "COMPLETED",
         "latest_ack_timestamp": stats.trigger_timestamp_ms + stats.duration_ms,
-        "checkpointed_size": size,
-        "state_size": size,
+        "checkpointed_size": sum(_sizes(job, stats.checkpointed_sizes, vertex)),
+        "state_size": sum(_sizes(job, stats.state_sizes, vertex)),
         "end_to_end_duration": stats.duration_ms,
         "alignment_buffered": 0,
         "processed_data": 0,
@@ -159,11 +160,10 @@ def _task(job: ArchivedExecutionGraph, stats: CheckpointStats, vertex: JobVertex
 
 
 def _figures(summary: CheckpointsSummary) -> Body:
-    sizes = [stats.checkpointed_size for stats in summary.history]
     durations = [stats.duration_ms for stats in summary.history]
     return {
-        "checkpointed_size": _quantiles(sizes),
-        "state_size": _quantiles(sizes),
+        "checkpointed_size": _quantiles([stats.checkpointed_size for stats in summary.history]),
+        "state_size": _quantiles([stats.state_size for stats in summary.history]),
         "end_to_end_duration": _quantiles(durations),
         "alignment_buffered": _quantiles([0]),
         "processed_data": _quantiles([0]),

@@ -58,21 +58,39 @@ def _aggregate(part: str, values: list[float]) -> float:
 # --- jobs ----------------------------------------------------------------------------------------------------------
 
 
+_TIMED_STATUSES = (
+    JobStatus.CREATED,
+    JobStatus.INITIALIZING,
+    JobStatus.RUNNING,
+    JobStatus.FAILING,
+    JobStatus.RESTARTING,
+    JobStatus.CANCELLING,
+)
+_DOWN = frozenset({JobStatus.FAILING, JobStatus.RESTARTING})
+
+
 def _of_job(job: JobDetails, now: int) -> Values:
+    """Times are of the status that the job has now, in milliseconds: 0 for all others, as in Flink."""
     running_ms = job.timestamps.get(JobStatus.RUNNING)
     end = now if job.end_ms is None else job.end_ms
+    since = {status: now - job.timestamps[status] if status is job.status else 0 for status in _TIMED_STATUSES}
+    restored = job.checkpoints.restored
     values: Values = {
+        **{f"{status.name.lower()}Time": ms for status, ms in since.items()},
         "numRestarts": job.restarts,
         "uptime": 0 if running_ms is None else end - running_ms,
+        "downtime": max(since[status] for status in _DOWN),
         "numberOfCompletedCheckpoints": job.checkpoints.completed,
         "totalNumberOfCheckpoints": job.checkpoints.completed,
         "numberOfFailedCheckpoints": 0,
         "numberOfInProgressCheckpoints": 0,
+        "lastCheckpointRestoreTimestamp": -1 if restored is None else restored.restored_ms,
     }
     latest = job.checkpoints.latest
     if latest is not None:
         values |= {
             "lastCheckpointSize": latest.checkpointed_size,
+            "lastCheckpointFullSize": latest.state_size,
             "lastCheckpointDuration": latest.duration_ms,
             "lastCompletedCheckpointId": latest.checkpoint_id,
             "lastCheckpointCompletedTimestamp": latest.trigger_timestamp_ms + latest.duration_ms,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.local_path import local_path
 from firesteel.coordinator.checkpoints import keeps_checkpoints, restore_job
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -76,7 +77,7 @@ class SparkDataPlane:
 
     def _directory_of(self, job_graph: JobGraph) -> Path:
         """The job's own directory below the configured one."""
-        return Path(job_graph.configuration[CHECKPOINT_DIRECTORY].removeprefix("file://")) / job_graph.job_id
+        return local_path(job_graph.configuration[CHECKPOINT_DIRECTORY]) / job_graph.job_id
 
     def close(self) -> None:
         """Remove what is temporary; nothing runs any more."""

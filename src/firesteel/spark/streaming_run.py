@@ -8,9 +8,9 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from firesteel.common.local_path import local_path
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -173,7 +173,7 @@ class StreamingRun(Run):
             return False
         self._savepoints.popleft()
         try:
-            stats = self._checkpoints.savepoint(Path(request.directory), self._enumerator)
+            stats = self._checkpoints.savepoint(local_path(request.directory), self._enumerator)
         except Exception as error:
             self._tell(_answer, request.answer, None, error)
             return False

@@ -88,6 +88,7 @@ class CheckpointMetadata:
         committables: Pickled: (sink operators' committables) that are to be committed with it.
         next_time: When the job has something to do again although nothing comes (ms).
         versions: Name of the directory of its versions: beside its own one, or in that of a savepoint.
+        state_sizes: (stage, slot) -> bytes of state in that version, by operator id.
     """
 
     checkpoint_id: int
@@ -102,6 +103,7 @@ class CheckpointMetadata:
     committables: bytes
     next_time: int | None
     versions: str
+    state_sizes: dict[tuple[int, int], dict[str, int]]
 
     def versions_in(self, directory: Path) -> Path:
         """Where its versions are, if its metadata is in that directory."""

@@ -37,7 +37,10 @@ async def test_the_kind_is_chosen_by_its_name(tmp_path: Path) -> None:
     [
         ({"type": "paxos"}, "there is no kind 'paxos'; allowed: NONE, embedded, filesystem, zookeeper"),
         ({"type": "filesystem"}, "option 'high-availability.storageDir' is not set"),
-        ({"type": "filesystem", "storageDir": "s3://x"}, "'s3://x' is not a directory; allowed: a path, file:///path"),
+        (
+            {"type": "filesystem", "storageDir": "s3://x"},
+            "path 's3://x': there is no file system for s3://x; allowed: a path",
+        ),
         ({"type": "zookeeper", "storageDir": "/x"}, "option 'high-availability.zookeeper.quorum' is not set"),
     ],
 )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.common.coercion import coercer
+from firesteel.common.local_path import local_path
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.jdbc_database import Database, native_statement, row_converter
@@ -150,7 +151,7 @@ def _staging_directory(context: WriterInitContext) -> Path:
     configured = context.configuration.get(CHECKPOINT_DIRECTORY)
     if configured is None:
         return Path(tempfile.gettempdir()) / f"firesteel-staging-{context.job_id}"
-    return Path(configured.removeprefix("file://")) / context.job_id / "staging"
+    return local_path(configured) / context.job_id / "staging"
 
 
 class RowError(Exception):

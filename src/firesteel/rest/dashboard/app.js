@@ -124,8 +124,8 @@ async function jobPage(id) {
       tm.slots.map(slot => make("div", {class: "slot"}, slot.subtasks.map(s => make("div", {}, make("span", {class: `state ${s.status}`, title: s.status}, "● "), `${s.name} (${s.subtask + 1}/${s.parallelism})`))))))),
     slots.taskmanagers.length ? "" : make("p", {}, "No subtask has a slot."),
     make("h2", {}, "Checkpoints"), make("p", {}, `${count(checkpoints.counts.completed)} completed` + (checkpoints.latest.restored ? `, began with ${checkpoints.latest.restored.external_path}` : "")),
-    table(["Id", "Kind", "Taken", "Duration", "Written", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
-      {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, c.external_path]), "None was taken."),
+    table(["Id", "Kind", "Taken", "Duration", "Written", "State", "Path"], checkpoints.history.map(c => [{number: c.id}, c.is_savepoint ? "savepoint" : "checkpoint", at(c.trigger_timestamp),
+      {number: duration(c.end_to_end_duration)}, {number: bytes(c.checkpointed_size)}, {number: bytes(c.state_size)}, c.external_path]), "None was taken."),
     make("h2", {}, "Exceptions"), exceptionHistory.entries.length ? exceptionHistory.entries.map(e => [make("p", {}, at(e.timestamp)), make("pre", {tabindex: 0}, e.stacktrace)]).flat() : make("p", {}, "None."),
     make("h2", {}, "Timeline"), timeline(job)].flat();
 }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["NO_CHECKPOINTS", "CheckpointStats", "CheckpointStatsTracker", "CheckpointsSummary", "RestoredCheckpoint"]
+
+SizesOfSubtasks = Mapping[str, Mapping[int, int]]
+"""Bytes by operator id and subtask."""
 
 HISTORY_SIZE = 10
 """How many checkpoints are remembered (Flink: `web.checkpoints.history`)."""
@@ -22,7 +25,8 @@ class CheckpointStats:
         trigger_timestamp_ms: When it began.
         duration_ms: From the beginning of its batch until it was committed.
         external_path: Its directory.
-        state_sizes: Bytes that were written for it, by operator id and subtask; 0 where there is none.
+        checkpointed_sizes: Bytes that were written for it, by operator id and subtask; 0 where there is none.
+        state_sizes: Bytes that it holds, with those that earlier checkpoints wrote, too.
     """
 
     checkpoint_id: int
@@ -30,16 +34,22 @@ class CheckpointStats:
     trigger_timestamp_ms: int
     duration_ms: int
     external_path: str
-    state_sizes: Mapping[str, Mapping[int, int]]
+    checkpointed_sizes: SizesOfSubtasks
+    state_sizes: SizesOfSubtasks
 
     @property
     def checkpointed_size(self) -> int:
         """Bytes that were written for it."""
-        return sum(sum(sizes.values()) for sizes in self.state_sizes.values())
+        return _total(self.checkpointed_sizes)
 
-    def size_of(self, operators: Iterable[str], subtask: int) -> int:
-        """Bytes that a subtask wrote for these operators."""
-        return sum(self.state_sizes.get(operator_id, {}).get(subtask, 0) for operator_id in operators)
+    @property
+    def state_size(self) -> int:
+        """Bytes that it holds."""
+        return _total(self.state_sizes)
+
+
+def _total(sizes: SizesOfSubtasks) -> int:
+    return sum(sum(of_subtasks.values()) for of_subtasks in sizes.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +91,9 @@ class CheckpointStatsTracker:
 
     Example:
         >>> tracker = CheckpointStatsTracker()
-        >>> tracker.completed(CheckpointStats(1, False, 0, 5, "/checkpoints/chk-1", {"map": {0: 10}}))
-        >>> tracker.summary().latest.checkpointed_size
-        10
+        >>> tracker.completed(CheckpointStats(1, False, 0, 5, "/checkpoints/chk-1", {"map": {0: 10}}, {"map": {0: 70}}))
+        >>> tracker.summary().latest.checkpointed_size, tracker.summary().latest.state_size
+        (10, 70)
     """
 
     _count: int = 0

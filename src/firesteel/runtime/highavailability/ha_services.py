@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from firesteel.common.local_path import local_path
+from firesteel.errors import InvalidProgramError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
@@ -64,12 +66,11 @@ def storage_directory(configuration: Mapping[str, str]) -> Path:
         InvalidOptionError: `high-availability.storageDir` is missing or no directory.
     """
     storage = required(configuration, STORAGE_DIR)
-    path = storage.removeprefix("file://") if storage.startswith("file:///") else storage
-    if "://" in path:
-        raise InvalidOptionError(
-            f"option {STORAGE_DIR!r}: {storage!r} is not a directory; allowed: a path, file:///path"
-        )
-    return Path(path) / configuration.get(CLUSTER_ID, "/default").strip("/")
+    try:
+        path = local_path(storage)
+    except InvalidProgramError as error:
+        raise InvalidOptionError(f"option {STORAGE_DIR!r}: {error}") from None
+    return path / configuration.get(CLUSTER_ID, "/default").strip("/")
 
 
 _KINDS: dict[str, Callable[[Mapping[str, str]], HighAvailabilityServices]] = {
