@@ -81,6 +81,9 @@ class ConnectedStreams:
         return self._co(name, CoProcessOperator(func, self._keyed, self.stream1._key_type), output_type)
 
     def _co(self, name: str, operator: Any, output_type: TypeInformation | None) -> DataStream:
+        types = self.stream1._key_type, self.stream2._key_type
+        if self._keyed and types[0] != types[1]:
+            raise InvalidProgramError(f"Key types of input KeyedStreams don't match: {types[0]} and {types[1]}")
         kind = PythonOperatorKind.KEYED_CO_PROCESS if self._keyed else PythonOperatorKind.CO_PROCESS
         transformation = self.stream1._operator(name, operator, output_type, kind=kind, other=self.stream2)
         return self.stream1._new_stream(transformation)
@@ -134,4 +137,5 @@ class BroadcastConnectedStream:
             other=self.broadcast_stream.input_stream,
         )
         transformation.keyed = keyed
+        transformation.parallelism_configured = True  # PyFlink's transformations of these operators say so.
         return stream._new_stream(transformation)

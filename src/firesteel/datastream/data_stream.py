@@ -473,15 +473,11 @@ class KeyedStream(DataStream):
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """The stream cut into windows over all elements."""
-        return self._values().window_all(window_assigner)
+        return self._origin_stream.window_all(window_assigner)
 
     def union(self, *streams: DataStream) -> DataStream:
         """All elements of these streams."""
         return self._values().union(*streams)
-
-    def partition_custom(self, partitioner: Callable[[Any, int], int] | Partitioner, key_selector: _Key) -> DataStream:
-        """Elements go to the subtask that the partitioner chooses by their key."""
-        return self._values().partition_custom(partitioner, key_selector)
 
     def project(self, *field_indexes: int) -> DataStream:
         """Some fields of a tuple, in that order."""
@@ -543,7 +539,7 @@ for _setting in (
     "set_description",
 ):
     _refusing(_setting, "call it on the stream before key_by() or on the operator behind")
-for _partitioning in ("shuffle", "rebalance", "rescale", "forward", "broadcast"):
+for _partitioning in ("shuffle", "rebalance", "rescale", "forward", "broadcast", "partition_custom"):
     _refusing(_partitioning, "its elements are partitioned by key")
 for _operator_method in ("get_side_output", "cache"):
     _refusing(_operator_method, "call it on the operator before key_by()")

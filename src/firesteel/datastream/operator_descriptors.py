@@ -292,6 +292,11 @@ class SinkWriterOperator(OperatorDescriptor):
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionOperator(OperatorDescriptor):
+    """Where Flink puts a FileSink's files together. Here the writer has done so, and its committables only pass."""
+
+
+@dataclass(frozen=True, slots=True)
 class CommitterOperator(OperatorDescriptor):
     """The committer of a two-phase sink: what it receives is committed when the batch is."""
 

@@ -113,6 +113,11 @@ class SlotSharingGroup:
         """Other resources per slot."""
         return dict(self._external_resources)
 
+    def resources(self) -> tuple[object, ...]:
+        """What a slot of the group needs, to compare: all but its name."""
+        memory = self._task_heap_memory, self._task_off_heap_memory, self._managed_memory
+        return self._cpu_cores, *memory, tuple(sorted(self._external_resources.items()))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SlotSharingGroup) and self.__dict__ == other.__dict__
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.user_location import user_location
@@ -17,7 +18,6 @@ from firesteel.graph.transformations import (
 )
 
 if TYPE_CHECKING:
-    from firesteel.common.execution_config import ExecutionConfig
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
@@ -78,26 +78,32 @@ class OperatorSettings:
         """Sets the number of subtasks.
 
         Raises:
-            ValueError: it is less than 1, or more than 1 where the operator must not run in parallel.
+            ValueError: it is neither -1 (that of the environment) nor at least 1, or not 1 where the operator must not
+                run in parallel.
         """
-        if parallelism < 1:
+        if parallelism < 1 and parallelism != ExecutionConfig.PARALLELISM_DEFAULT:
             raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
-        if self._transformation.max_parallelism == 1 and parallelism > 1:
-            raise ValueError(
-                f"The parallelism of non parallel operator {self._transformation.name!r} must be 1, found {parallelism}"
-            )
-        self._transformation.parallelism = parallelism
-        self._transformation.parallelism_configured = True
+        self._check_non_parallel("parallelism", parallelism)
+        is_default = parallelism == ExecutionConfig.PARALLELISM_DEFAULT
+        self._transformation.parallelism = self._environment.get_parallelism() if is_default else parallelism
+        self._transformation.parallelism_configured = not is_default
         return self
+
+    def _check_non_parallel(self, what: str, number: int) -> None:
+        if self._transformation.max_parallelism == 1 and number != 1:
+            raise ValueError(
+                f"The {what} of non parallel operator {self._transformation.name!r} must be 1, found {number}"
+            )
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Sets the number of key groups, the upper bound for rescaling.
 
         Raises:
-            ValueError: it is not within 1..32768.
+            ValueError: it is not within 1..32768, or not 1 where the operator must not run in parallel.
         """
         if not 1 <= max_parallelism <= 32768:
             raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
+        self._check_non_parallel("max parallelism", max_parallelism)
         self._transformation.max_parallelism = max_parallelism
         return self
 

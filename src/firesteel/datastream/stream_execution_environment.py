@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from firesteel.common import python_dependencies
@@ -399,7 +399,7 @@ class StreamExecutionEnvironment:
     ) -> list[Transformation]:
         """Merges what is there before the collecting sink and then numbers the sink: so `execute_and_collect` does."""
         *registered, sink = transformations
-        merged, collected = self._merged(registered, ids, keep=sink.inputs[0], later=[sink])
+        merged, collected = self._merged(registered, ids, keep=sink.inputs[0])
         assert collected is not None
         sink.inputs = [collected]
         sink.id = ids.next()
@@ -407,16 +407,18 @@ class StreamExecutionEnvironment:
         return [*merged, sink]
 
     def _merged(
-        self,
-        transformations: list[Transformation],
-        ids: IdGenerator,
-        keep: Transformation | None = None,
-        later: Sequence[Transformation] = (),
+        self, transformations: list[Transformation], ids: IdGenerator, keep: Transformation | None = None
     ) -> tuple[list[Transformation], Transformation | None]:
-        align_hidden_operators(transformations, ids, later)
+        align_hidden_operators(transformations, ids)
         if not self._configuration.get_boolean("python.operator-chaining.enabled", True):
             return transformations, keep
-        return merge_python_operators(transformations, ids, _combine, keep)
+        return merge_python_operators(transformations, ids, _combine, self._needs_of_group, keep)
+
+    def _needs_of_group(self, name: str | None) -> object:
+        """The resources of a slot sharing group, to compare; None: no group is set."""
+        if name is None:
+            return None
+        return self._slot_sharing_groups.get(name, SlotSharingGroup(name)).resources()
 
     def close(self) -> None:
         """Forgets the operators that were not executed."""

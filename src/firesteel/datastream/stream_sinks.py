@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, Self
 
-from firesteel.common.typeinfo import PickledBytesTypeInfo, Types
+from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
+from firesteel.common.types import Row
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.datastream.connectors.base import Sink
@@ -20,15 +22,20 @@ class StreamSinks(StreamBase):
     """The part of `DataStream` that ends streams."""
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints each element in Java's text: `2> value`, or `id:2> value` with `sink_identifier`."""
+        """Prints each element: `2> value`, or `id:2> value` with `sink_identifier`.
+
+        A Row is printed as PyFlink does, its kind and Python's text of its fields: `+I[a,None]`; all other values of
+        declared types are in Java's text.
+        """
         stream = self._printable()
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
         return stream._legacy_sink("Print to Std. Out", operator)
 
     def _printable(self) -> Self:
-        if not isinstance(self.get_type(), PickledBytesTypeInfo):
+        to_text = _TEXTS.get(type(self.get_type()))
+        if to_text is None:
             return self
-        return type(self)(self._environment, self._operator("Map", op.MapOperator(_to_text), Types.STRING()))
+        return type(self)(self._environment, self._operator("Map", op.MapOperator(to_text), Types.STRING()))
 
     def add_sink(self, sink_func: SinkFunction[Any]) -> DataStreamSink:
         """Hands each element to a `SinkFunction` or a `StreamingFileSink`."""
@@ -46,6 +53,7 @@ class StreamSinks(StreamBase):
             output_type=self.get_type(),
             writer=op.SinkWriterOperator(sink, self.get_type()),
             committer=op.CommitterOperator(sink) if sink.is_two_phase() else None,
+            pre_commit=sink.pre_commit_topology(),
             user_location=user_location(),
         )
         self._environment._transformations.append(transformation)
@@ -82,6 +90,13 @@ class StreamSinks(StreamBase):
             return list(islice(results, limit))
 
 
-def _to_text(value: Any) -> Any:
-    """What PyFlink prints of records without declared type."""
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
+
+
+def _row_to_text(row: Row) -> str:
+    return f"{row.get_row_kind()}[{','.join(map(str, row))}]"
+
+
+_TEXTS: dict[type[TypeInformation], Callable[[Any], str]] = {PickledBytesTypeInfo: _to_text, RowTypeInfo: _row_to_text}
+"""What PyFlink (`DataStream._align_output_type`) turns into text before the sink that prints."""

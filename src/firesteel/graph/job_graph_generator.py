@@ -83,6 +83,7 @@ class _Builder:
         for source_id in sorted(self.graph.source_ids):
             self._visit(source_id)
         self._unify_forward_groups()
+        self._check_hybrid_shuffle()
         for head_id in self.by_head:
             self._connect(head_id)
 
@@ -127,11 +128,12 @@ class _Builder:
         chain, head = self._chains[head_id], self.graph.nodes[head_id]
         operators = sorted(chain.nodes, key=lambda node: (chain.index[node.id], node.id))
         order = [node.id for node in chain.nodes]
+        is_configured = any(node.parallelism_configured for node in chain.nodes)
         describe = DESCRIPTION_MODES[self.graph.vertex_description_mode]
         vertex = JobVertex(
             self.hashes[head_id],
             chain_name(order, self._name, self._chained_targets),
-            head.parallelism if not self.graph.dynamic or head.parallelism_configured else -1,
+            head.parallelism if not self.graph.dynamic or is_configured else -1,
             head.max_parallelism,
             [self._chained_operator(node, chain.index[node.id]) for node in operators],
             operator_order=order,
@@ -172,7 +174,10 @@ class _Builder:
     # --- parallelism -------------------------------------------------------------------------------------------------
 
     def _unify_forward_groups(self) -> None:
-        """In a dynamic job vertices connected FORWARD have one parallelism: a configured one counts for all."""
+        """In a dynamic job vertices connected FORWARD have one parallelism: a configured one counts for all.
+
+        They have one max parallelism, too: the least of those that are set.
+        """
         if not self.graph.dynamic:
             return
         for _ in self.by_head:  # at most one round per vertex until nothing changes
@@ -185,11 +190,24 @@ class _Builder:
         vertex = self.by_head[head_id]
         for edge in self._chains[head_id].leaving:
             target = self.by_head[self._heads[edge.target_id]]
-            if self._partitioner(edge).name == "FORWARD" and vertex.parallelism != target.parallelism:
-                known = max(vertex.parallelism, target.parallelism)
-                vertex.parallelism = target.parallelism = known
-                changed = True
+            if self._partitioner(edge).name != "FORWARD":
+                continue
+            limits = [limit for limit in (vertex.max_parallelism, target.max_parallelism) if limit > 0]
+            unified = max(vertex.parallelism, target.parallelism), min(limits, default=-1)
+            for one in (vertex, target):
+                changed |= unified != (one.parallelism, one.max_parallelism)
+                one.parallelism, one.max_parallelism = unified
         return changed
+
+    def _check_hybrid_shuffle(self) -> None:
+        if "HYBRID" not in self.graph.global_exchange_mode:
+            return
+        groups = {node.slot_sharing_group for node in self.graph.nodes.values()} - {"default"}
+        if groups:
+            raise InvalidProgramError(
+                "hybrid shuffle mode currently does not support setting non-default slot sharing group, "
+                f"found {', '.join(sorted(groups))}"
+            )
 
     # --- data sets ---------------------------------------------------------------------------------------------------
 
@@ -213,6 +231,7 @@ class _Builder:
         self, vertex: JobVertex, edge: StreamEdge, shared: list[tuple[tuple[object, ...], IntermediateDataSet]]
     ) -> IntermediateDataSet:
         result_type, partitioner = self._result_type(edge), self._partitioner(edge)
+        self._check_buffer_timeout(edge, result_type)
         target = self.graph.nodes[edge.target_id]
         target_parallelism = self.by_head[self._heads[edge.target_id]].parallelism
         key = (edge.source_id, partitioner, target_parallelism, target.max_parallelism, edge.output_tag, result_type)
@@ -229,6 +248,14 @@ class _Builder:
         vertex.produced_data_sets.append(data_set)
         shared.append((key, data_set))
         return data_set
+
+    def _check_buffer_timeout(self, edge: StreamEdge, result_type: ResultPartitionType) -> None:
+        source = self.graph.nodes[edge.source_id]
+        if not result_type.can_be_pipelined_consumed and source.buffer_timeout != -1:
+            raise InvalidProgramError(
+                f"operator {source.name!r} has buffer timeout {source.buffer_timeout} and its result is consumed as a "
+                "whole (BATCH): use set_buffer_timeout(-1), or an exchange that is pipelined"
+            )
 
     def _job_edge(self, edge: StreamEdge, data_set: IntermediateDataSet, target: JobVertex) -> JobEdge:
         partitioner = self._partitioner(edge)
@@ -257,4 +284,6 @@ class _Builder:
         if mode == "FORWARD_EDGES_PIPELINED":
             forward = edge.partitioner.name == "FORWARD"
             return ResultPartitionType.PIPELINED_BOUNDED if forward else ResultPartitionType.BLOCKING
+        if mode == "ALL_EDGES_HYBRID_SELECTIVE" and edge.partitioner.name == "BROADCAST":
+            return ResultPartitionType.HYBRID_FULL
         return _GLOBAL_MODES[mode]

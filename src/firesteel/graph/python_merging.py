@@ -6,14 +6,14 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from firesteel.graph.partitioner import FORWARD
+from firesteel.graph.partitioner import FORWARD, Partitioner
 from firesteel.graph.transformations import (
     IdGenerator,
     KeyByTransformation,
     OperatorTransformation,
     PartitionTransformation,
     PythonOperatorKind,
-    SideOutputTransformation,
+    SinkTransformation,
     Transformation,
     UnionTransformation,
     ValuesTransformation,
@@ -23,7 +23,6 @@ Combine = Callable[[OperatorTransformation, OperatorTransformation], Any]
 _Consumers = dict[int, list[Transformation]]
 
 _UPSTREAM_KINDS = frozenset(PythonOperatorKind) - {PythonOperatorKind.BROADCAST}
-_VIRTUAL = (UnionTransformation, PartitionTransformation, SideOutputTransformation)
 
 
 def copy_transformations(transformations: Sequence[Transformation]) -> list[Transformation]:
@@ -40,58 +39,34 @@ def copy_transformations(transformations: Sequence[Transformation]) -> list[Tran
     return [copies[id(one)] for one in transformations]
 
 
-def align_hidden_operators(
-    transformations: Sequence[Transformation], ids: IdGenerator, later: Sequence[Transformation] = ()
-) -> None:
-    """Lets hidden operators run where their neighbour does, connected forward.
+def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGenerator) -> None:
+    """Lets hidden operators run where their neighbour does, connected forward (PyFlink: `PythonConfigUtil`).
 
-    The one of `key_by` runs like its input, the one that takes keys off like its consumer. Those of `later` are not
-    aligned with, but they read too: what they would read with another parallelism is not connected forward.
+    The one of `key_by` runs like its input, the one that takes keys off like the last one that reads it.
     """
-    consumers, readers = _consumers(transformations), _consumers([*transformations, *later])
     for transformation in transformations:
+        if not transformation.inputs:
+            continue
+        source = transformation.inputs[0]
+        if isinstance(source, ValuesTransformation):
+            _align_with(source, transformation)
+            # PyFlink connects a sink anew, too, but Flink does not look at that.
+            is_sink = isinstance(transformation, SinkTransformation)
+            transformation.inputs[0] = _partition(source, None if is_sink else FORWARD, ids)
         if isinstance(transformation, KeyByTransformation):
-            _align_with(transformation, _physical_input(transformation))
-            transformation.inputs = [_forward(transformation.inputs[0], ids)]
-        elif isinstance(transformation, ValuesTransformation):
-            _align_values(transformation, consumers, readers, ids)
-
-
-def _align_values(values: ValuesTransformation, consumers: _Consumers, readers: _Consumers, ids: IdGenerator) -> None:
-    direct_consumers = consumers.get(id(values), [])
-    if not direct_consumers:
-        return
-    _align_with(values, _physical_consumers(direct_consumers[0], consumers)[0])
-    forward = _forward(values, ids)
-    for direct in direct_consumers:
-        if all(reader.parallelism == values.parallelism for reader in _physical_consumers(direct, readers)):
-            direct.inputs = [forward if source is values else source for source in direct.inputs]
-
-
-def _physical_consumers(consumer: Transformation, consumers: _Consumers) -> list[Transformation]:
-    """The consumer itself, or those behind it if it is virtual, the first one first."""
-    following = consumers.get(id(consumer)) if isinstance(consumer, _VIRTUAL) else None
-    if not following:
-        return [consumer]
-    return [physical for one in following for physical in _physical_consumers(one, consumers)]
+            _align_with(transformation, source)
+            transformation.inputs[0] = _partition(source, FORWARD, ids)
 
 
 def _align_with(hidden: Transformation, neighbour: Transformation) -> None:
     hidden.parallelism = neighbour.parallelism
-    hidden.parallelism_configured = neighbour.parallelism_configured
-    hidden.slot_sharing_group = neighbour.slot_sharing_group
+    hidden.parallelism_configured = False
+    hidden.slot_sharing_group = neighbour.slot_sharing_group or hidden.slot_sharing_group
 
 
-def _physical_input(transformation: Transformation) -> Transformation:
-    source = transformation.inputs[0]
-    while isinstance(source, _VIRTUAL):
-        source = source.inputs[0]
-    return source
-
-
-def _forward(source: Transformation, ids: IdGenerator) -> PartitionTransformation:
+def _partition(source: Transformation, partitioner: Partitioner | None, ids: IdGenerator) -> PartitionTransformation:
     return PartitionTransformation(
-        id=ids.next(), name="Partition", inputs=[source], parallelism=source.parallelism, partitioner=FORWARD
+        id=ids.next(), name="Partition", inputs=[source], parallelism=source.parallelism, partitioner=partitioner
     )
 
 
@@ -111,17 +86,22 @@ def _consumers(transformations: Sequence[Transformation]) -> dict[int, list[Tran
 
 
 def merge_python_operators(
-    transformations: Sequence[Transformation], ids: IdGenerator, combine: Combine, keep: Transformation | None = None
+    transformations: Sequence[Transformation],
+    ids: IdGenerator,
+    combine: Combine,
+    needs: Callable[[str | None], object],
+    keep: Transformation | None = None,
 ) -> tuple[list[Transformation], Transformation | None]:
     """The list with neighbouring Python operators merged, each pair under a new id; inputs are rewired in place.
 
-    `combine` gives the descriptor of two operators in one. Nothing is merged behind `keep`, whose consumer is
-    not listed; what became of it is the second part of the result.
+    `combine` gives the descriptor of two operators in one. `needs` gives the resources of a slot sharing group: groups
+    with the same ones are the same to PyFlink here, and the merged operator is in that of the first. Nothing is merged
+    behind `keep`, whose consumer is not listed; what became of it is the second part of the result.
     """
     consumers = _consumers(transformations)
     result: dict[int, Transformation] = {}
     for transformation in transformations:
-        upstream = _mergeable_upstream(transformation, consumers)
+        upstream = _mergeable_upstream(transformation, consumers, needs)
         if upstream is None or upstream is keep:
             result[id(transformation)] = transformation
             continue
@@ -147,13 +127,13 @@ def _replace_input(consumer: Transformation, old: Transformation, new: Transform
 
 
 def _mergeable_upstream(
-    downstream: Transformation, consumers: dict[int, list[Transformation]]
+    downstream: Transformation, consumers: _Consumers, needs: Callable[[str | None], object]
 ) -> OperatorTransformation | None:
     if not isinstance(downstream, OperatorTransformation) or downstream.python_kind is not PythonOperatorKind.PROCESS:
         return None
     upstream = downstream.inputs[0]
     while isinstance(upstream, PartitionTransformation):
-        if upstream.partitioner.name != "FORWARD" or len(consumers[id(upstream)]) != 1:
+        if upstream.partitioner is None or upstream.partitioner.name != "FORWARD" or len(consumers[id(upstream)]) != 1:
             return None
         upstream = upstream.inputs[0]
     if not isinstance(upstream, OperatorTransformation) or upstream.python_kind not in _UPSTREAM_KINDS:
@@ -161,7 +141,7 @@ def _mergeable_upstream(
     may_merge = (
         upstream.parallelism == downstream.parallelism
         and upstream.max_parallelism == downstream.max_parallelism
-        and upstream.slot_sharing_group == downstream.slot_sharing_group
+        and needs(upstream.slot_sharing_group) == needs(downstream.slot_sharing_group)
         and len(consumers[id(upstream)]) == 1
         and downstream.chaining_strategy == "ALWAYS"
         and upstream.chaining_strategy != "NEVER"
@@ -178,7 +158,7 @@ def _merge(
     merged.name = f"{upstream.name}, {downstream.name}"
     merged.output_type = downstream.output_type
     merged.operator = combine(upstream, downstream)
-    merged.parallelism_configured = upstream.parallelism_configured or downstream.parallelism_configured
+    merged.parallelism_configured = False  # as PyFlink's constructor calls say
     timeouts = [-1 if timeout is None else timeout for timeout in (upstream.buffer_timeout, downstream.buffer_timeout)]
     merged.buffer_timeout = None if min(timeouts) < 0 else min(timeouts)
     descriptions = [text for text in (upstream.description, downstream.description) if text is not None]

@@ -17,6 +17,8 @@ from firesteel.graph.transformations import (
     IdGenerator,
     OperatorTransformation,
     PartitionTransformation,
+    PreCommitStep,
+    PythonOperatorKind,
     SideOutputTransformation,
     SinkTransformation,
     Transformation,
@@ -173,7 +175,15 @@ class _Generator:
         outputs = self._inputs(transformation)
         for _ in outputs:
             self.ids.next()  # Flink numbers its virtual nodes too
-        return [replace(output, partitioner=transformation.partitioner, exchange_mode=mode) for output in outputs]
+        # Of several partitioners in a row the last one counts, but the exchange mode of the first.
+        return [
+            replace(
+                output,
+                partitioner=transformation.partitioner,
+                exchange_mode=mode if output.partitioner is None else output.exchange_mode,
+            )
+            for output in outputs
+        ]
 
     def _side_output(self, transformation: SideOutputTransformation) -> list[_Output]:
         outputs = self._inputs(transformation)
@@ -189,6 +199,8 @@ class _Generator:
         node.legacy_source = transformation.legacy_source
         node.yielding = transformation.yielding
         node.operator = transformation.operator
+        if transformation.python_kind is PythonOperatorKind.BROADCAST:
+            node.chaining_strategy = "ALWAYS"  # PyFlink's translators of these operators ask nobody.
         if self.batch and transformation.keyed and node.chaining_strategy == "ALWAYS":
             node.chaining_strategy = "HEAD"
         self.graph.add_node(node)
@@ -214,7 +226,7 @@ class _Generator:
             max_parallelism=own_max if own_max > 0 else self.max_parallelism,
             slot_sharing_group=transformation.slot_sharing_group or self._inherited_group(transformation),
             chaining_strategy=transformation.chaining_strategy,
-            buffer_timeout=self.buffer_timeout if timeout is None or self.batch else timeout,
+            buffer_timeout=self.buffer_timeout if timeout is None else timeout,
             uid=transformation.uid,
             user_hash=transformation.user_hash,
             output_type=transformation.output_type,
@@ -232,25 +244,44 @@ class _Generator:
 
     def _sink(self, transformation: SinkTransformation) -> list[_Output]:
         """A writer and, where the sink commits, a committer behind it; numbered anew each time, as in Flink."""
-        writer = self._sink_part(transformation, transformation.inputs[0], "Writer", transformation.writer, "")
+        writer = self._sink_part(transformation, transformation.inputs[0], "Writer", transformation.writer, "{}")
         writer.yielding = True
         self.transform(writer)
         if transformation.committer is None:
             return []
-        between = PartitionTransformation(
-            id=self.ids.next(),
-            name="Partition",
-            inputs=[writer],
-            parallelism=writer.parallelism,
-            partitioner=FORWARD,
-            exchange_mode="BATCH",
-        )
-        committer = self._sink_part(transformation, between, "Committer", transformation.committer, "Sink Committer: ")
+        source = self._behind(writer, FORWARD, "BATCH")
+        for step in transformation.pre_commit:
+            source = self._pre_commit(transformation, source, step)
+        committer = self._sink_part(transformation, source, "Committer", transformation.committer, "Sink Committer: {}")
         self.transform(committer)
         return []
 
+    def _pre_commit(self, sink: SinkTransformation, source: Transformation, step: PreCommitStep) -> Transformation:
+        if not sink.uid:
+            raise InvalidProgramError(
+                f"Sink {sink.name} requires to set a uid since its customized topology has set uid for some operators."
+            )
+        if step.partitioner is not None:
+            source = self._behind(source, step.partitioner)
+        part = self._sink_part(sink, source, step.name, step.operator, f"{{}}: {step.uid}")
+        part.parallelism = step.parallelism or sink.parallelism
+        part.parallelism_configured = step.parallelism is not None
+        return part
+
+    def _behind(
+        self, source: Transformation, partitioner: Partitioner, exchange_mode: str = "UNDEFINED"
+    ) -> Transformation:
+        return PartitionTransformation(
+            id=self.ids.next(),
+            name="Partition",
+            inputs=[source],
+            parallelism=source.parallelism,
+            partitioner=partitioner,
+            exchange_mode=exchange_mode,
+        )
+
     def _sink_part(
-        self, sink: SinkTransformation, source: Transformation, part: str, operator: Any, uid_prefix: str
+        self, sink: SinkTransformation, source: Transformation, part: str, operator: Any, uid: str
     ) -> OperatorTransformation:
         return OperatorTransformation(
             id=self.ids.next(),
@@ -260,11 +291,10 @@ class _Generator:
             parallelism_configured=sink.parallelism_configured,
             max_parallelism=sink.max_parallelism,
             buffer_timeout=sink.buffer_timeout,
-            uid=None if sink.uid is None else uid_prefix + sink.uid,
+            uid=None if sink.uid is None else uid.format(sink.uid),
             user_hash=sink.user_hash if part == "Writer" else None,
             slot_sharing_group=sink.slot_sharing_group,
             chaining_strategy=sink.chaining_strategy,
-            description=sink.description,
             user_location=sink.user_location,
             operator=operator,
         )

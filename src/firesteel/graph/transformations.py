@@ -94,9 +94,9 @@ class UnionTransformation(Transformation):
 
 @dataclass(eq=False, kw_only=True)
 class PartitionTransformation(Transformation):
-    """Another way to spread the elements."""
+    """Another way to spread the elements; None: as they come."""
 
-    partitioner: Partitioner
+    partitioner: Partitioner | None
     exchange_mode: str = "UNDEFINED"
 
 
@@ -107,12 +107,32 @@ class SideOutputTransformation(Transformation):
     output_tag: str
 
 
+@dataclass(frozen=True, slots=True)
+class PreCommitStep:
+    """An operator between a sink's writer and its committer. Flink: `SupportsPreCommitTopology`.
+
+    Attributes:
+        name: Its name, behind that of the sink.
+        uid: Its uid, behind that of the sink, which needs one then.
+        operator: What runs.
+        partitioner: How it gets its input; None: as it comes.
+        parallelism: Its own; None: that of the sink.
+    """
+
+    name: str
+    uid: str
+    operator: Any
+    partitioner: Partitioner | None = None
+    parallelism: int | None = None
+
+
 @dataclass(eq=False, kw_only=True)
 class SinkTransformation(Transformation):
-    """`sink_to`: becomes a writer and, with `committer`, a committer behind it."""
+    """`sink_to`: becomes a writer and, with `committer`, the steps before a commit and a committer behind it."""
 
     writer: Any
     committer: Any | None = None
+    pre_commit: tuple[PreCommitStep, ...] = ()
 
 
 @dataclass(slots=True)

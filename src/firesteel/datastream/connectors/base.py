@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from firesteel.graph.transformations import PreCommitStep
+
 __all__ = [
     "CommitRequest",
     "Committer",
@@ -213,6 +215,10 @@ class Sink:
     def is_two_phase(self) -> bool:
         """True if what was written counts only once it is committed: there is a `create_committer`."""
         return type(self).create_committer is not Sink.create_committer
+
+    def pre_commit_topology(self) -> tuple[PreCommitStep, ...]:
+        """The operators that committables pass on their way to the committers (Flink: `SupportsPreCommitTopology`)."""
+        return ()
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter:
         """The writer of one subtask.

@@ -9,6 +9,9 @@ from firesteel.common.serialization import BulkWriterFactory, Encoder
 from firesteel.datastream.connectors.base import Committer, Sink, StreamTransformer, SupportsPreprocessing
 from firesteel.datastream.connectors.file_committer import FileCommitter
 from firesteel.datastream.functions import SinkFunction
+from firesteel.datastream.operator_descriptors import CompactionOperator
+from firesteel.graph.partitioner import FORWARD, REBALANCE
+from firesteel.graph.transformations import PreCommitStep
 
 
 class BucketAssigner:
@@ -175,6 +178,9 @@ class FileCompactor:
         return FileCompactor("identical")
 
 
+_COORDINATOR_UID, _COMPACTOR_UID = "FileSinkCompactorCoordinator", "FileSinkCompactorOperator"
+
+
 @dataclass(frozen=True)
 class FileCompaction:
     """When and how small files are put together."""
@@ -195,6 +201,7 @@ class FileSinkSettings:
     output_file_config: OutputFileConfig = OutputFileConfig("part", "")  # noqa: RUF009
     bucket_check_interval_ms: int = 60_000
     compaction: FileCompaction | None = None
+    compaction_was_disabled: bool = False
 
 
 class _Builder:
@@ -245,6 +252,20 @@ class FileSink(Sink, SupportsPreprocessing):
         """What shows finished files."""
         return FileCommitter()
 
+    def pre_commit_topology(self) -> tuple[PreCommitStep, ...]:
+        """With compaction the operators that Flink has for it, and their placeholders where it was switched off."""
+        if self.settings.compaction is not None:
+            return (
+                PreCommitStep("CompactorCoordinator", _COORDINATOR_UID, CompactionOperator(), REBALANCE, parallelism=1),
+                PreCommitStep("CompactorOperator", _COMPACTOR_UID, CompactionOperator()),
+            )
+        if self.settings.compaction_was_disabled:
+            return (
+                PreCommitStep("CompactorCoordinatorPlaceHolder", _COORDINATOR_UID, CompactionOperator(), FORWARD),
+                PreCommitStep("CompactorOperatorPlaceHolder", _COMPACTOR_UID, CompactionOperator(), FORWARD),
+            )
+        return ()
+
     def get_transformer(self) -> StreamTransformer | None:
         """None: the records are written as they are."""
         return None
@@ -265,12 +286,15 @@ class FileSink(Sink, SupportsPreprocessing):
         """What both builders share."""
 
         def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
-            """Puts the finished files of each subtask together before they are shown, as `compacted-<first file>`."""
-            return self._with(compaction=FileCompaction(strategy, compactor))
+            """Puts the finished files of each subtask together before they are shown, as `compacted-<first file>`.
+
+            The sink needs a `uid()` then, as in Flink.
+            """
+            return self._with(compaction=FileCompaction(strategy, compactor), compaction_was_disabled=False)
 
         def disable_compact(self) -> Self:
-            """Leaves files as they are (default)."""
-            return self._with(compaction=None)
+            """Leaves files as they are, also where a job before put them together; needs a `uid()`, too."""
+            return self._with(compaction=None, compaction_was_disabled=True)
 
         def build(self) -> FileSink:
             """The sink."""
