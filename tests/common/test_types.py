@@ -16,7 +16,9 @@ class _Assigner(TimestampAssigner):
 def test_row_is_read_by_position_and_by_name():
     row = Row(name="Ann", age=11)
     assert (row.name, row["age"], row[0], len(row), list(row)) == ("Ann", 11, "Ann", 2, ["Ann", 11])
-    assert "Ann" in row
+    assert "name" in row
+    assert "Ann" not in row
+    assert 11 in Row("Ann", 11)
     assert row.as_dict() == {"name": "Ann", "age": 11}
 
 
@@ -27,6 +29,15 @@ def test_row_of_names_makes_rows():
 def test_row_without_names_equals_the_same_row_with_names():
     assert Row(1, 2) == Row(f0=1, f1=2)
     assert Row(a=1) != Row(b=1)
+
+
+def test_the_order_of_named_fields_does_not_count():
+    assert Row(a=1, b=2) == Row(b=2, a=1)
+    assert hash(Row(a=1, b=2)) == hash(Row(b=2, a=1))
+    assert Row(a=1, b=2) != Row(b=1, a=2)
+
+
+def test_rows_of_other_kinds_are_not_equal():
     assert Row.of_kind(RowKind.DELETE, 1) != Row(1)
 
 

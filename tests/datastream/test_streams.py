@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from firesteel.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
+from firesteel.common import Configuration, Duration, Encoder, Row, RowKind, Time, Types, WatermarkStrategy
 from firesteel.common.configuration import set_default_options
 from firesteel.datastream import (
     ExternalizedCheckpointRetention,
@@ -15,12 +15,19 @@ from firesteel.datastream import (
 )
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.accumulators import accumulator
-from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
+from firesteel.datastream.connectors.file_system import (
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
 from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from firesteel.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction
+from firesteel.datastream.functions import CoMapFunction, KeyedCoProcessFunction, KeyedProcessFunction
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.datastream.window import EventTimeSessionWindows, NeverTrigger, Trigger, TumblingEventTimeWindows
 from firesteel.errors import InvalidProgramError
@@ -257,6 +264,48 @@ def test_streams_keyed_alike_meet_in_one_operator(env, pairs):
     assert operators(env)["join, Map"].operators[0].keyed
     with pytest.raises(InvalidProgramError, match="both streams must be keyed or none"):
         pairs.connect(pairs.key_by(first))
+
+
+class Swap(CoMapFunction):
+    def map1(self, value):
+        return value[1], value[0]
+
+    def map2(self, value):
+        return value
+
+
+def test_streams_keyed_by_other_types_do_not_connect(pairs):
+    keyed = [pairs.key_by(first, key_type) for key_type in (Types.STRING(), Types.INT())]
+    with pytest.raises(InvalidProgramError, match="Key types of input KeyedStreams don't match: String and Integer"):
+        keyed[0].connect(keyed[1]).map(Swap())
+
+
+@pytest.mark.parametrize(
+    ("type_info", "found"),
+    [("INT", "found 'INT'$"), (int, "found <class 'int'>$"), (Types.INT, r"call it: Types.INT\(\)$")],
+)
+def test_what_is_no_type_is_refused(pairs, type_info, found):
+    for call in (lambda: pairs.map(same, type_info), lambda: pairs.key_by(same, type_info)):
+        with pytest.raises(TypeError, match=f"a type is declared by Types, e.g. Types.STRING.*{found}"):
+            call()
+
+
+def test_rows_are_printed_as_pyflink_prints_them(env):
+    env.set_parallelism(1)
+    rows = env.from_collection([Row("a", None)], ROW)
+    rows.print()
+    rows.map(
+        lambda row: Row.of_kind(RowKind.DELETE, row.name, 1.5), Types.ROW([Types.STRING(), Types.DOUBLE()])
+    ).print()
+    assert sorted(run_local(env).lines) == ["+I[a,None]", "-D[a,1.5]"]
+
+
+def test_compaction_needs_a_uid(env, pairs):
+    strategy = FileCompactStrategy.builder().set_size_threshold(1).build()
+    builder = FileSink.for_row_format("out", Encoder.simple_string_encoder())
+    pairs.sink_to(builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()).name("files")
+    with pytest.raises(InvalidProgramError, match="Sink files requires to set a uid since its customized topology"):
+        env.get_stream_graph()
 
 
 def test_map_function_objects_work_as_well_as_lambdas(env, pairs):

@@ -364,8 +364,8 @@ def test_compacted_files_hold_each_line_once_whatever_dies(after_rows: int, tmp_
     source = NumberSequenceSource(1, 40)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()).rebalance()
     sink = compacting(tmp_path, FileCompactStrategy.builder().enable_compaction_on_checkpoint(3)).build()
-    stream.map(str, Types.STRING()).sink_to(sink)
-    faults = [Fault(batch, stage, slot, after_rows) for batch in range(5) for stage in (0, 1) for slot in (0, 1)]
+    stream.map(str, Types.STRING()).sink_to(sink).uid("files")
+    faults = [Fault(batch, stage, slot, after_rows) for batch in range(5) for stage in range(4) for slot in (0, 1)]
     run_local(env, batch_elements=3, faults=faults)
     lines = [int(line) for text in shown(tmp_path) for line in text.split()]
     assert sorted(lines) == list(range(1, 41))

@@ -8,8 +8,18 @@ import pytest
 
 from firesteel.common import Types
 from firesteel.datastream import OutputTag
-from firesteel.datastream.functions import CoProcessFunction, KeyedBroadcastProcessFunction, KeyedCoProcessFunction
-from firesteel.datastream.operator_descriptors import BroadcastProcessOperator, CoFlatMapOperator, CoProcessOperator
+from firesteel.datastream.functions import (
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+)
+from firesteel.datastream.operator_descriptors import (
+    BroadcastProcessOperator,
+    CoFlatMapOperator,
+    CoMapOperator,
+    CoProcessOperator,
+)
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.operators.errors import UserFunctionError
@@ -52,6 +62,30 @@ def test_restored_co_process_knows_the_watermark() -> None:
         with OperatorHarness(CoProcessOperator(Times()), snapshot=h.snapshot()) as other:
             other.process(1, 10, 0)
             assert other.values == [(1, 10, 7)]
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_co_map_drops_none_as_pyflink_does(keyed: bool) -> None:
+    class Positive(CoMapFunction):
+        def map1(self, value: Any) -> Any:
+            return value if value >= 0 else None
+
+        def map2(self, value: Any) -> Any:
+            return -value if value > 0 else None
+
+    selectors = [lambda value: value] * 2 if keyed else []
+    with OperatorHarness(CoMapOperator(Positive(), keyed=keyed), key_selectors=selectors) as h:
+        for value in (1, -1, 0):
+            h.process(value, 10, 0)
+            h.process(value, 10, 1)
+        assert h.values == [1, -1, 0]
+
+
+@pytest.mark.parametrize("timestamp", [None, 7])
+def test_an_element_without_timestamp_has_the_least_one_as_in_pyflink(timestamp: int | None) -> None:
+    with OperatorHarness(CoProcessOperator(Times())) as h:
+        h.process(1, timestamp, 0)
+        assert h.values == [(1, MIN if timestamp is None else timestamp, MIN)]
 
 
 class Registers(CoProcessFunction):

@@ -161,7 +161,7 @@ class Configuration:
         return hash(frozenset(self._values.items()))
 
     def __str__(self) -> str:
-        return str(self._values)
+        return f"{{{', '.join(f'{key}={value}' for key, value in self._values.items())}}}"
 
 
 def set_default_options(options: Mapping[str, str]) -> None:

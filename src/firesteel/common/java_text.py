@@ -72,8 +72,16 @@ def _float(value: Any) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return _java_decimal("", value)
     single = struct.pack("<f", value)
-    digits = next((p for p in range(1, 9) if struct.pack("<f", float(f"{value:.{p}g}")) == single), 9)
+    digits = next((p for p in range(1, 9) if _single(float(f"{value:.{p}g}")) == single), 9)
     return _java_decimal(f"{value:.{digits}g}", value)
+
+
+def _single(value: float) -> bytes | None:
+    """The value as 32 bits; None: it is too large."""
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return None
 
 
 def _java_decimal(shortest: str, value: float) -> str:

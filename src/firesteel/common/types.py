@@ -135,7 +135,8 @@ class Row:
         return self._values[index]
 
     def __contains__(self, item: Any) -> bool:
-        return item in self._values
+        """Whether it is the name of a field; of a row without names, one of its values."""
+        return item in (self._values if self._fields is None else self._fields)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._values)
@@ -146,13 +147,16 @@ class Row:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row):
             return NotImplemented
-        if self._values != other._values or self._row_kind is not other._row_kind:
+        if self._row_kind is not other._row_kind:
             return False
         names, others = self._fields, other._fields
-        return names is None or others is None or list(names) == list(others)
+        if names is None or others is None or list(names) == list(others):
+            return self._values == other._values
+        # The order of named fields does not count.
+        return sorted(names) == sorted(others) and self.as_dict() == other.as_dict()
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values))
+        return hash((len(self._values), sum(map(hash, self._values))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._fields is None and self._row_kind is _INSERT:

@@ -119,8 +119,8 @@ class CheckpointConfig:
         return ExternalizedCheckpointRetention[name]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """False unless enabled."""
-        return self._flag("unaligned.enabled")
+        """False unless enabled, and with AT_LEAST_ONCE."""
+        return self._flag("unaligned.enabled") and self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Stored; a checkpoint here is the end of a micro-batch, where nothing is in flight."""

@@ -18,6 +18,11 @@ class CloseableIterator:
         self._elements = iter(elements)
         self._close = close
 
+    def convert(self, conversion: Callable[[Any], Any] | None) -> None:
+        """Pass each element through that function; None: as it is."""
+        if conversion is not None:
+            self._elements = map(conversion, self._elements)
+
     def __iter__(self) -> Iterator[Any]:
         return self
 

@@ -29,7 +29,7 @@ from firesteel.datastream.interval_join import IntervalJoin
 from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.datastream.state import MapStateDescriptor
-from firesteel.datastream.stream_base import DataStreamSink, check_function, require
+from firesteel.datastream.stream_base import DataStreamSink, check_function, require, type_or_pickled
 from firesteel.datastream.stream_sinks import StreamSinks
 from firesteel.datastream.user_location import user_location
 from firesteel.datastream.window import CountSlidingWindowAssigner, CountTumblingWindowAssigner, WindowAssigner
@@ -75,7 +75,6 @@ class DataStream(StreamSinks):
         >>> numbers.map(lambda n: n * n, output_type=Types.INT()).filter(lambda n: n > 1).print()
     """
 
-    _is_keyed = False
     _key_type: TypeInformation | None = None
 
     def _new_stream(self, transformation: Transformation) -> DataStream:
@@ -255,7 +254,7 @@ class DataStream(StreamSinks):
     def key_by(self, key_selector: _Key, key_type: TypeInformation | None = None) -> KeyedStream:
         """The stream by key: equal keys meet in one subtask and share state."""
         check_function(key_selector, KeySelector, "get_key", "key_by()")
-        key_type = PickledBytesTypeInfo() if key_type is None else key_type
+        key_type = type_or_pickled(key_type)
         transformation = self._operator(
             "_stream_key_by_map_operator",
             op.KeyByOperator(key_selector, key_type),
@@ -499,9 +498,8 @@ class KeyedStream(DataStream):
         """Writes the elements to a sink."""
         return self._values().sink_to(sink)
 
-    def collect_async(self) -> str:
-        """Registers the sink that collects the elements for the client."""
-        return self._values().collect_async()
+    def _collected_type(self) -> TypeInformation:
+        return Types.ROW([type_or_pickled(self._key_type), self.get_type()])
 
 
 def _refuse(what: str, allowed: str) -> Callable[..., NoReturn]:

@@ -179,8 +179,11 @@ class _ProcessContext(ABC):
         """Timers and the present time."""
 
     @abstractmethod
-    def timestamp(self) -> int | None:
-        """Event time of the element, or time of the timer; None if the element has none."""
+    def timestamp(self) -> int:
+        """Event time of the element, or time of the timer (milliseconds); -2**63 if the element has none.
+
+        PyFlink's documentation says None there, but both of its modes give Java's least long.
+        """
 
 
 class _KeyedContext(_ProcessContext):

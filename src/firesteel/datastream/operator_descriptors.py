@@ -305,9 +305,10 @@ class CommitterOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class CollectSinkOperator(OperatorDescriptor):
-    """The sink of `execute_and_collect`: its elements travel to the client under `collect_id`."""
+    """The sink of `execute_and_collect`: its elements travel to the client under `collect_id`, with keys if `keyed`."""
 
     collect_id: str
+    keyed: bool = False
     input_type: Any = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from firesteel.common.execution_config import ExecutionConfig
-from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.user_location import user_location
 from firesteel.graph.partitioner import Partitioner
@@ -43,8 +43,18 @@ def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
 
 
 def type_or_pickled(type_info: TypeInformation | None) -> TypeInformation:
-    """The type, or that of pickled objects if none is declared."""
-    return PickledBytesTypeInfo() if type_info is None else type_info
+    """The type, or that of pickled objects if none is declared.
+
+    Raises:
+        TypeError: it is no type.
+    """
+    if type_info is None:
+        return PickledBytesTypeInfo()
+    if not isinstance(type_info, TypeInformation):
+        named = next((name for name, made in vars(Types).items() if made is type_info), None)
+        hint = "" if named is None else f"; call it: Types.{named}()"
+        raise TypeError(f"a type is declared by Types, e.g. Types.STRING(); found {type_info!r}{hint}")
+    return type_info
 
 
 class OperatorSettings:
@@ -128,6 +138,8 @@ class OperatorSettings:
 
 class StreamBase(OperatorSettings):
     """A stream: where the next operator reads from."""
+
+    _is_keyed = False
 
     def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
         self._environment = environment

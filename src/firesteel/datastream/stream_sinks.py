@@ -11,6 +11,7 @@ from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInf
 from firesteel.common.types import Row
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.datastream.collected_values import collected
 from firesteel.datastream.connectors.base import Sink
 from firesteel.datastream.functions import SinkFunction
 from firesteel.datastream.stream_base import DataStreamSink, StreamBase, check_function, require
@@ -63,16 +64,22 @@ class StreamSinks(StreamBase):
         transformation = self._operator(name, operator, self.get_type(), kind=None, is_sink=True)
         return DataStreamSink(self._environment, transformation)
 
+    def _collected_type(self) -> TypeInformation:
+        return self.get_type()
+
     def collect_async(self) -> str:
         """Registers the sink that collects the elements for the client, without executing; gives its id."""
         collect_id = uuid.uuid4().hex
-        operator = op.CollectSinkOperator(collect_id, self.get_type())
+        operator = op.CollectSinkOperator(collect_id, self._is_keyed, self.get_type())
         sink = self._legacy_sink("Data stream collect sink", operator)
         sink.set_parallelism(1).uid(op.collect_uid(sink._transformation.id))
         return collect_id
 
     def execute_and_collect(self, job_execution_name: str | None = None, limit: int | None = None) -> Any:
         """Runs the program and gives the stream's elements: an iterator, or with `limit` a list of the first ones.
+
+        They are what PyFlink makes of Java's objects: of `Types.FLOAT()` the shortest number, of `Types.SQL_TIME()`
+        whole seconds, of `Types.PRIMITIVE_ARRAY(Types.BYTE())` a list of numbers; of a keyed stream `Row(key, value)`.
 
         Example:
             >>> with stream.execute_and_collect() as results:
@@ -84,6 +91,7 @@ class StreamSinks(StreamBase):
         results: CloseableIterator = self._environment._collect(
             collect_id, job_execution_name or "DataStream Collect", limit
         )
+        results.convert(collected(self._collected_type()))
         if limit is None:
             return results
         with results:

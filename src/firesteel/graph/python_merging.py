@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from firesteel.graph.partitioner import FORWARD, Partitioner
+from firesteel.graph.partitioner import FORWARD
 from firesteel.graph.transformations import (
     IdGenerator,
     KeyByTransformation,
@@ -42,20 +42,25 @@ def copy_transformations(transformations: Sequence[Transformation]) -> list[Tran
 def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGenerator) -> None:
     """Lets hidden operators run where their neighbour does, connected forward (PyFlink: `PythonConfigUtil`).
 
-    The one of `key_by` runs like its input, the one that takes keys off like the last one that reads it.
+    The one of `key_by` runs like its input, the one that takes keys off like the last one that reads it. Where others
+    read it with another parallelism PyFlink fails; here they are connected as if nothing was said.
     """
+    readers: list[tuple[PartitionTransformation, Transformation]] = []
     for transformation in transformations:
         if not transformation.inputs:
             continue
         source = transformation.inputs[0]
         if isinstance(source, ValuesTransformation):
             _align_with(source, transformation)
-            # PyFlink connects a sink anew, too, but Flink does not look at that.
-            is_sink = isinstance(transformation, SinkTransformation)
-            transformation.inputs[0] = _partition(source, None if is_sink else FORWARD, ids)
+            forward = transformation.inputs[0] = _forward(source, ids)
+            readers.append((forward, transformation))
         if isinstance(transformation, KeyByTransformation):
             _align_with(transformation, source)
-            transformation.inputs[0] = _partition(source, FORWARD, ids)
+            transformation.inputs[0] = _forward(source, ids)
+    for forward, reader in readers:
+        # PyFlink connects sinks anew, too, but Flink does not look at that.
+        if isinstance(reader, SinkTransformation) or reader.parallelism != forward.inputs[0].parallelism:
+            forward.partitioner = None
 
 
 def _align_with(hidden: Transformation, neighbour: Transformation) -> None:
@@ -64,9 +69,9 @@ def _align_with(hidden: Transformation, neighbour: Transformation) -> None:
     hidden.slot_sharing_group = neighbour.slot_sharing_group or hidden.slot_sharing_group
 
 
-def _partition(source: Transformation, partitioner: Partitioner | None, ids: IdGenerator) -> PartitionTransformation:
+def _forward(source: Transformation, ids: IdGenerator) -> PartitionTransformation:
     return PartitionTransformation(
-        id=ids.next(), name="Partition", inputs=[source], parallelism=source.parallelism, partitioner=partitioner
+        id=ids.next(), name="Partition", inputs=[source], parallelism=source.parallelism, partitioner=FORWARD
     )
 
 

@@ -126,9 +126,9 @@ class ProcessContext:
         self.current_timestamp: int | None = None
         self.timers: Any = NonKeyedTimerService()
 
-    def timestamp(self) -> int | None:
-        """Event time of the element (milliseconds), None if it has none."""
-        return self.current_timestamp
+    def timestamp(self) -> int:
+        """Event time of the element (milliseconds), -2**63 if it has none."""
+        return MIN_TIMESTAMP if self.current_timestamp is None else self.current_timestamp
 
     def timer_service(self) -> TimerService:
         """Timers and the present time."""
@@ -144,9 +144,9 @@ class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.O
         self.current_domain = TimeDomain.EVENT_TIME
         self._timers = timers
 
-    def timestamp(self) -> int | None:
-        """Event time of the element, or time of the timer (milliseconds)."""
-        return self.current_timestamp
+    def timestamp(self) -> int:
+        """Event time of the element (-2**63 if it has none), or time of the timer (milliseconds)."""
+        return MIN_TIMESTAMP if self.current_timestamp is None else self.current_timestamp
 
     def timer_service(self) -> TimerService:
         """Timers of the current key and the present time."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from firesteel.common.java_text import java_formatter
+from firesteel.common.keys import key_of
+from firesteel.common.types import Row
 from firesteel.datastream.connectors.base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
 from firesteel.operators.clock import now_ms
@@ -40,21 +42,28 @@ class PrintRunner(Operator):
 
 
 class CollectRunner(Operator):
-    """The sink of `execute_and_collect`."""
+    """The sink of `execute_and_collect`; of a keyed stream it collects keys, too, as PyFlink does."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, collect_id: str) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output, collect_id: str, keyed: bool) -> None:
         super().__init__(name, task, output)
+        self._keyed = keyed
         self._collect_id = collect_id
         self._elements: list[Any] = []
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Keep the values until the batch is committed."""
-        self._elements.extend(values)
+        self._elements += [_keyed_row(*pair) for pair in values] if self._keyed else values
 
     def committables(self) -> Sequence[Any]:
         """The values of this batch."""
         elements, self._elements = self._elements, []
         return (CollectedElements(self._collect_id, elements),) if elements else ()
+
+
+def _keyed_row(key: Any, value: Any) -> Row:
+    row = Row(key_of(key), value)
+    row.set_field_names(["f0", "f1"])
+    return row
 
 
 class SinkFunctionRunner(FunctionOperator):

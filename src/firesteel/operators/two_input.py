@@ -137,9 +137,9 @@ class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunctio
         self.current_timestamp: int | None = None
         self.watermark = MIN_TIMESTAMP
 
-    def timestamp(self) -> Any:
-        """Event time of the element (milliseconds), None if it has none."""
-        return self.current_timestamp
+    def timestamp(self) -> int:
+        """Event time of the element (milliseconds), -2**63 if it has none."""
+        return MIN_TIMESTAMP if self.current_timestamp is None else self.current_timestamp
 
     def current_processing_time(self) -> int:
         """Milliseconds since the epoch."""
