@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from firesteel.runtime.highavailability.high_availability import ClientHighAvailabilityServices
+from firesteel.runtime.process_usage import usage_of_this_process
 from firesteel.runtime.resourcemanager.driver import WorkerListener
 from firesteel.runtime.resourcemanager.workers import (
     FrameworkAction,
@@ -74,7 +75,15 @@ class LocalWorkers:
         asyncio.get_running_loop().call_soon(self._listener.containers_granted, names)
 
     async def _start(self, container_id: str) -> None:
-        worker = TaskExecutor(self._rpc, container_id, self._slots, self._ha, self._runner_factory, self._configuration)
+        worker = TaskExecutor(
+            self._rpc,
+            container_id,
+            self._slots,
+            self._ha,
+            self._runner_factory,
+            self._configuration,
+            usage=usage_of_this_process,
+        )
         self._workers[container_id] = worker
         await worker.start()
 

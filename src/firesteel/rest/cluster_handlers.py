@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import platform
 import sys
 import threading
@@ -161,9 +160,9 @@ def _task_manager(info: TaskManagerInfo) -> dict[str, Any]:
         "totalResource": _resource(len(info.slots)),
         "freeResource": _resource(free),
         "hardware": {
-            "cpuCores": os.cpu_count() or 1,
-            "physicalMemory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-            "freeMemory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"),
+            "cpuCores": info.usage.cpu_cores,
+            "physicalMemory": info.usage.physical_memory,
+            "freeMemory": info.usage.free_memory,
             "managedMemory": 0,
         },
         "memoryConfiguration": dict.fromkeys(_MEMORY, 0),
@@ -189,7 +188,7 @@ _JVM_METRICS = (
     *(f"{area}{figure}" for area in ("direct", "mapped") for figure in ("Count", "Used", "Max")),
     *(f"nettyShuffleMemory{of}{figure}" for of in ("Segments", "") for figure in ("Available", "Used", "Total")),
 )
-"""Nor do they have a JVM."""
+"""Nor do they have a JVM: what they use counts as its heap."""
 
 
 def _resource(slots: int) -> dict[str, Any]:
@@ -212,7 +211,13 @@ async def _task_manager_details(call: Call) -> Any:
         for job_id, tasks in itertools.zip_longest(info.slots, info.tasks, fillvalue=0)
         if job_id
     ]
-    metrics = {**dict.fromkeys(_JVM_METRICS, 0), "garbageCollectors": []}
+    used = {"heapUsed": info.usage.used_memory, "heapCommitted": info.usage.used_memory}
+    metrics = {
+        **dict.fromkeys(_JVM_METRICS, 0),
+        **used,
+        "heapMax": info.usage.physical_memory,
+        "garbageCollectors": [],
+    }
     return _task_manager(info) | {"allocatedSlots": slots, "metrics": metrics}
 
 

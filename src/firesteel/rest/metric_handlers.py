@@ -5,6 +5,7 @@ Flink: `runtime.rest.handler.job.metrics`. `/metrics` gives all of them in the f
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.routes import STRING, Call, Route, Schema, Text
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.process_usage import ProcessUsage, usage_of_this_process
 
 Values = dict[str, float | str]
 
@@ -151,9 +153,20 @@ async def _operator_metrics(call: Call) -> Any:
 # --- cluster -------------------------------------------------------------------------------------------------------
 
 
+def _of_process(usage: ProcessUsage) -> Values:
+    """Under the names of Java's figures: what the processes of a JobManager or TaskExecutor hold counts as its heap."""
+    return {
+        "Status.JVM.CPU.Time": round(usage.cpu_time_s * 1e9),
+        "Status.JVM.Threads.Count": usage.threads,
+        "Status.JVM.Memory.Heap.Used": usage.used_memory,
+        "Status.JVM.Memory.Heap.Committed": usage.used_memory,
+        "Status.JVM.Memory.Heap.Max": usage.physical_memory,
+    }
+
+
 async def _of_cluster(call: Call) -> Values:
     overview = await (await call.cluster.dispatcher()).request_overview()
-    return {
+    return _of_process(await asyncio.to_thread(usage_of_this_process)) | {
         "numRegisteredTaskManagers": overview.task_managers,
         "taskSlotsTotal": overview.slots_total,
         "taskSlotsAvailable": overview.slots_available,
@@ -166,14 +179,21 @@ async def _cluster_metrics(call: Call) -> Any:
 
 
 async def _task_manager_metrics(call: Call) -> Any:
-    infos = await (await call.cluster.resource_manager()).request_task_managers()
-    if call.path["taskmanagerid"] not in [info.resource_id for info in infos]:
+    usages = await _usages(call)
+    if call.path["taskmanagerid"] not in usages:
         raise RestError(404, f"Could not find TaskExecutor {call.path['taskmanagerid']}")
-    return []
+    return _chosen(call, _of_process(usages[call.path["taskmanagerid"]]))
 
 
 async def _task_managers_metrics(call: Call) -> Any:
-    return []
+    usages = await _usages(call)
+    wanted = call.query["taskmanagers"].split(",") if "taskmanagers" in call.query else usages
+    return _aggregated(call, [_of_process(usages[name]) for name in wanted if name in usages])
+
+
+async def _usages(call: Call) -> dict[str, ProcessUsage]:
+    infos = await (await call.cluster.resource_manager()).request_task_managers()
+    return {info.resource_id: info.usage for info in infos}
 
 
 # --- Prometheus ----------------------------------------------------------------------------------------------------
@@ -181,6 +201,10 @@ async def _task_managers_metrics(call: Call) -> Any:
 
 async def _prometheus(call: Call) -> Any:
     lines = [_sample(f"jobmanager_{name}", {}, value) for name, value in (await _of_cluster(call)).items()]
+    for resource_id, usage in (await _usages(call)).items():
+        lines += [
+            _sample(f"taskmanager_{name}", {"tm_id": resource_id}, value) for name, value in _of_process(usage).items()
+        ]
     overview = await (await call.cluster.dispatcher()).request_overview()
     now = now_ms()
     for details in overview.jobs:
@@ -227,6 +251,6 @@ ROUTES = (
     Route("GET", f"{_VERTEX}/jm-operator-metrics", _operator_metrics, query=_GET),
     Route("GET", f"{_VERTEX}/subtasks/metrics", _all_subtasks_metrics, query=_AGG),
     Route("GET", f"{_VERTEX}/subtasks/{{subtaskindex}}/metrics", _subtask_metrics, query=_GET),
-    Route("GET", "/taskmanagers/metrics", _task_managers_metrics, query=_AGG),
+    Route("GET", "/taskmanagers/metrics", _task_managers_metrics, query=_AGG | {"taskmanagers": STRING}),
     Route("GET", "/taskmanagers/{taskmanagerid}/metrics", _task_manager_metrics, query=_GET),
 )

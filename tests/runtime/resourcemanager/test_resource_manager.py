@@ -10,6 +10,7 @@ import pytest
 
 from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
+from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.driver import WorkerListener
 from firesteel.runtime.resourcemanager.resource_manager import ResourceManager
@@ -21,7 +22,12 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     TaskExecutorRegistration,
     TaskExecutorRegistrationSuccess,
 )
-from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest, SlotStatus
+from firesteel.runtime.resourcemanager.slot_report import (
+    SlotReport,
+    SlotRequest,
+    SlotStatus,
+    TaskExecutorHeartbeatPayload,
+)
 from firesteel.runtime.resourcemanager.workers import (
     FrameworkAction,
     ReleaseContainer,
@@ -83,6 +89,9 @@ class SimulatedJobMaster(FencedRpcEndpoint):
         self.failed.append((allocation_id, cause))
 
 
+USAGE = ProcessUsage(4, 1000, 300, 200, 1.5, 7)
+
+
 class SimulatedTaskExecutor(RpcEndpoint):
     """Gives every slot."""
 
@@ -95,8 +104,8 @@ class SimulatedTaskExecutor(RpcEndpoint):
     async def request_slot(self, request: TaskSlotRequest) -> None:
         self.given.append(request)
 
-    async def heartbeat_from_resource_manager(self) -> SlotReport:
-        return SlotReport(())
+    async def heartbeat_from_resource_manager(self) -> TaskExecutorHeartbeatPayload:
+        return TaskExecutorHeartbeatPayload(SlotReport(()), USAGE)
 
     async def can_be_released(self) -> bool:
         return self.is_releasable
@@ -378,3 +387,13 @@ async def test_a_job_whose_leader_is_lost_is_disconnected(standalone: Cluster) -
     await standalone.election.close()
     await settle()
     assert job_master.disconnected == ["its JobMaster leads no longer"]
+
+
+async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Cluster) -> None:
+    await standalone.register_worker("one", FREE)
+    (info,) = await standalone.gateway.request_task_managers()
+    assert info.usage == NO_USAGE
+    standalone.clock.advance(10)
+    await settle()
+    (info,) = await standalone.gateway.request_task_managers()
+    assert info.usage == USAGE

@@ -132,7 +132,7 @@ async function jobPage(id) {
 async function taskManagersPage() {
   const {taskmanagers} = await ask("taskmanagers");
   const details = await Promise.all(taskmanagers.map(async tm => ({...await ask(`taskmanagers/${tm.id}`), ...await ask(`taskmanagers/${tm.id}/logs`)})));
-  return [make("h1", {}, "TaskManagers"), make("div", {class: "slots"}, details.map(tm => make("section", {}, make("h3", {}, tm.id), make("p", {}, tm.path),
+  return [make("h1", {}, "TaskManagers"), make("div", {class: "slots"}, details.map(tm => make("section", {}, make("h3", {}, tm.id), make("p", {}, tm.path), make("p", {}, `${bytes(tm.metrics.heapUsed)} in use, ${bytes(tm.hardware.freeMemory)} of ${bytes(tm.hardware.physicalMemory)} free, ${tm.hardware.cpuCores} cores`),
     tm.allocatedSlots.map(slot => make("div", {class: "slot"}, make("a", {href: `#/jobs/${slot.jobId}`}, slot.jobId))),
     Array.from({length: tm.freeSlots}, () => make("div", {class: "slot free"}, "free")),
     table(["Log", "Size"], tm.logs.map(l => [make("a", {href: `taskmanagers/${tm.id}/logs/${l.name}`}, l.name), {number: bytes(l.size)}]), "It logs to its terminal.")))),

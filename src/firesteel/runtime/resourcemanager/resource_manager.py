@@ -11,6 +11,7 @@ from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.options import duration_s, number
+from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver, StandaloneDriver
 from firesteel.runtime.resourcemanager.job_leader_ids import JobLeaderIds
@@ -63,6 +64,7 @@ class _Worker:
     gateway: TaskExecutorGateway
     address: str
     report: SlotReport
+    usage: ProcessUsage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,7 @@ class ResourceManager(FencedRpcEndpoint):
                 self._slot_manager.jobs_of_slots(worker.instance_id),
                 tuple(slot.tasks for slot in worker.report.slots),
                 now_ms - round(1000 * self._worker_heartbeats.silent_s(worker.resource_id)),
+                worker.usage,
             )
             for worker in self._workers.values()
         )
@@ -398,13 +401,13 @@ class ResourceManager(FencedRpcEndpoint):
         worker = self._workers.get(resource_id)
         if worker is not None:
             try:
-                report = await worker.gateway.heartbeat_from_resource_manager()
+                payload = await worker.gateway.heartbeat_from_resource_manager()
             except RpcConnectionError:
                 self._worker_heartbeats.report_unreachable(resource_id)
                 raise
             self._worker_heartbeats.receive_heartbeat(resource_id)
-            worker.report = report
-            self._perform(self._slot_manager.report_slot_status(worker.instance_id, report, self._now_s())[1])
+            worker.report, worker.usage = payload.slots, payload.usage
+            self._perform(self._slot_manager.report_slot_status(worker.instance_id, payload.slots, self._now_s())[1])
 
     async def _ask_job(self, job_id: str) -> None:
         job = self._jobs.get(job_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.errors import FiresteelError
+from firesteel.runtime.process_usage import ProcessUsage
 from firesteel.runtime.registration.retrying_registration import Declined
 from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotRequest
 from firesteel.runtime.taskexecutor.log_files import LogFile
@@ -85,6 +86,7 @@ class TaskManagerInfo:
         slots: Per slot the job that has it; None: it is free.
         tasks: Per slot how many tasks were in it at the last heartbeat; none before the first.
         last_heartbeat_ms: When it was heard of last (ms since the epoch).
+        usage: What its process used of its machine at the last heartbeat; zeros before the first.
     """
 
     resource_id: str
@@ -92,6 +94,7 @@ class TaskManagerInfo:
     slots: tuple[str | None, ...]
     tasks: tuple[int, ...]
     last_heartbeat_ms: int
+    usage: ProcessUsage
 
 
 class ResourceManagerGateway(Protocol):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firesteel.runtime.process_usage import ProcessUsage
 from firesteel.runtime.slotpool.resource_profile import ANY, UNKNOWN, ResourceProfile
 
-__all__ = ["SlotReport", "SlotRequest", "SlotStatus"]
+__all__ = ["SlotReport", "SlotRequest", "SlotStatus", "TaskExecutorHeartbeatPayload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,14 @@ class SlotReport:
     """All slots of a TaskExecutor. Flink: `runtime.taskexecutor.SlotReport`."""
 
     slots: tuple[SlotStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExecutorHeartbeatPayload:
+    """What a TaskExecutor answers a heartbeat with. Flink: `runtime.taskexecutor.TaskExecutorHeartbeatPayload`."""
+
+    slots: SlotReport
+    usage: ProcessUsage
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskProgress,
 )
 from firesteel.runtime.options import duration_s
+from firesteel.runtime.process_usage import NO_USAGE, ProcessUsage
 from firesteel.runtime.registration.leader_connection import LeaderConnection, RegistrationTimeoutError
 from firesteel.runtime.registration.retrying_registration import RegistrationOptions
 from firesteel.runtime.resourcemanager.resource_manager_gateway import (
@@ -24,7 +25,7 @@ from firesteel.runtime.resourcemanager.resource_manager_gateway import (
     TaskExecutorRegistration,
     TaskExecutorRegistrationSuccess,
 )
-from firesteel.runtime.resourcemanager.slot_report import SlotReport
+from firesteel.runtime.resourcemanager.slot_report import TaskExecutorHeartbeatPayload
 from firesteel.runtime.rpc import RpcEndpoint, RpcService, RpcTimeoutError
 from firesteel.runtime.slotpool.resource_profile import ANY, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
@@ -65,6 +66,7 @@ class TaskExecutor(RpcEndpoint):
         resources: What its slots share.
         on_fatal_error: Called with errors after which the process should end.
         logs: The log files of its process; None: it shares the JobManager's.
+        usage: Tells what its process uses of the machine.
     """
 
     def __init__(
@@ -78,8 +80,10 @@ class TaskExecutor(RpcEndpoint):
         resources: ResourceProfile = ANY,
         on_fatal_error: Callable[[BaseException], object] = lambda _: None,
         logs: LogFiles | None = None,
+        usage: Callable[[], ProcessUsage] = lambda: NO_USAGE,
     ) -> None:
         super().__init__(rpc_service, f"taskmanager-{resource_id}")
+        self._usage = usage
         configuration = configuration or {}
         self.resource_id = resource_id
         self._logs = logs
@@ -150,10 +154,10 @@ class TaskExecutor(RpcEndpoint):
             self._follow_job(slot)
             self.spawn(self._open(slot), f"opening slot {slot.index}")
 
-    async def heartbeat_from_resource_manager(self) -> SlotReport:
-        """The ResourceManager lives; tell it about the slots."""
+    async def heartbeat_from_resource_manager(self) -> TaskExecutorHeartbeatPayload:
+        """The ResourceManager lives; tell it about the slots, and what the process uses."""
         self._resource_manager_heartbeats.receive_heartbeat(RESOURCE_MANAGER)
-        return self._table.report()
+        return TaskExecutorHeartbeatPayload(self._table.report(), self._usage())
 
     async def disconnect_resource_manager(self, cause: str) -> None:
         """The ResourceManager takes this TaskExecutor for lost: register again."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from firesteel.errors import FiresteelError
-from firesteel.runtime.resourcemanager.slot_report import SlotReport, SlotStatus
+from firesteel.runtime.resourcemanager.slot_report import SlotStatus, TaskExecutorHeartbeatPayload
 from firesteel.runtime.slotpool.resource_profile import UNKNOWN, ResourceProfile
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.log_files import LogFile
@@ -124,8 +124,8 @@ class TaskExecutorGateway(Protocol):
         """The JobMaster lives, and believes to have these slots: the attempts of the job that run here."""
         ...
 
-    async def heartbeat_from_resource_manager(self) -> SlotReport:
-        """The ResourceManager lives; tell it about the slots."""
+    async def heartbeat_from_resource_manager(self) -> TaskExecutorHeartbeatPayload:
+        """The ResourceManager lives; tell it about the slots, and what the process uses."""
         ...
 
     async def can_be_released(self) -> bool:

@@ -24,6 +24,7 @@ from firesteel.runtime.highavailability.high_availability import ClientHighAvail
 from firesteel.runtime.highavailability.leader_directory import StandaloneClientHaServices
 from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.options import InvalidOptionError, number, required
+from firesteel.runtime.process_usage import usage_of_this_process
 from firesteel.runtime.rpc import RpcService, TcpRpcService
 from firesteel.runtime.taskexecutor.log_files import LogFiles
 from firesteel.runtime.taskexecutor.task_executor import TaskExecutor
@@ -75,6 +76,7 @@ class TaskManagerRunner:
             self._configuration,
             on_fatal_error=self.end,
             logs=LogFiles.of(self._configuration),
+            usage=usage_of_this_process,
         )
         await self._task_executor.start()
 
