@@ -294,10 +294,9 @@ def test_rows_are_printed_as_pyflink_prints_them(env):
     env.set_parallelism(1)
     rows = env.from_collection([Row("a", None)], ROW)
     rows.print()
-    rows.map(
-        lambda row: Row.of_kind(RowKind.DELETE, row.name, 1.5), Types.ROW([Types.STRING(), Types.DOUBLE()])
-    ).print()
-    assert sorted(run_local(env).lines) == ["+I[a,None]", "-D[a,1.5]"]
+    rows.map(lambda row: Row.of_kind(RowKind.DELETE, row.name, 1), ROW).print()
+    rows.map(lambda row: None, ROW).print()
+    assert sorted(run_local(env).lines) == ["+I[a,None]", "-D[a,1]", "null"]
 
 
 def test_compaction_needs_a_uid(env, pairs):

@@ -102,8 +102,8 @@ def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _row_to_text(row: Row) -> str:
-    return f"{row.get_row_kind()}[{','.join(map(str, row))}]"
+def _row_to_text(row: Row | None) -> str:
+    return "null" if row is None else f"{row.get_row_kind()}[{','.join(map(str, row))}]"
 
 
 _TEXTS: dict[type[TypeInformation], Callable[[Any], str]] = {PickledBytesTypeInfo: _to_text, RowTypeInfo: _row_to_text}
