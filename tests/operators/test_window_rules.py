@@ -322,3 +322,52 @@ def test_purged_window_fires_with_what_came_after_and_not_at_all_without() -> No
         h.process_batch(["a", "forget", "b", "c", "forget"], [1, 2, 3, 11, 12])
         h.end()
         assert h.values == [((0, 10), ["b"])]
+
+
+def test_windows_that_wait_for_their_end_fire_by_it_over_all_keys() -> None:
+    descriptor = WindowOperator(TEN, EventTimeTrigger(), 0, None, add, None)
+    with OperatorHarness(descriptor, key_selectors=[lambda value: value % 3]) as h:
+        for value, time in ((1, 25), (2, 5), (4, 1), (7, 28), (3, 5)):
+            h.process(value, time)
+        h.watermark(9)
+        assert h.elements == [(2, 9), (4, 9), (3, 9)]
+        h.watermark(28)
+        h.process(10, 29)
+        h.watermark(29)
+        assert h.elements[3:] == [(18, 29)]
+
+
+def test_a_window_that_waited_for_its_end_is_restored_where_lateness_is_allowed() -> None:
+    with windows(TEN, aggregation=add) as h:
+        h.process(1, 5)
+        with windows(TEN, aggregation=add, lateness=20, snapshot=h.snapshot()) as other:
+            other.process(2, 6)
+            other.watermark(9)
+            other.process(3, 7)
+            other.watermark(29)
+            other.process(4, 8)
+            assert (other.values, other.side_output(LATE)) == ([3, 6], [4])
+
+
+def test_a_window_for_which_lateness_was_allowed_is_restored_where_it_is_not() -> None:
+    with windows(TEN, aggregation=add, lateness=20) as h:
+        h.process(1, 5)
+        with windows(TEN, aggregation=add, snapshot=h.snapshot()) as other:
+            other.process(2, 6)
+            other.process(5, 15)
+            other.watermark(9)
+            other.watermark(19)
+            other.watermark(40)
+            assert other.values == [3, 5]
+
+
+def test_a_window_that_waited_for_its_end_is_restored_with_a_trigger_that_counts() -> None:
+    with windows(TEN, aggregation=add) as h:
+        h.process(1, 5)
+        with windows(TEN, aggregation=add, trigger=CountTrigger.of(2), snapshot=h.snapshot()) as other:
+            other.process(2, 6)
+            other.process(3, 7)
+            assert other.values == [6]
+            other.watermark(9)
+            other.process(4, 8)
+            assert (other.values, other.side_output(LATE)) == ([6], [4])

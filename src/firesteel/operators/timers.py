@@ -88,6 +88,11 @@ class InternalTimerService(TimerService):
             self._table.put(entry, True)
             self._queues[domain].push(entry[3], entry)
 
+    def registered(self) -> Iterator[tuple[Any, Any]]:
+        """Key and namespace of all timers."""
+        for key, _, namespace, _ in self._table.data:
+            yield key, namespace
+
     def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
         """Take the timers up to `until`: `(key, namespace, timestamp)`; more may be registered meanwhile."""
         queue, data = self._queues[domain], self._table.data

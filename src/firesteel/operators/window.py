@@ -14,7 +14,7 @@ from firesteel.datastream.triggers import EventTimeTrigger, ProcessingTimeTrigge
 from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
 from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.functions import close_function, open_function, pairs
-from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.keyed import NO_KEY, KeyedOperator
 from firesteel.operators.metrics import TaskMetricGroup
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.state_backend import NAMESPACED
@@ -27,6 +27,7 @@ from firesteel.operators.window_contexts import (
     WindowFunctionContext,
     WindowTriggerContext,
 )
+from firesteel.operators.window_ends import WindowEnds
 
 
 class WindowRunner(KeyedOperator):
@@ -46,8 +47,9 @@ class WindowRunner(KeyedOperator):
         self._merging = isinstance(self._assigner, MergingWindowAssigner)
         self._is_event_time = bool(self._assigner.is_event_time())
         at_end = EventTimeTrigger if self._is_event_time else ProcessingTimeTrigger
-        # Then all timers of a window are those that its first element registers.
+        # Then all timers of a window are those that its first element registers; in event time it needs none.
         self._waits_for_end = type(self._trigger) is at_end and not self._lateness and not self._merging
+        self._ends: WindowEnds | None = None
         self._sessions = self.backend.table("merging-window-set")
 
     def open(self) -> None:
@@ -61,6 +63,21 @@ class WindowRunner(KeyedOperator):
         self._late_dropped = metrics.counter("numLateRecordsDropped")
         self._trigger_context = WindowTriggerContext(StateStore(self.backend, namespaced=True), self.timers, metrics)
         self._function_context = WindowFunctionContext(self.backend, self.timers, self._merging)
+        self._follow_restored_windows()
+
+    def _follow_restored_windows(self) -> None:
+        """Windows that wait for their end have no timers; restored with another trigger or lateness they get some."""
+        registered = set(self.timers.registered())
+        without_timers = (entry for entry in self._table.data if entry not in registered)
+        if self._waits_for_end and self._is_event_time:
+            self._ends = WindowEnds(without_timers)
+        elif self._is_event_time and not self._merging:
+            for key, window in list(without_timers):
+                self.backend.current_key = key
+                self._enter(key, window)
+                self.timers.register_event_time_timer(window.max_timestamp())
+                self._register_cleanup(window)
+            self.backend.current_key = NO_KEY
 
     def close(self) -> None:
         """Close the functions."""
@@ -70,9 +87,13 @@ class WindowRunner(KeyedOperator):
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Add each element to its windows; fire those whose trigger says so."""
-        assign = self._assigner.assign_windows
-        context, backend = self._assigner_context, self.backend
-        waits_for_end, add_again = self._waits_for_end, self._add_again
+        assign, add, data, dirty = (
+            self._assigner.assign_windows,
+            self._contents.add,
+            self._table.data,
+            self._table.dirty,
+        )
+        context, backend, waits_for_end = self._assigner_context, self.backend, self._waits_for_end
         for (key, value), timestamp in pairs(values, timestamps):
             backend.current_key = key
             event_time = MIN_TIMESTAMP if timestamp is None else timestamp
@@ -81,28 +102,26 @@ class WindowRunner(KeyedOperator):
                 windows = [self._merge_in(key, window) for window in windows]
             late = True
             for window in windows:
-                if (waits_for_end and add_again(key, value, window)) or self._add(key, value, event_time, window):
+                stored = data.get(entry := (key, window)) if waits_for_end else None
+                if stored is not None:  # So it is not late, and its trigger has no say before its end.
+                    added = add(stored, value)
+                    if added is not stored:
+                        data[entry] = added
+                    dirty.add(entry)
+                    late = False
+                elif self._add(key, value, event_time, window):
                     late = False
             if late:
                 self._drop(value, timestamp, event_time)
-
-    def _add_again(self, key: Any, value: Any, window: Any) -> bool:
-        """Add to a window that has elements, so is not late, and whose timers wait for its end; False: it has none."""
-        table, entry = self._table, (key, window)
-        stored = table.data.get(entry)
-        if stored is None:
-            return False
-        added = self._contents.add(stored, value)
-        if added is stored:
-            table.dirty.add(entry)
-        else:
-            table.put(entry, added)
-        return True
 
     def _add(self, key: Any, value: Any, event_time: int, window: Any) -> bool:
         """Add to a window and ask its trigger; False: the window is late."""
         if self._is_late(window):
             return False
+        if self._ends is not None:
+            self._table.put((key, window), self._contents.add(None, value))
+            self._ends.add(key, window)
+            return True
         entry = self._enter(key, window)
         table = self._table
         table.put(entry, self._contents.add(table.data.get(entry), value))
@@ -132,11 +151,24 @@ class WindowRunner(KeyedOperator):
     def _act_on(self, result: TriggerResult, key: Any, window: Any) -> None:
         entry = (key, window)
         if result.is_fire() and entry in self._table.data:
-            elements = self._contents.read(self._table.data[entry])
-            timestamp = window.max_timestamp()
-            self.collector.collect(self._evaluate(key_of(key), window, elements, self._function_context), timestamp)
+            self._emit(key, window, self._table.data[entry])
         if result.is_purge():
             self._table.remove(entry)
+
+    def _emit(self, key: Any, window: Any, stored: Any) -> None:
+        elements = self._contents.read(stored)
+        results = self._evaluate(key_of(key), window, elements, self._function_context)
+        self.collector.collect(results, window.max_timestamp())
+
+    def _fire(self, domain: int, until: int) -> None:
+        if self._ends is not None and domain == EVENT_TIME:
+            for key, window in self._ends.take(until):
+                self.backend.current_key = key
+                entry = self._enter(key, window)
+                self._emit(key, window, self._table.data[entry])
+                self._table.remove(entry)
+                self._clear_function()
+        super()._fire(domain, until)
 
     def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
         """Ask the trigger; remove the window when its time is over."""
@@ -152,14 +184,17 @@ class WindowRunner(KeyedOperator):
     def _clear(self, key: Any, window: Any) -> None:
         self._table.remove((key, window))
         self._trigger.clear(window, self._trigger_context)
-        if hasattr(self._window_function, "clear"):
-            self._window_function.clear(self._function_context)
+        self._clear_function()
         if self._merging:
             rest = [other for other in self._sessions.data.get(key, ()) if other != window]
             if rest:
                 self._sessions.put(key, rest)
             else:
                 self._sessions.remove(key)
+
+    def _clear_function(self) -> None:
+        if hasattr(self._window_function, "clear"):
+            self._window_function.clear(self._function_context)
 
     # --- time --------------------------------------------------------------------------------------------------
 
