@@ -290,13 +290,14 @@ def test_what_is_no_type_is_refused(pairs, type_info, found):
             call()
 
 
-def test_rows_are_printed_as_pyflink_prints_them(env):
+def test_rows_are_printed_in_javas_text_which_a_map_makes(env):
     env.set_parallelism(1)
     rows = env.from_collection([Row("a", None)], ROW)
     rows.print()
     rows.map(lambda row: Row.of_kind(RowKind.DELETE, row.name, 1), ROW).print()
     rows.map(lambda row: None, ROW).print()
-    assert sorted(run_local(env).lines) == ["+I[a,None]", "-D[a,1]", "null"]
+    assert [name for name in operators(env) if name.endswith("Map")] == ["Map", "Map, Map"]
+    assert sorted(run_local(env).lines) == ["+I[a, null]", "-D[a, 1]", "null"]
 
 
 def test_compaction_needs_a_uid(env, pairs):

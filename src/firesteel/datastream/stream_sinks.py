@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 from itertools import islice
 from typing import Any, Self
 
+from firesteel.common.java_text import to_java_string
 from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation, Types
-from firesteel.common.types import Row
 from firesteel.datastream import operator_descriptors as op
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.datastream.collected_values import collected
@@ -23,18 +24,22 @@ class StreamSinks(StreamBase):
     """The part of `DataStream` that ends streams."""
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints each element: `2> value`, or `id:2> value` with `sink_identifier`.
-
-        A Row is printed as PyFlink does, its kind and Python's text of its fields: `+I[a,None]`; all other values of
-        declared types are in Java's text.
-        """
+        """Prints each element in Java's text: `2> value`, or `id:2> value` with `sink_identifier`."""
         stream = self._printable()
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
         return stream._legacy_sink("Print to Std. Out", operator)
 
     def _printable(self) -> Self:
-        to_text = _TEXTS.get(type(self.get_type()))
-        if to_text is None:
+        """The stream that the sink prints: PyFlink (`_align_output_type`) makes text of these types in a Map before it.
+
+        There a Row has Python's text of its fields (`+I[a,None]`), here it has Java's (`+I[a, null]`), as elsewhere.
+        """
+        type_info = self.get_type()
+        if isinstance(type_info, PickledBytesTypeInfo):
+            to_text: Callable[[Any], str] = _to_text
+        elif isinstance(type_info, RowTypeInfo):
+            to_text = partial(to_java_string, type_info=type_info)
+        else:
             return self
         return type(self)(self._environment, self._operator("Map", op.MapOperator(to_text), Types.STRING()))
 
@@ -100,11 +105,3 @@ class StreamSinks(StreamBase):
 
 def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
-
-
-def _row_to_text(row: Row | None) -> str:
-    return "null" if row is None else f"{row.get_row_kind()}[{','.join(map(str, row))}]"
-
-
-_TEXTS: dict[type[TypeInformation], Callable[[Any], str]] = {PickledBytesTypeInfo: _to_text, RowTypeInfo: _row_to_text}
-"""What PyFlink (`DataStream._align_output_type`) turns into text before the sink that prints."""
