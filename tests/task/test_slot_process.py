@@ -63,10 +63,10 @@ class Slot:
             connection.connect(self._data)
             reader, writer = connection.makefile("rb"), connection.makefile("wb")
             request = StageRequest(0, batch_id, str(self.directory), str(versions), plan)
-            write_message(writer, REQUEST_GATE, request)
-            write_frame(writer, (0, 0, END_GATE, b""))
-            writer.flush()
-            try:
+            try:  # A refused request may not even be read to its end.
+                write_message(writer, REQUEST_GATE, request)
+                write_frame(writer, (0, 0, END_GATE, b""))
+                writer.flush()
                 while read_frame(reader)[2] != END_GATE:
                     pass
             except ConnectionError:
