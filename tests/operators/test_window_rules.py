@@ -337,6 +337,28 @@ def test_windows_that_wait_for_their_end_fire_by_it_over_all_keys() -> None:
         assert h.elements[3:] == [(18, 29)]
 
 
+class Nothing(AggregateFunction):
+    def create_accumulator(self) -> Any:
+        return None
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return accumulator
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def merge(self, a: Any, b: Any) -> Any:
+        return a
+
+
+def test_a_window_whose_accumulator_is_none_fires_once() -> None:
+    with windows(TEN, aggregation=Nothing()) as h:
+        h.process(1, 5)
+        h.process(2, 6)
+        h.watermark(9)
+        assert h.elements == [(None, 9)]
+
+
 def test_a_window_that_waited_for_its_end_is_restored_where_lateness_is_allowed() -> None:
     with windows(TEN, aggregation=add) as h:
         h.process(1, 5)

@@ -118,12 +118,13 @@ class WindowRunner(KeyedOperator):
         """Add to a window and ask its trigger; False: the window is late."""
         if self._is_late(window):
             return False
+        table, entry = self._table, (key, window)
         if self._ends is not None:
-            self._table.put((key, window), self._contents.add(None, value))
-            self._ends.add(key, window)
+            if entry not in table.data:  # What is there may be None: an accumulator of the user's own.
+                self._ends.add(key, window)
+            table.put(entry, self._contents.add(None, value))
             return True
-        entry = self._enter(key, window)
-        table = self._table
+        self._enter(key, window)
         table.put(entry, self._contents.add(table.data.get(entry), value))
         result = self._trigger.on_element(value, event_time, window, self._trigger_context)
         self._act_on(result, key, window)
