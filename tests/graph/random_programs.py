@@ -295,13 +295,7 @@ class Program:
 
     def connected(self, stream: Any) -> Any:
         both, output = stream.connect(self.one(*self.streams)), self.type()
-        return self.configured(
-            self.one_of(
-                lambda: both.map(CO_MAP, output),
-                lambda: both.flat_map(CO_FLAT_MAP, output),
-                lambda: both.process(CO_PROCESS, output),
-            )
-        )
+        return self._of_both(both, CO_PROCESS, output)
 
     def keyed_connected(self, stream: Any) -> Any:
         other, key_type, output = self.one(*self.streams), self.one(None, Types.INT()), self.type()
@@ -309,11 +303,14 @@ class Program:
             lambda: self.keyed(stream, key_type).connect(self.keyed(other, key_type)),
             lambda: stream.connect(other).key_by(same, same, key_type),
         )
+        return self._of_both(both, KEYED_CO_PROCESS, output)
+
+    def _of_both(self, both: Any, process: Any, output: Any) -> Any:
         return self.configured(
             self.one_of(
                 lambda: both.map(CO_MAP, output),
                 lambda: both.flat_map(CO_FLAT_MAP, output),
-                lambda: both.process(KEYED_CO_PROCESS, output),
+                lambda: both.process(process, output),
             )
         )
 
