@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 import harness
 
-from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.graph.job_graph import (
     DistributionPattern,
     IntermediateDataSet,

@@ -29,7 +29,7 @@ import aiohttp
 import harness
 from simulated_cluster import EndlessQuery, SimulatedCluster, chain_of
 
-from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer

@@ -21,7 +21,7 @@ from collections.abc import Callable
 import harness
 from simulated_cluster import SimulatedCluster, chain_of
 
-from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.common.garbage_collection import collect_garbage_rarely
 
 RUNS = 3
 SLOTS_PER_TASK_EXECUTOR = 10

@@ -6,7 +6,6 @@ from firesteel.common import Types
 from firesteel.common.key_groups import (
     default_max_parallelism,
     java_hash_of_key,
-    key_group,
     key_group_assigner,
     key_group_range,
     murmur_hash,
@@ -37,7 +36,6 @@ PAIR = [Types.STRING(), Types.INT()]
 )
 def test_key_lands_where_flink_puts_it(key_type, key, java_hash, group):
     assert java_hash_of_key(key, key_type) == java_hash
-    assert key_group(key, key_type, 128) == group
     assert key_group_assigner(key_type, 128)(key) == group
 
 
@@ -62,9 +60,3 @@ def test_equal_untyped_keys_share_a_group_whatever_their_identity():
     text = "".join(["x", "y"])
     assert assign((text, text)) == again(("xy", "".join(["x", "y"])))
     assert assign(1) == again(1.0) == again(True)
-
-
-def test_assigner_forgets_keys_rather_than_growing_for_ever(monkeypatch):
-    monkeypatch.setattr("firesteel.common.key_groups._CACHED_KEYS", 2)
-    assign = key_group_assigner(Types.INT(), 128)
-    assert [assign(n) for n in (1, 2, 3, 1)] == [44, 97, 104, 44]

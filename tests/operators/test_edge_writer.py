@@ -32,16 +32,16 @@ def test_hash_sends_a_key_to_the_subtask_of_its_key_group() -> None:
     select = edge_writer.select_by_key(Types.STRING(), 128, 3)
     group = key_group_assigner(Types.STRING(), 128)
     keys = [f"key {i}" for i in range(50)]
-    assert [select((key, 1)) for key in keys] == [operator_index(group(key), 3, 128) for key in keys]
+    assert select([(key, 1) for key in keys]) == [operator_index(group(key), 3, 128) for key in keys]
 
 
 def test_custom_partitioner_gets_key_and_number_of_channels() -> None:
-    assert edge_writer.select_by_partitioner(lambda key, n: key % n, 4)((6, "value")) == 2
+    assert edge_writer.select_by_partitioner(lambda key, n: key % n, 4)([(6, "value")]) == [2]
 
 
 def test_custom_partitioner_that_names_no_channel_is_refused() -> None:
     with pytest.raises(ValueError, match="gave 4 for key 1, allowed are 0 to 3"):
-        edge_writer.select_by_partitioner(lambda key, n: n, 4)((1, "value"))
+        edge_writer.select_by_partitioner(lambda key, n: n, 4)([(1, "value")])
 
 
 def test_shuffle_uses_all_channels() -> None:

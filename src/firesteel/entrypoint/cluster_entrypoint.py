@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway

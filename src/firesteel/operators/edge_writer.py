@@ -77,23 +77,22 @@ class RoundRobin:
 
 
 class SplitBy(_StatelessSplit):
-    """HASH and CUSTOM: the channel that `select` gives for each element."""
+    """HASH and CUSTOM: the channels that `select` gives for a list of elements."""
 
-    def __init__(self, select: Callable[[Any], int], channels: int) -> None:
+    def __init__(self, select: Callable[[list[Any]], list[int]], channels: int) -> None:
         self._select = select
         self._channels = channels
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
         """The elements by channel."""
-        select, channels = self._select, self._channels
-        buckets: list[list[Any]] = [[] for _ in range(channels)]
+        chosen = self._select(values)
+        buckets: list[list[Any]] = [[] for _ in range(self._channels)]
         if timestamps is None:
-            for value in values:
-                buckets[select(value)].append(value)
+            for value, channel in zip(values, chosen, strict=True):
+                buckets[channel].append(value)
             return [(channel, bucket, None) for channel, bucket in enumerate(buckets) if bucket]
-        times: list[list[int | None]] = [[] for _ in range(channels)]
-        for value, timestamp in zip(values, timestamps, strict=True):
-            channel = select(value)
+        times: list[list[int | None]] = [[] for _ in range(self._channels)]
+        for value, timestamp, channel in zip(values, timestamps, chosen, strict=True):
             buckets[channel].append(value)
             times[channel].append(timestamp)
         return [(channel, bucket, times[channel]) for channel, bucket in enumerate(buckets) if bucket]
@@ -105,7 +104,7 @@ class Shuffle(SplitBy):
     def __init__(self, channels: int, seed: int) -> None:
         self._random = random.Random(seed)
         choose = self._random.randrange
-        super().__init__(lambda element: choose(channels), channels)
+        super().__init__(lambda values: [choose(channels) for _ in values], channels)
 
     def snapshot(self) -> int:
         """The seed of the next batch's choices."""
@@ -129,36 +128,43 @@ class SplitToAll(_StatelessSplit):
         return [(channel, values, timestamps) for channel in self._channels]
 
 
-def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[Any], int]:
-    """HASH: the channel of a `(key, value)` element's key group, remembered by key."""
+def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[list[Any]], list[int]]:
+    """HASH: the channels of `(key, value)` elements' key groups, remembered by key."""
     key_group = key_group_assigner(key_type, max_parallelism)
     remembered: dict[Any, int] = {}
 
-    def select(element: Any) -> int:
-        key = element[0]
-        channel = remembered.get(key)
-        if channel is None:
-            if len(remembered) >= _REMEMBERED_KEYS:
-                remembered.clear()
-            channel = remembered[key] = operator_index(key_group(key), channels, max_parallelism)
+    def select(key: Any) -> int:
+        if len(remembered) >= _REMEMBERED_KEYS:
+            remembered.clear()
+        channel = remembered[key] = operator_index(key_group(key), channels, max_parallelism)
         return channel
 
-    return select
+    def select_all(values: list[Any]) -> list[int]:
+        get = remembered.get
+        chosen = [get(element[0]) for element in values]
+        if None not in chosen:
+            return chosen  # type: ignore[return-value]
+        pairs = zip(values, chosen, strict=True)
+        return [select(element[0]) if channel is None else channel for element, channel in pairs]
+
+    return select_all
 
 
-def select_by_partitioner(function: Any, channels: int) -> Callable[[Any], int]:
-    """CUSTOM: what the user's partitioner gives for the key of a `(key, value)` element."""
+def select_by_partitioner(function: Any, channels: int) -> Callable[[list[Any]], list[int]]:
+    """CUSTOM: what the user's partitioner gives for the keys of `(key, value)` elements."""
     partition = getattr(function, "partition", function)
 
-    def select(element: Any) -> int:
-        channel = partition(element[0], channels)
+    def select(key: Any) -> int:
+        channel = partition(key, channels)
         if not 0 <= channel < channels:
-            raise ValueError(
-                f"the partitioner gave {channel!r} for key {element[0]!r}, allowed are 0 to {channels - 1}"
-            )
+            raise ValueError(f"the partitioner gave {channel!r} for key {key!r}, allowed are 0 to {channels - 1}")
         return int(channel)
 
-    return select
+    def select_all(values: list[Any]) -> list[int]:
+        remaining = iter(values)
+        return [select(element[0]) for element in remaining]
+
+    return select_all
 
 
 class EdgeWriter:

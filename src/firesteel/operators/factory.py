@@ -35,6 +35,7 @@ from firesteel.operators.source_runner import SourceRunner
 from firesteel.operators.two_input import BroadcastRunner, CoProcessRunner, KeyedBroadcastRunner
 from firesteel.operators.watermarks import ExtractTimestampRunner, TimestampsAndWatermarksRunner
 from firesteel.operators.window import WindowRunner
+from firesteel.operators.window_at_end import WindowAtEndRunner, waits_for_end
 
 Rule = Callable[[Any, str, TaskInfo, Output], Operator]
 
@@ -151,7 +152,9 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.ReduceOperator: lambda d, name, task, out: ReduceRunner(
         name, task, out, d.key_type, d.function, d.value_type
     ),
-    descriptors.WindowOperator: lambda d, name, task, out: WindowRunner(name, task, out, d),
+    descriptors.WindowOperator: lambda d, name, task, out: (WindowAtEndRunner if waits_for_end(d) else WindowRunner)(
+        name, task, out, d
+    ),
     descriptors.CoMapOperator: _two_inputs(("map1", "map2"), _one_or_none),
     descriptors.CoFlatMapOperator: _two_inputs(("flat_map1", "flat_map2"), _any),
     descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),

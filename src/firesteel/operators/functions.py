@@ -50,9 +50,9 @@ class Collector:
         if results is None:
             return
         for result in results:
-            kind = type(result)
+            kind = result.__class__
             if kind is tuple:
-                if len(result) == 2 and type(result[0]) is OutputTag:
+                if len(result) == 2 and result[0].__class__ is OutputTag:
                     self.collect_side(result[0], result[1], timestamp)
                     continue
             elif kind in MUTABLE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import compress
 from typing import Any
 
 from firesteel.operators.context import ProcessContext, TaskRuntimeContext
@@ -115,10 +116,7 @@ class FilterRunner(FunctionOperator):
             self.output.emit([value for value in remaining if keep_value(value)], None)
             return
         keep = [keep_value(value) for value in remaining]
-        self.output.emit(
-            [value for value, kept in zip(values, keep, strict=True) if kept],
-            [timestamp for timestamp, kept in zip(timestamps, keep, strict=True) if kept],
-        )
+        self.output.emit(list(compress(values, keep)), list(compress(timestamps, keep)))
 
 
 class ProcessRunner(FunctionOperator):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from firesteel.common.key_groups import key_group_assigner
 from firesteel.operators.disk_store import DiskDict, DiskStore
+from firesteel.operators.window_table import WindowTable
 
 Delta = tuple[str, dict[Any, Any]]
 """State name, and entry -> value, where `DELETED` stands for an entry that is gone."""
@@ -39,8 +40,29 @@ class _Deleted:
 DELETED = _Deleted()
 
 
+class Table(Protocol):
+    """What the backend asks of each state; what it gives out counts as part of the last version from then on."""
+
+    def changes(self, deleted: Any) -> Iterator[tuple[Any, Any]]:
+        """Entries that changed since the last version, with their values; `deleted` for those that are gone."""
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """All entries with their values, but what is left out of versions."""
+
+    def load(self, entry: Any, value: Any) -> None:
+        """Take an entry from a version; that is no change."""
+
+    def discard(self, entry: Any) -> None:
+        """Drop an entry as a version does; that is no change."""
+
+    def clear_key(self, key: Any) -> None:
+        """Forget a key: BATCH mode is done with it."""
+
+    def __len__(self) -> int: ...
+
+
 class StateTable:
-    """One named state.
+    """One named state (see `Table`).
 
     Attributes:
         data: Entries and their values.
@@ -68,6 +90,39 @@ class StateTable:
         if entry in self.data:
             del self.data[entry]
             self.dirty.add(entry)
+
+    def changes(self, deleted: Any) -> Iterator[tuple[Any, Any]]:
+        """The dirty entries and their values."""
+        get = self.data.get
+        for entry in self.dirty:
+            yield entry, get(entry, deleted)
+        self.dirty.clear()
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """All entries with their values, but expired ones."""
+        items = self.data.items()
+        yield from items if self.unexpired is None else self.unexpired(items)
+        self.dirty.clear()
+
+    def load(self, entry: Any, value: Any) -> None:
+        """Set the value of an entry."""
+        self.data[entry] = value
+
+    def discard(self, entry: Any) -> None:
+        """Remove an entry if it is there."""
+        self.data.pop(entry, None)
+
+    def clear_key(self, key: Any) -> None:
+        """Remove the entries of a key."""
+        if self.namespaced:
+            for entry in [entry for entry in self.data if entry[0] == key]:
+                del self.data[entry]
+        else:
+            self.data.pop(key, None)
+        self.dirty.clear()
+
+    def __len__(self) -> int:
+        return len(self.data)
 
 
 class _DirtyOnDisk(set[Any]):
@@ -99,7 +154,7 @@ class KeyedStateBackend:
         self._store = store
         self.current_key: Any = None
         self.current_entry: Any = None
-        self.tables: dict[str, StateTable] = {}
+        self.tables: dict[str, Table] = {}
         self.on_records: list[Callable[[int], None]] = []
         self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
 
@@ -109,44 +164,41 @@ class KeyedStateBackend:
         if table is None:
             data = None if self._store is None or name == TIMERS_TABLE else self._store.table()
             table = self.tables[name] = StateTable(name, data)
+        assert isinstance(table, StateTable)
+        return table
+
+    def window_table(self, name: str) -> WindowTable:
+        """The table of the windows that wait for their end, to be made before anything is loaded."""
+        table = self.tables[name] = WindowTable(self._store)
         return table
 
     def delta(self) -> Iterator[Delta]:
         """What changed since the last call of this or `full`, in parts."""
         for name, table in self.tables.items():
-            get = table.data.get
-            yield from _parts(name, ((entry, get(entry, DELETED)) for entry in table.dirty))
-            table.dirty.clear()
+            yield from _parts(name, table.changes(DELETED))
 
     def full(self) -> Iterator[Delta]:
         """Everything but what is left out of snapshots, in parts of the form of a delta."""
         for name, table in self.tables.items():
-            items = table.data.items()
-            yield from _parts(name, items if table.unexpired is None else table.unexpired(items))
-            table.dirty.clear()
+            yield from _parts(name, table.entries())
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
         """Apply a delta, or what of it is in some key groups; nothing counts as changed by it."""
         name, entries = delta
-        table = self.table(name)
-        data, key_group, namespaced = table.data, self.key_group, table.namespaced
+        table = self.tables[name] if name in self.tables else self.table(name)
+        key_group, namespaced = self.key_group, name.startswith(NAMESPACED)
         for entry, value in entries.items():
             if key_groups is not None and key_group(entry[0] if namespaced else entry) not in key_groups:
                 continue
             if isinstance(value, _Deleted):
-                data.pop(entry, None)
+                table.discard(entry)
             else:
-                data[entry] = value
+                table.load(entry, value)
 
     def clear_key(self, key: Any) -> None:
         """Forget all states of a key: BATCH mode is done with it."""
         for table in self.tables.values():
-            if table.namespaced:
-                for entry in [entry for entry in table.data if entry[0] == key]:
-                    del table.data[entry]
-            else:
-                table.data.pop(key, None)
-            table.dirty.clear()
+            table.clear_key(key)
 
 
 def _parts(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:

@@ -88,10 +88,17 @@ class InternalTimerService(TimerService):
             self._table.put(entry, True)
             self._queues[domain].push(entry[3], entry)
 
-    def registered(self) -> Iterator[tuple[Any, Any]]:
-        """Key and namespace of all timers."""
-        for key, _, namespace, _ in self._table.data:
-            yield key, namespace
+    def registered(self) -> Iterator[tuple[Any, Any, int]]:
+        """Key, namespace and timestamp of all timers."""
+        for key, _, namespace, timestamp in self._table.data:
+            yield key, namespace, timestamp
+
+    def take_all(self) -> list[tuple[Any, Any, int]]:
+        """Key, namespace and timestamp of all timers, which are deleted."""
+        timers = list(self.registered())
+        for entry in list(self._table.data):
+            self._table.remove(entry)
+        return timers
 
     def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
         """Take the timers up to `until`: `(key, namespace, timestamp)`; more may be registered meanwhile."""

@@ -10,90 +10,51 @@ from typing import Any
 
 from firesteel.common.keys import key_of
 from firesteel.datastream.operator_descriptors import WindowOperator
-from firesteel.datastream.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
-from firesteel.operators.context import TaskRuntimeContext
-from firesteel.operators.functions import close_function, open_function, pairs
-from firesteel.operators.keyed import NO_KEY, KeyedOperator
-from firesteel.operators.metrics import TaskMetricGroup
+from firesteel.operators.functions import pairs
+from firesteel.operators.keyed import NO_KEY
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Output, TaskInfo, Timestamps
-from firesteel.operators.state_backend import NAMESPACED
 from firesteel.operators.state_store import StateStore
 from firesteel.operators.timers import EVENT_TIME
-from firesteel.operators.window_contents import contents_of, evaluation_of, merge_stored
-from firesteel.operators.window_contexts import (
-    AssignerContext,
-    MergeRecorder,
-    WindowFunctionContext,
-    WindowTriggerContext,
-)
-from firesteel.operators.window_ends import WindowEnds
+from firesteel.operators.window_base import CONTENTS_TABLE, WindowOperatorBase
+from firesteel.operators.window_contents import merge_stored
+from firesteel.operators.window_contexts import MergeRecorder, WindowTriggerContext
 
 
-class WindowRunner(KeyedOperator):
-    """Runs one window operation over `(key, value)` elements."""
+class WindowRunner(WindowOperatorBase):
+    """Runs a window operation with any trigger, lateness and windows that merge."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
-        super().__init__(name, task, output, descriptor.key_type)
-        self._assigner = descriptor.assigner
+        super().__init__(name, task, output, descriptor)
         self._trigger = descriptor.trigger
         self._lateness = descriptor.allowed_lateness_ms
-        self._late_tag = descriptor.late_data_tag
-        self._functions = [f for f in (descriptor.aggregation, descriptor.window_function) if f is not None]
-        self._window_function = descriptor.window_function
-        self._contents = contents_of(descriptor.aggregation, descriptor.state_type)
-        self._evaluate = evaluation_of(descriptor.window_function)
-        self._table = self.backend.table(f"{NAMESPACED}window-contents")
+        self._table = self.backend.table(CONTENTS_TABLE)
         self._merging = isinstance(self._assigner, MergingWindowAssigner)
-        self._is_event_time = bool(self._assigner.is_event_time())
-        at_end = EventTimeTrigger if self._is_event_time else ProcessingTimeTrigger
-        # Then all timers of a window are those that its first element registers; in event time it needs none.
-        self._waits_for_end = type(self._trigger) is at_end and not self._lateness and not self._merging
-        self._ends: WindowEnds | None = None
         self._sessions = self.backend.table("merging-window-set")
 
     def open(self) -> None:
-        """Open the functions and make the contexts."""
+        """Open the functions; windows that were restored without timers get theirs."""
         super().open()
-        runtime_context = TaskRuntimeContext(self.name, self.task, StateStore(self.backend))
-        for function in self._functions:
-            open_function(function, runtime_context)
-        self._assigner_context = AssignerContext(runtime_context)
-        metrics = TaskMetricGroup(self.task.metrics, (self.name,))
-        self._late_dropped = metrics.counter("numLateRecordsDropped")
-        self._trigger_context = WindowTriggerContext(StateStore(self.backend, namespaced=True), self.timers, metrics)
-        self._function_context = WindowFunctionContext(self.backend, self.timers, self._merging)
-        self._follow_restored_windows()
+        store = StateStore(self.backend, namespaced=True)
+        self._trigger_context = WindowTriggerContext(store, self.timers, self._metrics)
+        if self._merging:
+            self._function_context.refuse_window_state()
+        else:
+            self._follow_windows_at_end()
 
-    def _follow_restored_windows(self) -> None:
-        """Windows that wait for their end have no timers; restored with another trigger or lateness they get some."""
-        registered = set(self.timers.registered())
-        without_timers = (entry for entry in self._table.data if entry not in registered)
-        if self._waits_for_end and self._is_event_time:
-            self._ends = WindowEnds(without_timers)
-        elif self._is_event_time and not self._merging:
-            for key, window in list(without_timers):
-                self.backend.current_key = key
-                self._enter(key, window)
-                self.timers.register_event_time_timer(window.max_timestamp())
-                self._register_cleanup(window)
-            self.backend.current_key = NO_KEY
-
-    def close(self) -> None:
-        """Close the functions."""
-        super().close()
-        for function in self._functions:
-            close_function(function)
+    def _follow_windows_at_end(self) -> None:
+        """What `WindowAtEndRunner` left has no timers: its trigger would have registered one for the end."""
+        registered = {(key, window) for key, window, _ in self.timers.registered()}
+        for key, window in [entry for entry in self._table.data if entry not in registered]:
+            self.backend.current_key = key
+            self._enter(key, window)
+            self._register(window.max_timestamp())
+            self._register(self._cleanup_time(window))
+        self.backend.current_key = NO_KEY
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Add each element to its windows; fire those whose trigger says so."""
-        assign, add, data, dirty = (
-            self._assigner.assign_windows,
-            self._contents.add,
-            self._table.data,
-            self._table.dirty,
-        )
-        context, backend, waits_for_end = self._assigner_context, self.backend, self._waits_for_end
+        assign, context, backend = self._assigner.assign_windows, self._assigner_context, self.backend
         for (key, value), timestamp in pairs(values, timestamps):
             backend.current_key = key
             event_time = MIN_TIMESTAMP if timestamp is None else timestamp
@@ -102,51 +63,24 @@ class WindowRunner(KeyedOperator):
                 windows = [self._merge_in(key, window) for window in windows]
             late = True
             for window in windows:
-                stored = data.get(entry := (key, window)) if waits_for_end else None
-                if stored is not None:  # So it is not late, and its trigger has no say before its end.
-                    added = add(stored, value)
-                    if added is not stored:
-                        data[entry] = added
-                    dirty.add(entry)
+                if not self._is_late(window):
+                    self._add(key, value, event_time, window)
                     late = False
-                elif self._add(key, value, event_time, window):
-                    late = False
-            if late:
-                self._drop(value, timestamp, event_time)
+            if late and self._is_event_time and event_time + self._lateness <= self.timers.watermark:
+                self._drop(value, timestamp)
 
-    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> bool:
-        """Add to a window and ask its trigger; False: the window is late."""
-        if self._is_late(window):
-            return False
-        table, entry = self._table, (key, window)
-        if self._ends is not None:
-            if entry not in table.data:  # What is there may be None: an accumulator of the user's own.
-                self._ends.add(key, window)
-            table.put(entry, self._contents.add(None, value))
-            return True
-        self._enter(key, window)
+    def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
+        """Add to a window and ask its trigger."""
+        table, entry = self._table, self._enter(key, window)
         table.put(entry, self._contents.add(table.data.get(entry), value))
         result = self._trigger.on_element(value, event_time, window, self._trigger_context)
         self._act_on(result, key, window)
-        self._register_cleanup(window)
-        return True
-
-    def _drop(self, value: Any, timestamp: int | None, event_time: int) -> None:
-        is_late = self._is_event_time and event_time + self._lateness <= self.timers.watermark
-        if not is_late:
-            return
-        if self._late_tag is None:
-            self._late_dropped.inc()
-        else:
-            self.collector.collect_side(self._late_tag, value, timestamp)
+        self._register(self._cleanup_time(window))
 
     def _enter(self, key: Any, window: Any) -> Any:
-        """Make key and window the ones that state, timers and contexts refer to; returns their entry."""
-        entry = (key, window)
-        self.backend.current_entry = entry
+        entry = super()._enter(key, window)
         self.timers.namespace = window
         self._trigger_context.entry = entry
-        self._function_context.current_window = window
         return entry
 
     def _act_on(self, result: TriggerResult, key: Any, window: Any) -> None:
@@ -157,19 +91,9 @@ class WindowRunner(KeyedOperator):
             self._table.remove(entry)
 
     def _emit(self, key: Any, window: Any, stored: Any) -> None:
-        elements = self._contents.read(stored)
+        elements = list(self._contents.read(stored))
         results = self._evaluate(key_of(key), window, elements, self._function_context)
         self.collector.collect(results, window.max_timestamp())
-
-    def _fire(self, domain: int, until: int) -> None:
-        if self._ends is not None and domain == EVENT_TIME:
-            for key, window in self._ends.take(until):
-                self.backend.current_key = key
-                entry = self._enter(key, window)
-                self._emit(key, window, self._table.data[entry])
-                self._table.remove(entry)
-                self._clear_function()
-        super()._fire(domain, until)
 
     def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
         """Ask the trigger; remove the window when its time is over."""
@@ -193,10 +117,6 @@ class WindowRunner(KeyedOperator):
             else:
                 self._sessions.remove(key)
 
-    def _clear_function(self) -> None:
-        if hasattr(self._window_function, "clear"):
-            self._window_function.clear(self._function_context)
-
     # --- time --------------------------------------------------------------------------------------------------
 
     def _cleanup_time(self, window: Any) -> int:
@@ -206,8 +126,8 @@ class WindowRunner(KeyedOperator):
     def _is_late(self, window: Any) -> bool:
         return self._is_event_time and self._cleanup_time(window) <= self.timers.watermark
 
-    def _register_cleanup(self, window: Any) -> None:
-        time = self._cleanup_time(window)
+    def _register(self, time: int) -> None:
+        """Have a timer for the current window; none for the end of time."""
         if time == MAX_WATERMARK:
             return
         if self._is_event_time:

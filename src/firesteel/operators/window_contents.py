@@ -13,8 +13,9 @@ from firesteel.datastream.functions import (
     WindowFunction,
 )
 from firesteel.operators.functions import method_of
-from firesteel.operators.state_backend import StateTable
+from firesteel.operators.state_backend import KeyedStateBackend, StateTable
 from firesteel.operators.window_contexts import WindowFunctionContext
+from firesteel.operators.window_table import ByKey
 
 
 class WindowContents(Protocol):
@@ -22,6 +23,9 @@ class WindowContents(Protocol):
 
     def add(self, stored: Any, value: Any) -> Any:
         """The contents with one more element; `stored` is None for a new window."""
+
+    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+        """Add `(key, value)` elements to a window's contents by key."""
 
     def merge(self, first: Any, second: Any) -> Any:
         """The contents of two windows in one."""
@@ -40,25 +44,49 @@ class ElementContents:
         stored.append(value)
         return stored
 
+    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+        """Append each."""
+        get = by_key.get
+        for key, value in values:
+            stored = get(key)
+            if stored is None:
+                by_key[key] = [value]
+            else:
+                stored.append(value)
+                by_key[key] = stored
+
     def merge(self, first: Any, second: Any) -> Any:
         """Concatenate."""
         return first + second
 
     def read(self, stored: Any) -> list[Any]:
-        """The elements in order."""
-        return list(stored)
+        """The elements in order, as they are kept."""
+        return stored  # type: ignore[no-any-return]
 
 
 class ReducedContents:
     """One value that all elements were reduced to."""
 
-    def __init__(self, function: Any, state_type: Any) -> None:
+    def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
         self._reduce = method_of(function, "reduce")
         self._coerce = coercer(state_type)
+        self._backend = backend
 
     def add(self, stored: Any, value: Any) -> Any:
         """Reduce."""
         return value if stored is None else self.merge(stored, value)
+
+    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+        """Reduce by key."""
+        get, reduce, coerce, backend = by_key.get, self._reduce, self._coerce, self._backend
+        for key, value in values:
+            stored = get(key)
+            if stored is not None:
+                backend.current_key = key
+                value = reduce(stored, value)
+                if coerce is not None:
+                    value = coerce(value)
+            by_key[key] = value
 
     def merge(self, first: Any, second: Any) -> Any:
         """Reduce."""
@@ -73,15 +101,26 @@ class ReducedContents:
 class AggregatedContents:
     """An accumulator of an AggregateFunction."""
 
-    def __init__(self, function: Any, state_type: Any) -> None:
+    def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
         self._function = function
         self._coerce = coercer(state_type)
+        self._backend = backend
 
     def add(self, stored: Any, value: Any) -> Any:
         """Accumulate."""
         accumulator = self._function.create_accumulator() if stored is None else stored
         added = self._function.add(value, accumulator)
         return added if self._coerce is None else self._coerce(added)
+
+    def add_all(self, by_key: ByKey, values: list[Any]) -> None:
+        """Accumulate by key."""
+        get, create, add = by_key.get, self._function.create_accumulator, self._function.add
+        coerce, backend = self._coerce, self._backend
+        for key, value in values:
+            backend.current_key = key
+            stored = get(key)
+            added = add(value, create() if stored is None else stored)
+            by_key[key] = added if coerce is None else coerce(added)
 
     def merge(self, first: Any, second: Any) -> Any:
         """Merge the accumulators."""
@@ -92,13 +131,13 @@ class AggregatedContents:
         return [self._function.get_result(stored)]
 
 
-def contents_of(aggregation: Any, state_type: Any) -> WindowContents:
+def contents_of(aggregation: Any, state_type: Any, backend: KeyedStateBackend) -> WindowContents:
     """The contents for an aggregation: a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
     if aggregation is None:
         return ElementContents()
     if hasattr(aggregation, "create_accumulator"):
-        return AggregatedContents(aggregation, state_type)
-    return ReducedContents(aggregation, state_type)
+        return AggregatedContents(aggregation, state_type, backend)
+    return ReducedContents(aggregation, state_type, backend)
 
 
 Evaluate = Callable[[Any, Any, list[Any], WindowFunctionContext], Iterable[Any] | None]

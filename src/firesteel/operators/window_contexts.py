@@ -116,11 +116,15 @@ class RefusedWindowState(KeyedStateStore):
 class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
     """What is known of the window that a process window function is called for."""
 
-    def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService, merging: bool) -> None:
+    def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService) -> None:
         self._timers = timers
-        self._window_state = RefusedWindowState() if merging else StateStore(backend, namespaced=True)
+        self._window_state: Any = StateStore(backend, namespaced=True)
         self._global_state = StateStore(backend)
         self.current_window: Any = None
+
+    def refuse_window_state(self) -> None:
+        """Windows merge: there is no state of their own."""
+        self._window_state = RefusedWindowState()
 
     def window(self) -> Any:
         """The window."""

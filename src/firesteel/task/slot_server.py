@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 
+from firesteel.common.garbage_collection import collect_garbage_rarely
 from firesteel.task import slot_process
 
 _PR_SET_PDEATHSIG = 1
@@ -38,6 +39,7 @@ def main() -> None:
     """Fork a slot process per line of standard input, until it closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    collect_garbage_rarely()
     gc.freeze()
     while order := sys.stdin.readline():
         if os.fork() == 0:

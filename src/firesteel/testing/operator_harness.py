@@ -141,7 +141,7 @@ class OperatorHarness:
         Flink: `AbstractStreamOperatorTestHarness.numKeyedStateEntries`. Timers are not counted.
         """
         tables = self.operator.backend.tables if isinstance(self.operator, KeyedOperator) else {}
-        return sum(len(table.data) for name, table in tables.items() if name != TIMERS_TABLE)
+        return sum(len(table) for name, table in tables.items() if name != TIMERS_TABLE)
 
     def snapshot(self) -> bytes:
         """State, timers and what else the operator needs to go on, for another harness."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from firesteel.entrypoint.garbage_collection import collect_garbage_rarely
+from firesteel.common.garbage_collection import collect_garbage_rarely
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,68 @@
+"""What both window operators share: functions, contexts, the elements that come too late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.datastream.operator_descriptors import WindowOperator
+from firesteel.operators.context import TaskRuntimeContext
+from firesteel.operators.functions import close_function, open_function
+from firesteel.operators.keyed import KeyedOperator
+from firesteel.operators.metrics import TaskMetricGroup
+from firesteel.operators.operator import Output, TaskInfo
+from firesteel.operators.state_backend import NAMESPACED
+from firesteel.operators.state_store import StateStore
+from firesteel.operators.window_contents import contents_of, evaluation_of
+from firesteel.operators.window_contexts import AssignerContext, WindowFunctionContext
+
+CONTENTS_TABLE = f"{NAMESPACED}window-contents"
+"""The state of the same name in both: a job may go on with another trigger."""
+
+
+class WindowOperatorBase(KeyedOperator):
+    """Runs one window operation over `(key, value)` elements."""
+
+    def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
+        super().__init__(name, task, output, descriptor.key_type)
+        self._assigner = descriptor.assigner
+        self._is_event_time = bool(descriptor.assigner.is_event_time())
+        self._late_tag = descriptor.late_data_tag
+        self._functions = [f for f in (descriptor.aggregation, descriptor.window_function) if f is not None]
+        self._window_function = descriptor.window_function
+        self._contents = contents_of(descriptor.aggregation, descriptor.state_type, self.backend)
+        self._evaluate = evaluation_of(descriptor.window_function)
+
+    def open(self) -> None:
+        """Open the functions and make the contexts."""
+        super().open()
+        runtime_context = TaskRuntimeContext(self.name, self.task, StateStore(self.backend))
+        for function in self._functions:
+            open_function(function, runtime_context)
+        self._assigner_context = AssignerContext(runtime_context)
+        self._metrics = TaskMetricGroup(self.task.metrics, (self.name,))
+        self._late_dropped = self._metrics.counter("numLateRecordsDropped")
+        self._function_context = WindowFunctionContext(self.backend, self.timers)
+
+    def close(self) -> None:
+        """Close the functions."""
+        super().close()
+        for function in self._functions:
+            close_function(function)
+
+    def _enter(self, key: Any, window: Any) -> Any:
+        """Make key and window the ones that state and contexts refer to; returns their entry."""
+        entry = (key, window)
+        self.backend.current_entry = entry
+        self._function_context.current_window = window
+        return entry
+
+    def _drop(self, value: Any, timestamp: int | None) -> None:
+        """Count or put out an element that came too late."""
+        if self._late_tag is None:
+            self._late_dropped.inc()
+        else:
+            self.collector.collect_side(self._late_tag, value, timestamp)
+
+    def _clear_function(self) -> None:
+        if hasattr(self._window_function, "clear"):
+            self._window_function.clear(self._function_context)

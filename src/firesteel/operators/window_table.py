@@ -1,0 +1,175 @@
+"""What windows hold that do nothing before their end: a table of the keyed state that is laid out by window."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Protocol
+
+from firesteel.operators.disk_store import DiskDict, DiskStore
+
+
+class ByKey(Protocol):
+    """What one window holds, by key, in the order in which the keys came."""
+
+    def get(self, key: Any) -> Any:
+        """What it holds for a key; None: nothing."""
+
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def items(self) -> Any:
+        """All keys with what it holds for them."""
+
+    def pop(self, key: Any, default: Any, /) -> Any:
+        """Take out what it holds for a key."""
+
+    def clear(self) -> None:
+        """Drop everything."""
+
+
+class _ByKeyOnDisk:
+    """As a dict; the values are on disk, by `(key, window)`."""
+
+    def __init__(self, data: DiskDict, window: Any) -> None:
+        self._data = data
+        self._window = window
+        self._keys: dict[Any, None] = {}
+
+    def get(self, key: Any) -> Any:
+        return self._data.get((key, self._window))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._keys[key] = None
+        self._data[key, self._window] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        for key in self._keys:
+            yield key, self.get(key)
+
+    def pop(self, key: Any, default: Any) -> Any:
+        self._keys.pop(key, default)
+        return self._data.pop((key, self._window), default)
+
+    def clear(self) -> None:
+        for key in self._keys:
+            del self._data[key, self._window]
+        self._keys.clear()
+
+
+class OpenWindow:
+    """A window that waits for its end.
+
+    Attributes:
+        by_key: What it holds.
+        touched: The keys whose contents were touched since the last version.
+        saved: How many of its keys, the first ones, are in the last version.
+    """
+
+    __slots__ = ("by_key", "saved", "touched")
+
+    def __init__(self, by_key: ByKey) -> None:
+        self.by_key = by_key
+        self.touched: set[Any] = set()
+        self.saved = 0
+
+
+class WindowTable:
+    """The windows of all keys that wait for their end, the earliest first (see `state_backend.Table`)."""
+
+    def __init__(self, store: DiskStore | None) -> None:
+        self._data = None if store is None else store.table()
+        self._windows: dict[Any, OpenWindow] = {}
+        self._ends: list[tuple[int, int, Any]] = []
+        self._sequence = 0
+        self._gone: list[Any] = []
+
+    def get(self, window: Any) -> OpenWindow | None:
+        """The window, None if it holds nothing yet."""
+        return self._windows.get(window)
+
+    def open(self, window: Any) -> OpenWindow:
+        """The window, which holds nothing yet."""
+        by_key: ByKey = {} if self._data is None else _ByKeyOnDisk(self._data, window)
+        opened = self._windows[window] = OpenWindow(by_key)
+        self._sequence += 1
+        heapq.heappush(self._ends, (window.max_timestamp(), self._sequence, window))
+        return opened
+
+    def first_end(self) -> int | None:
+        """The last millisecond of the window that ends next."""
+        while self._ends and self._ends[0][2] not in self._windows:
+            heapq.heappop(self._ends)
+        return self._ends[0][0] if self._ends else None
+
+    def take(self, until: int) -> Iterator[tuple[Any, ByKey]]:
+        """Take out the windows that end up to that time; each is empty when the next one is asked for."""
+        while (end := self.first_end()) is not None and end <= until:
+            window = heapq.heappop(self._ends)[2]
+            ended = self._windows.pop(window)
+            self._gone.extend((key, window) for key in islice(ended.by_key, ended.saved))
+            yield window, ended.by_key
+            ended.by_key.clear()
+
+    def changes(self, deleted: Any) -> Iterator[tuple[Any, Any]]:
+        """`(key, window)` and what it holds, if that changed since the last version."""
+        for entry in self._gone:
+            yield entry, deleted
+        for window, opened in self._windows.items():
+            get = opened.by_key.get
+            for key in opened.touched:
+                yield (key, window), get(key)
+        self._saved()
+
+    def entries(self) -> Iterator[tuple[Any, Any]]:
+        """`(key, window)` and what it holds, for all of them; now a version has them."""
+        yield from self.items()
+        self._saved()
+
+    def _saved(self) -> None:
+        self._gone.clear()
+        for opened in self._windows.values():
+            opened.touched.clear()
+            opened.saved = len(opened.by_key)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """`(key, window)` and what it holds, for all of them."""
+        for window, opened in self._windows.items():
+            for key, value in opened.by_key.items():
+                yield (key, window), value
+
+    def load(self, entry: Any, value: Any) -> None:
+        """Take one from a version."""
+        key, window = entry
+        opened = self._windows.get(window) or self.open(window)
+        opened.by_key[key] = value
+        opened.saved = len(opened.by_key)
+
+    def discard(self, entry: Any) -> None:
+        """Drop one that a version has no more."""
+        key, window = entry
+        opened = self._windows.get(window)
+        if opened is not None:
+            opened.by_key.pop(key, None)
+            opened.saved = len(opened.by_key)
+            if not opened.saved:
+                del self._windows[window]
+
+    def clear_key(self, key: Any) -> None:
+        """Forget a key, in BATCH mode, where there is one at a time."""
+        self._windows.clear()
+        self._ends.clear()
+        self._gone.clear()
+
+    def __len__(self) -> int:
+        return sum(len(opened.by_key) for opened in self._windows.values())
