@@ -21,7 +21,7 @@ from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import MapTypeInfo, TypeInformation, _ElementTypeInfo
 from firesteel.common.types import Row
 
-_PLAIN = frozenset({int, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta})
+NEVER_WRAPPED = frozenset({int, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta})
 """Classes whose values are equal to none of the other ones' here."""
 
 _LIKE_OTHERS = frozenset({bool, float, complex, Decimal, Fraction})
@@ -54,7 +54,7 @@ def told_apart(key: Any) -> Any:
         >>> len({told_apart(key) for key in (1, 1.0, True, (1,), (True,))})
         5
     """
-    if key.__class__ in _PLAIN:
+    if key.__class__ in NEVER_WRAPPED:
         return key
     classes = _classes(key)
     return _frozen(key if classes is None else KeyOfClass((classes, key)), key)
@@ -99,12 +99,12 @@ def key_of(kept: Any) -> Any:
 def _classes(key: Any) -> Any:
     """What to tell the key apart by: its class or those of its parts; None: by nothing but its value."""
     kind = key.__class__
-    if kind in _PLAIN:
+    if kind in NEVER_WRAPPED:
         return None
     if kind in _LIKE_OTHERS:
         return kind
     if kind is tuple or kind is Row:
-        if _PLAIN.issuperset(map(type, key)):
+        if NEVER_WRAPPED.issuperset(map(type, key)):
             return None
         parts = [_classes(part) for part in key]
         return (kind, *parts) if any(part is not None for part in parts) else None
