@@ -59,7 +59,8 @@ def metered(results: Any, directory: str) -> Any:
     def count(batches):
         meter = pipelines.Meter(directory)
         for found in results(tuples(batches)):
-            meter.count(len(found))
+            for result in found:
+                meter.filter(result)
         meter.close()
         yield arrow([], _COUNT)
 

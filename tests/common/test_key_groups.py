@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from firesteel.common import Types
 from firesteel.common.key_groups import (
     default_max_parallelism,
     java_hash_of_key,
+    java_hasher,
     key_group_assigner,
     key_group_range,
     murmur_hash,
@@ -60,3 +63,20 @@ def test_equal_untyped_keys_share_a_group_whatever_their_identity():
     text = "".join(["x", "y"])
     assert assign((text, text)) == again(("xy", "".join(["x", "y"])))
     assert assign(1) == again(1.0) == again(True)
+
+
+@given(st.text(max_size=1000))
+def test_java_hash_of_text_is_that_of_its_utf_16_units(text):
+    units = text.encode("utf-16-be", "surrogatepass")
+    expected = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        expected = (expected * 31 + high * 256 + low) % 2**32
+    assert java_hasher(Types.STRING())(text) == expected
+
+
+@given(st.binary(max_size=1000))
+def test_java_hash_of_bytes_is_that_of_arrays(data):
+    expected = 1
+    for byte in data:
+        expected = (expected * 31 + byte - (byte > 127) * 256) % 2**32
+    assert java_hasher(Types.PRIMITIVE_ARRAY(Types.BYTE()))(data) == expected
