@@ -91,7 +91,7 @@ def test_changes_are_found_again_on_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(list(backend.full())) == 1
     assert list(backend.delta()) == []
     table.data.get(3).append(30)
-    table.dirty.add(3)
+    table.dirty.append(3)
     table.remove(4)
     assert list(backend.delta()) == [("list", {3: [3, 30], 4: DELETED})]
     again = KeyedStateBackend(None, 128, DiskStore({}))

@@ -21,7 +21,9 @@ from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import MapTypeInfo, TypeInformation, _ElementTypeInfo
 from firesteel.common.types import Row
 
-NEVER_WRAPPED = frozenset({int, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta})
+NEVER_WRAPPED = frozenset(
+    {int, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta}
+)
 """Classes whose values are equal to none of the other ones' here."""
 
 _LIKE_OTHERS = frozenset({bool, float, complex, Decimal, Fraction})

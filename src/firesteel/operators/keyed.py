@@ -106,6 +106,7 @@ class KeyedOperator(Operator):
                 clean_up(len(values))
             self.process_keyed(index, values, timestamps)
             self.collector.flush()
+            self.backend.forget_repetitions()
 
     def process_watermark(self, timestamp: int) -> None:
         """Fire the event-time timers up to the watermark, then pass it on; BATCH sees the final one key by key."""
@@ -261,7 +262,7 @@ class ReduceRunner(KeyedOperator):
             data[key] = value
             emit(value)
         if not self.task.is_batch:
-            self._table.dirty.update([key for key, _ in values])
+            self._table.dirty.extend([key for key, _ in values])
             self.output.emit(results, timestamps)
 
     def end_key(self, key: Any) -> None:

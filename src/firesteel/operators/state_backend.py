@@ -20,6 +20,9 @@ Delta = tuple[str, dict[Any, Any]]
 _CHUNK = 10_000
 """Entries that are handed out at once."""
 
+_DIRTY_ENTRIES = 1_000_000
+"""So many are listed as touched before those that are there twice are sorted out."""
+
 NAMESPACED = "@"
 """What the names of tables begin with whose entries are `(key, namespace, ...)` and not the key alone."""
 
@@ -55,6 +58,9 @@ class Table(Protocol):
     def discard(self, entry: Any) -> None:
         """Drop an entry as a version does; that is no change."""
 
+    def forget_repetitions(self) -> None:
+        """Keep the list of what changed short; called often."""
+
     def clear_key(self, key: Any) -> None:
         """Forget a key: BATCH mode is done with it."""
 
@@ -66,37 +72,45 @@ class StateTable:
 
     Attributes:
         data: Entries and their values.
-        dirty: The entries that were touched since the last version. A value that is changed in place must be got right
-            before its entry is added here.
+        dirty: The entries that were touched since the last version, again and again: to append is quicker than to look
+            for them. A value that is changed in place must be got right before its entry is appended.
         namespaced: Whether entries are more than the key.
         unexpired: What of `(entry, value)` pairs a full snapshot takes, None: all of it.
     """
 
-    __slots__ = ("data", "dirty", "namespaced", "unexpired")
+    __slots__ = ("_dirty_limit", "data", "dirty", "namespaced", "unexpired")
 
     def __init__(self, name: str, data: DiskDict | None) -> None:
         self.data: MutableMapping[Any, Any] = {} if data is None else data
-        self.dirty: set[Any] = set() if data is None else _DirtyOnDisk(data)
+        self.dirty: list[Any] = [] if data is None else _DirtyOnDisk(data)
+        self._dirty_limit = _DIRTY_ENTRIES
         self.namespaced = name.startswith(NAMESPACED)
         self.unexpired: Callable[[Iterable[tuple[Any, Any]]], Iterator[tuple[Any, Any]]] | None = None
 
     def put(self, entry: Any, value: Any) -> None:
         """Set the value of an entry."""
         self.data[entry] = value
-        self.dirty.add(entry)
+        self.dirty.append(entry)
 
     def remove(self, entry: Any) -> None:
         """Remove an entry if it is there."""
         if entry in self.data:
             del self.data[entry]
-            self.dirty.add(entry)
+            self.dirty.append(entry)
+
+    def forget_repetitions(self) -> None:
+        """Keep each dirty entry once when they are many; those that are then left may double before it is done again."""
+        if len(self.dirty) > self._dirty_limit:
+            self.dirty[:] = dict.fromkeys(self.dirty)
+            self._dirty_limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
 
     def changes(self, deleted: Any) -> Iterator[tuple[Any, Any]]:
         """The dirty entries and their values."""
         get = self.data.get
-        for entry in self.dirty:
+        for entry in dict.fromkeys(self.dirty):
             yield entry, get(entry, deleted)
         self.dirty.clear()
+        self._dirty_limit = _DIRTY_ENTRIES
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
         """All entries with their values, but expired ones."""
@@ -125,15 +139,15 @@ class StateTable:
         return len(self.data)
 
 
-class _DirtyOnDisk(set[Any]):
+class _DirtyOnDisk(list[Any]):
     """Tells a table on disk which of its cached values were changed in place."""
 
     def __init__(self, data: DiskDict) -> None:
         super().__init__()
         self._data = data
 
-    def add(self, entry: Any) -> None:
-        super().add(entry)
+    def append(self, entry: Any) -> None:
+        super().append(entry)
         self._data.touched(entry)
 
 
@@ -171,6 +185,11 @@ class KeyedStateBackend:
         """The table of the windows that wait for their end, to be made before anything is loaded."""
         table = self.tables[name] = WindowTable(self._store)
         return table
+
+    def forget_repetitions(self) -> None:
+        """Keep the lists of what changed short."""
+        for table in self.tables.values():
+            table.forget_repetitions()
 
     def delta(self) -> Iterator[Delta]:
         """What changed since the last call of this or `full`, in parts."""

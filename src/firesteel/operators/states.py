@@ -108,7 +108,7 @@ class KeyedValueState(_TableState, ValueState[Any]):
         entry = backend.current_entry if self._namespaced else backend.current_key
         table = self._table
         table.data[entry] = value
-        table.dirty.add(entry)
+        table.dirty.append(entry)
 
 
 class KeyedListState(_TableState, ListState[Any]):
@@ -137,7 +137,7 @@ class KeyedListState(_TableState, ListState[Any]):
             self._table.put(entry, new)
         else:
             stored.extend(new)
-            self._table.dirty.add(entry)
+            self._table.dirty.append(entry)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements."""
@@ -188,7 +188,7 @@ class KeyedMapState(_TableState, MapState[Any, Any]):
         if key in stored:
             del stored[key]
             if stored:
-                self._table.dirty.add(self._entry())
+                self._table.dirty.append(self._entry())
             else:
                 self.clear()
 

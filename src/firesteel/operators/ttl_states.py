@@ -119,7 +119,7 @@ class TtlMapState(KeyedMapState):
                 super().remove(key)
             elif life.renews_on_read:
                 stored[key] = (stamped[0], now)
-                self._table.dirty.add(self._entry())
+                self._table.dirty.append(self._entry())
             if life.usable(stamped, now) is not None:
                 yield key, stamped[0]
 

@@ -165,6 +165,9 @@ class WindowTable:
             if not opened.saved:
                 del self._windows[window]
 
+    def forget_repetitions(self) -> None:
+        """There are none: what was touched is a set."""
+
     def clear_key(self, key: Any) -> None:
         """Forget a key, in BATCH mode, where there is one at a time."""
         self._windows.clear()
