@@ -99,7 +99,7 @@ class StateTable:
             self.dirty.append(entry)
 
     def forget_repetitions(self) -> None:
-        """Keep each dirty entry once when they are many; those that are then left may double before it is done again."""
+        """Keep each dirty entry once when they are many; what is left may double before that is done again."""
         if len(self.dirty) > self._dirty_limit:
             self.dirty[:] = dict.fromkeys(self.dirty)
             self._dirty_limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
