@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from math import gcd
+from typing import Any, Generic, TypeVar
 
 from firesteel.common.constants import MIN_LONG_VALUE
 from firesteel.common.serializer import TypeSerializer
@@ -140,14 +141,6 @@ _time_window = lru_cache(maxsize=4096)(TimeWindow)
 """A window that many elements are in is one object: state is found quicker by it."""
 
 
-class Pane(NamedTuple):
-    """The times from `start` (inclusive) to `end` (exclusive), in milliseconds, which are in the same windows."""
-
-    start: int
-    end: int
-    windows: Collection[TimeWindow]
-
-
 class _TumblingAssigner(_TimeWindowAssigner):
     """Windows of a fixed size, one after the other; the time is the subclass's."""
 
@@ -167,11 +160,9 @@ class _TumblingAssigner(_TimeWindowAssigner):
         start = time - (time - self._offset) % self._size
         return (_time_window(start, start + self._size),)
 
-    def pane_at(self, time: int) -> Pane:
-        """The times around that one, with their window."""
-        start = time - (time - self._offset) % self._size
-        end = start + self._size
-        return Pane(start, end, (_time_window(start, end),))
+    def panes(self) -> tuple[int, int]:
+        """Length and offset (milliseconds) of the parts of time whose elements are in the same windows."""
+        return self._size, self._offset
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._offset})"
@@ -216,13 +207,9 @@ class _SlidingAssigner(_TimeWindowAssigner):
         last = time - (time - self._offset) % self._slide
         return [_time_window(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
 
-    def pane_at(self, time: int) -> Pane:
-        """The times around that one, with their windows, the latest first."""
-        last = time - (time - self._offset) % self._slide
-        starts = range(last, time - self._size, -self._slide)
-        gone = last - len(starts) * self._slide + self._size
-        end = min(last + self._slide, gone + self._slide) if starts else last + self._slide
-        return Pane(max(last, gone), end, [_time_window(start, start + self._size) for start in starts])
+    def panes(self) -> tuple[int, int]:
+        """Length and offset (milliseconds) of the parts of time whose elements are in the same windows."""
+        return gcd(self._size, self._slide), self._offset
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._slide}, {self._offset})"

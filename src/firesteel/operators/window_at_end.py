@@ -26,8 +26,8 @@ _FLUSHED_KEYS = 1024
 
 _key = itemgetter(0)
 
-Part = tuple[Any, int, int]
-"""(windows, start, end): the elements from `start` to before `end` are in those windows."""
+Run = tuple[int, int]
+"""(begin, end): elements that follow each other, from `begin` to before `end`."""
 
 
 def waits_for_end(descriptor: WindowOperator) -> bool:
@@ -46,7 +46,7 @@ class WindowAtEndRunner(WindowOperatorBase):
         self._domain = EVENT_TIME if self._is_event_time else PROCESSING_TIME
         assigner = descriptor.assigner
         has_panes = type(assigner) in (TumblingEventTimeWindows, SlidingEventTimeWindows)
-        self._pane_at = assigner.pane_at if has_panes else None
+        self._panes: tuple[int, int] | None = assigner.panes() if has_panes else None
 
     def open(self) -> None:
         """Open the functions; windows that were restored with timers need none here."""
@@ -60,32 +60,44 @@ class WindowAtEndRunner(WindowOperatorBase):
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Add the elements to their windows."""
-        add_all = self._contents.add_all
-        for windows, start, end in self._parts(values, timestamps):
-            part = values[start:end]
+        late: list[Run] = []
+        runs_of: dict[OpenWindow, list[Run]] = {}
+        for windows, runs in self._by_windows(values, timestamps):
             opened = self._opened(windows)
             for window in opened:
-                add_all(window.by_key, part)
-                window.touched.update(map(_key, part))
+                runs_of.setdefault(window, []).extend(runs)
             if not opened:
-                self._drop_late(part, None if timestamps is None else timestamps[start:end])
+                late += runs
+        part, part_runs = values, [(0, len(values))]
+        for window, runs in runs_of.items():
+            runs.sort()
+            if runs != part_runs:
+                part, part_runs = [element for begin, end in runs for element in values[begin:end]], runs
+            self._contents.add_all(window.by_key, part)
+            window.touched.update(map(_key, part))
+        if late:
+            self._drop_late(late, list(pairs(values, timestamps)))
 
-    def _parts(self, values: list[Any], timestamps: Timestamps) -> Iterator[Part]:
-        """The elements in parts of those that follow each other into the same windows."""
-        if self._pane_at is None or timestamps is None or None in timestamps:
-            return self._parts_one_by_one(values, timestamps)
-        return self._parts_by_panes(timestamps)
+    def _by_windows(self, values: list[Any], timestamps: Timestamps) -> Iterator[tuple[Any, list[Run]]]:
+        """The elements by the windows they are in."""
+        if self._panes is None or timestamps is None or None in timestamps:
+            return self._ask_for_each(values, timestamps)
+        return self._by_panes(timestamps, *self._panes)
 
-    def _parts_by_panes(self, timestamps: Any) -> Iterator[Part]:
-        assert self._pane_at is not None
-        begin, (start, end, windows) = 0, self._pane_at(timestamps[0])
+    def _by_panes(self, timestamps: Any, length: int, offset: int) -> Iterator[tuple[Any, list[Run]]]:
+        runs: dict[int, list[Run]] = {}
+        begin, start = 0, timestamps[0] - (timestamps[0] - offset) % length
+        end = start + length
         for position, timestamp in enumerate(timestamps):
             if not start <= timestamp < end:
-                yield windows, begin, position
-                begin, (start, end, windows) = position, self._pane_at(timestamp)
-        yield windows, begin, len(timestamps)
+                runs.setdefault(start, []).append((begin, position))
+                begin, start = position, timestamp - (timestamp - offset) % length
+                end = start + length
+        runs.setdefault(start, []).append((begin, len(timestamps)))
+        for start, found in runs.items():
+            yield self._assigner.assign_windows(None, start, self._assigner_context), found
 
-    def _parts_one_by_one(self, values: list[Any], timestamps: Timestamps) -> Iterator[Part]:
+    def _ask_for_each(self, values: list[Any], timestamps: Timestamps) -> Iterator[tuple[Any, list[Run]]]:
         assign, context, backend = self._assigner.assign_windows, self._assigner_context, self.backend
         begin, windows = 0, None
         for position, ((key, value), timestamp) in enumerate(pairs(values, timestamps)):
@@ -93,9 +105,9 @@ class WindowAtEndRunner(WindowOperatorBase):
             found = list(assign(value, MIN_TIMESTAMP if timestamp is None else timestamp, context))
             if found != windows:
                 if windows is not None:
-                    yield windows, begin, position
+                    yield windows, [(begin, position)]
                 begin, windows = position, found
-        yield windows, begin, len(values)
+        yield windows, [(begin, len(values))]
 
     def _opened(self, windows: Any) -> list[OpenWindow]:
         """Those of the windows that are not late."""
@@ -108,10 +120,12 @@ class WindowAtEndRunner(WindowOperatorBase):
                 found.append(table.open(window))
         return found
 
-    def _drop_late(self, part: list[Any], timestamps: Timestamps) -> None:
-        for (_, value), timestamp in pairs(part, timestamps):
-            if self._is_event_time and (MIN_TIMESTAMP if timestamp is None else timestamp) <= self.timers.watermark:
-                self._drop(value, timestamp)
+    def _drop_late(self, late: list[Run], elements: list[Any]) -> None:
+        for begin, end in sorted(late):
+            for (_, value), timestamp in elements[begin:end]:
+                event_time = MIN_TIMESTAMP if timestamp is None else timestamp
+                if self._is_event_time and event_time <= self.timers.watermark:
+                    self._drop(value, timestamp)
 
     def _fire(self, domain: int, until: int) -> None:
         if domain == self._domain:
