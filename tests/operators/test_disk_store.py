@@ -14,7 +14,9 @@ from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
 from firesteel.operators import disk_store
 from firesteel.operators.disk_store import DiskStore
-from firesteel.operators.state_backend import DELETED, KeyedStateBackend
+from firesteel.operators.map_table import MapsInMemory, MapsOnDisk, MapTable
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state_table import DELETED
 
 NUMBERS = (0, 1, -5, 2**70, *range(2, 12), told_apart(1.0), told_apart(True))
 TUPLES = (("a", "a"), ("a", 1), Row("a", 1), ("k", TimeWindow(0, 10)), ("k", TimeWindow(10, 20)))
@@ -106,3 +108,83 @@ def test_files_lie_where_the_configuration_says_and_have_no_name(tmp_path: Any) 
         table[key] = "x" * 1000
     assert len(table) == 20_000
     assert list(tmp_path.iterdir()) == []
+
+
+MAP_KEYS = st.sampled_from(("a", "", b"a", 0, 1, 2**70, ("a", 1), None))
+
+
+class MapTableMachine(RuleBasedStateMachine):
+    """A table of maps in memory and one on disk, with a tiny cache, beside dictionaries and what versions know of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(disk_store, "CACHED_ENTRIES", 3)
+        self.tables: list[MapTable] = [MapsInMemory("@s"), MapsOnDisk("@s", DiskStore({}))]
+        self.model: dict[Any, dict[Any, int | None]] = {}
+        self.saved: list[dict[Any, Any]] = [{}, {}]
+
+    @rule(entry=ENTRIES, key=MAP_KEYS, value=st.none() | st.integers())
+    def put(self, entry: Any, key: Any, value: int | None) -> None:
+        for table in self.tables:
+            table.put(entry, key, value)
+        self.model.setdefault(entry, {})[key] = value
+
+    @rule(entry=ENTRIES, key=MAP_KEYS)
+    def remove(self, entry: Any, key: Any) -> None:
+        for table in self.tables:
+            table.remove(entry, key)
+        self.model.get(entry, {}).pop(key, None)
+        if not self.model.get(entry):
+            self.model.pop(entry, None)
+
+    @rule(entry=ENTRIES)
+    def clear(self, entry: Any) -> None:
+        for table in self.tables:
+            table.clear(entry)
+        self.model.pop(entry, None)
+
+    @rule(entry=ENTRIES, key=MAP_KEYS)
+    def read(self, entry: Any, key: Any) -> None:
+        expected = self.model.get(entry, {})
+        for table in self.tables:
+            assert table.get(entry, key, "nothing") == expected.get(key, "nothing")
+            assert dict(table.items(entry)) == expected
+            assert table.is_empty(entry) == (not expected)
+
+    @rule(full=st.booleans())
+    def write_version(self, full: bool) -> None:
+        for table, saved in zip(self.tables, self.saved, strict=True):
+            if full:
+                saved.clear()
+            saved.update(table.entries() if full else table.changes())
+        expected = {(entry, key): value for entry, stored in self.model.items() for key, value in stored.items()}
+        for saved in self.saved:
+            assert {entry: value for entry, value in saved.items() if value is not DELETED} == expected
+
+    @invariant()
+    def as_large(self) -> None:
+        assert [len(table) for table in self.tables] == [len(self.model)] * 2
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+
+TestMapTable = MapTableMachine.TestCase
+TestMapTable.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.parametrize("store", [None, DiskStore({})], ids=["memory", "disk"])
+def test_a_version_has_of_a_large_map_what_changed(store: DiskStore | None) -> None:
+    backend = KeyedStateBackend(None, 128, store)
+    table = backend.map_table("s\0map")
+    for n in range(25_000):
+        table.put("k", n, n)
+    assert [len(part) for _, part in backend.delta()] == [10_000, 10_000, 5_000]
+    table.put("k", 7, 70)
+    table.remove("k", 8)
+    assert list(backend.delta()) == [("s\0map", {("k", 7): 70, ("k", 8): DELETED})]
+    again = KeyedStateBackend(None, 128, store)
+    for delta in backend.full():
+        again.load(delta)
+    assert dict(again.map_table("s\0map").items("k")) == dict(table.items("k"))

@@ -20,7 +20,8 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from firesteel.operators.state_backend import DELETED, KeyedStateBackend
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state_table import DELETED
 from firesteel.operators.window_at_end import WindowAtEndRunner
 from firesteel.operators.window_base import CONTENTS_TABLE
 from firesteel.testing import ManualClock, OperatorHarness

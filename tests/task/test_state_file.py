@@ -49,7 +49,7 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
     with monkeypatch.context() as later:
         later.setattr(state_file, "FORMAT_VERSION", 7)
         write_state_file(path, [b"state"])
-    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads up to 1"):
+    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads 2"):
         list(read_state_file(path))
 
 

@@ -11,6 +11,7 @@ import marshal
 import os
 import pickle
 import sqlite3
+import struct
 import tempfile
 from collections.abc import Iterator, MutableMapping
 from typing import Any
@@ -23,6 +24,7 @@ CACHED_ENTRIES = 20_000
 _PAGE_CACHE_KIB = 4096
 _LOCAL_DIRECTORY = "state.backend.rocksdb.localdir"
 _BATCH = 1000
+_LENGTH = struct.Struct(">I")
 
 
 class DiskStore:
@@ -38,8 +40,15 @@ class DiskStore:
 
     def table(self) -> DiskDict:
         """A new dictionary."""
+        return DiskDict(self._database, self._next_name())
+
+    def table_of_pairs(self) -> DiskDictOfPairs:
+        """A new dictionary whose entries are pairs."""
+        return DiskDictOfPairs(self._database, self._next_name())
+
+    def _next_name(self) -> str:
         self._tables += 1
-        return DiskDict(self._database, f"state{self._tables}")
+        return f"state{self._tables}"
 
 
 class DiskDict(MutableMapping[Any, Any]):
@@ -55,7 +64,7 @@ class DiskDict(MutableMapping[Any, Any]):
         self._read = f"SELECT v FROM {name} WHERE k = ?"
         self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?)"
         self._remove = f"DELETE FROM {name} WHERE k = ?"
-        self._read_after = f"SELECT k, v FROM {name} WHERE k > ? ORDER BY k LIMIT {_BATCH}"
+        self._read_between = f"SELECT k, v FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
         self._count = f"SELECT count(*) FROM {name}"
         self._young: dict[Any, Any] = {}
         self._old: dict[Any, Any] = {}
@@ -68,7 +77,7 @@ class DiskDict(MutableMapping[Any, Any]):
             return value
         value = self._old.get(entry)
         if value is None:
-            row = self._execute(self._read, (_encode(entry),)).fetchone()
+            row = self._execute(self._read, (self._encode(entry),)).fetchone()
             if row is None:
                 return default
             value = pickle.loads(row[0])
@@ -81,6 +90,12 @@ class DiskDict(MutableMapping[Any, Any]):
             self._old, self._young = self._young, {}
         self._young[entry] = value
 
+    def _encode(self, entry: Any) -> bytes:
+        return _encode(entry)
+
+    def _decode(self, data: bytes) -> Any:
+        return _decode(data)
+
     def touched(self, entry: Any) -> None:
         """The value of an entry was changed in place, or the entry was removed."""
         if entry in self._young:
@@ -92,7 +107,7 @@ class DiskDict(MutableMapping[Any, Any]):
             young, old = self._young, self._old
             values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
             self._execute("BEGIN")
-            self._execute_many(self._write, sorted((_encode(entry), pickled(value)) for entry, value in values))
+            self._execute_many(self._write, sorted((self._encode(entry), pickled(value)) for entry, value in values))
             self._execute("COMMIT")
             self._unwritten.clear()
 
@@ -110,7 +125,7 @@ class DiskDict(MutableMapping[Any, Any]):
         self._young.pop(entry, None)
         self._old.pop(entry, None)
         self._unwritten.discard(entry)
-        self._execute(self._remove, (_encode(entry),))
+        self._execute(self._remove, (self._encode(entry),))
 
     def __contains__(self, entry: Any) -> bool:
         return self.get(entry) is not None
@@ -124,13 +139,13 @@ class DiskDict(MutableMapping[Any, Any]):
         for entry, value in self._stored():
             yield entry, pickle.loads(value)
 
-    def _stored(self) -> Iterator[tuple[Any, bytes]]:
+    def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Any, bytes]]:
+        """All entries and their pickled values, or those behind `first` and before `end`."""
         self.write()
-        last = b""
-        while rows := self._execute(self._read_after, (last,)).fetchall():
-            last = rows[-1][0]
+        while rows := self._execute(self._read_between, (first, end)).fetchall():
+            first = rows[-1][0]
             for entry, value in rows:
-                yield _decode(entry), value
+                yield self._decode(entry), value
 
     def __len__(self) -> int:
         self.write()
@@ -138,6 +153,29 @@ class DiskDict(MutableMapping[Any, Any]):
 
     def __bool__(self) -> bool:
         return any(True for _ in self)
+
+
+class DiskDictOfPairs(DiskDict):
+    """A dictionary whose entries are pairs; those with the same first part lie together."""
+
+    def items_of(self, first: Any) -> Iterator[tuple[Any, Any]]:
+        """The entries with that first part and their values; they may be changed meanwhile."""
+        begin = self._begin(first)
+        for entry, value in self._stored(begin, begin + b"\xff"):
+            yield entry, pickle.loads(value)
+
+    @staticmethod
+    def _begin(first: Any) -> bytes:
+        data = _encode(first)
+        return _LENGTH.pack(len(data)) + data
+
+    def _encode(self, entry: Any) -> bytes:
+        first, second = entry
+        return self._begin(first) + _encode(second)
+
+    def _decode(self, data: bytes) -> Any:
+        end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
+        return _decode(data[_LENGTH.size : end]), _decode(data[end:])
 
 
 def _encode(entry: Any) -> bytes:

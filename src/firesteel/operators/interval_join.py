@@ -11,8 +11,9 @@ from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.functions import close_function, open_function, pairs
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.operator import Output, TaskInfo, Timestamps
-from firesteel.operators.state_backend import NAMESPACED, KeyedStateBackend
+from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.state_store import StateStore
+from firesteel.operators.state_table import NAMESPACED
 
 
 class _PairContext(ProcessJoinFunction.Context):

@@ -60,7 +60,7 @@ class StateStore:
     def _make(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
         """The state of a descriptor; one with a time to live is of a class of its own: others pay nothing for it."""
         limited = has_ttl(descriptor)
-        other = self._backend.tables.get(table_name(descriptor.name, self._namespaced, not limited))
+        other = self._backend.tables.get(table_name(descriptor, self._namespaced, not limited))
         if other is not None and len(other):
             raise StateMigrationError(descriptor.name, limited)
         return (WITH_TIME_TO_LIVE[kind] if limited else kind)(self._backend, descriptor, self._namespaced)

@@ -10,13 +10,15 @@ from firesteel.datastream.state import (
     AggregatingState,
     ListState,
     MapState,
+    MapStateDescriptor,
     ReducingState,
     StateDescriptor,
     ValueState,
 )
 from firesteel.operators.functions import method_of
 from firesteel.operators.ownership import IMMUTABLE, own
-from firesteel.operators.state_backend import NAMESPACED, WITH_TTL, KeyedStateBackend
+from firesteel.operators.state_backend import OF_MAPS, WITH_TTL, KeyedStateBackend
+from firesteel.operators.state_table import DELETED, NAMESPACED
 
 Coerce = Callable[[Any], Any]
 
@@ -31,9 +33,10 @@ def _coerce_accumulator(type_info: Any) -> Coerce:
     return coercer(type_info) or (lambda value: value)
 
 
-def table_name(state_name: str, namespaced: bool, limited: bool) -> str:
+def table_name(descriptor: StateDescriptor, namespaced: bool, limited: bool) -> str:
     """The name of the table that keeps a state, `limited` if its values have a time to live."""
-    return (NAMESPACED if namespaced else "") + state_name + (WITH_TTL if limited else "")
+    maps = OF_MAPS if isinstance(descriptor, MapStateDescriptor) else ""
+    return (NAMESPACED if namespaced else "") + descriptor.name + maps + (WITH_TTL if limited else "")
 
 
 def has_ttl(descriptor: StateDescriptor) -> bool:
@@ -54,7 +57,7 @@ class _TableState:
     def __init__(self, backend: KeyedStateBackend, descriptor: StateDescriptor, namespaced: bool) -> None:
         self._backend = backend
         self._namespaced = namespaced
-        self._table = backend.table(table_name(descriptor.name, namespaced, has_ttl(descriptor)))
+        self._table = backend.table(table_name(descriptor, namespaced, has_ttl(descriptor)))
 
     def _entry(self) -> Any:
         return self._backend.current_entry if self._namespaced else self._backend.current_key
@@ -151,66 +154,65 @@ class KeyedListState(_TableState, ListState[Any]):
         return first + second
 
 
-class KeyedMapState(_TableState, MapState[Any, Any]):
+class KeyedMapState(MapState[Any, Any]):
     """A map per key."""
 
-    __slots__ = ("_coerce_key", "_coerce_value")
+    __slots__ = ("_backend", "_coerce_key", "_coerce_value", "_namespaced", "_table")
 
     def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
-        super().__init__(backend, descriptor, namespaced)
+        self._backend = backend
+        self._namespaced = namespaced
+        self._table = backend.map_table(table_name(descriptor, namespaced, has_ttl(descriptor)))
         self._coerce_key = _coerce(descriptor.key_type_info)
         self._coerce_value = _coerce(descriptor.value_type_info)
 
-    def _map(self) -> dict[Any, Any]:
-        return self._stored() or {}
+    def _entry(self) -> Any:
+        return self._backend.current_entry if self._namespaced else self._backend.current_key
 
     def get(self, key: Any) -> Any:
         """The value of a map key, None if it is not there."""
-        return self._map().get(key)
+        return self._table.get(self._entry(), key)
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key."""
-        self.put_all({key: value})
+        self._table.put(self._entry(), self._coerce_key(key), self._coerce_value(value))
 
     def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several map keys."""
-        entry = self._entry()
-        stored = self._table.data.get(entry)
-        if stored is None:
-            stored = {}
         for key, value in entries_of(dict_value):
-            stored[self._coerce_key(key)] = self._coerce_value(value)
-        self._table.put(entry, stored)
+            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         """Remove a map key if it is there."""
-        stored = self._map()
-        if key in stored:
-            del stored[key]
-            if stored:
-                self._table.dirty.append(self._entry())
-            else:
-                self.clear()
+        self._table.remove(self._entry(), key)
 
     def contains(self, key: Any) -> bool:
         """True if the map key is there."""
-        return key in self._map()
+        return self._table.get(self._entry(), key, DELETED) is not DELETED
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Pairs of map key and value; the map may be changed meanwhile."""
-        return iter(list(self._map().items()))
+        return self._table.items(self._entry())
 
     def keys(self) -> Iterator[Any]:
         """The map keys."""
-        return iter(list(self._map()))
+        return (key for key, _ in self.items())
 
     def values(self) -> Iterator[Any]:
         """The values."""
-        return iter(list(self._map().values()))
+        return (value for _, value in self.items())
 
     def is_empty(self) -> bool:
         """True if no map key is there."""
-        return not self._map()
+        return self._table.is_empty(self._entry())
+
+    def clear(self) -> None:
+        """Remove all map keys of the current key."""
+        self._table.clear(self._entry())
+
+    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+        """Refused: what is to become of a map key that both have?"""
+        raise TypeError(f"{type(self).__name__} can't be merged")
 
 
 class KeyedReducingState(_TableState, ReducingState[Any]):

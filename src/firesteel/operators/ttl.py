@@ -10,7 +10,9 @@ from typing import Any
 
 from firesteel.datastream.state_ttl import StateTtlConfig
 from firesteel.operators.clock import now_ms
-from firesteel.operators.state_backend import KeyedStateBackend, StateTable
+from firesteel.operators.map_table import MapTable
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state_table import StateTable
 
 Stamped = tuple[Any, int]
 """A value and when its life began (ms); Flink: `runtime.state.ttl.TtlValue`."""
@@ -42,46 +44,55 @@ def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None
     return stored if len(kept) == len(stored) else kept or None
 
 
-def unexpired_map(stored: dict[Any, Stamped], deadline: int) -> dict[Any, Stamped] | None:
-    """The entries whose life began after `deadline` (ms), None if there are none.
-
-    Example:
-        >>> unexpired_map({"x": ("a", 10), "y": ("b", 20)}, 15)
-        {'y': ('b', 20)}
-    """
-    kept = {key: stamped for key, stamped in stored.items() if stamped[1] > deadline}
-    return stored if len(kept) == len(stored) else kept or None
-
-
 class IncrementalCleanup:
     """Visits the entries of a table round by round and removes what has expired.
 
     Flink: `runtime.state.ttl.TtlIncrementalCleanup`.
+
+    Args:
+        entries: Gives all entries, for a new round.
+        clean: Removes what of an entry began at or before a deadline (ms).
+        ttl_ms: How long values live.
     """
 
-    __slots__ = ("_table", "_ttl_ms", "_unexpired", "_waiting")
+    __slots__ = ("_clean", "_entries", "_ttl_ms", "_waiting")
 
-    def __init__(self, table: StateTable, unexpired: Unexpired, ttl_ms: int) -> None:
-        self._table = table
-        self._unexpired = unexpired
+    def __init__(self, entries: Callable[[], Iterable[Any]], clean: Callable[[Any, int], None], ttl_ms: int) -> None:
+        self._entries = entries
+        self._clean = clean
         self._ttl_ms = ttl_ms
         self._waiting: list[Any] = []
 
     def visit(self, count: int) -> None:
-        """Visit so many entries, at most as many as there are; a new round begins when one is over."""
-        table, unexpired, deadline = self._table, self._unexpired, now_ms() - self._ttl_ms
-        data, waiting = table.data, self._waiting
-        for _ in range(min(count, len(data))):
-            if not waiting:
-                waiting.extend(data)
-            entry = waiting.pop()
-            stored = data.get(entry)
-            if stored is not None:
-                kept = unexpired(stored, deadline)
-                if kept is None:
-                    table.remove(entry)
-                elif kept is not stored:
-                    table.put(entry, kept)
+        """Visit so many entries, none of them twice; a new round begins when one is over."""
+        deadline, waiting = now_ms() - self._ttl_ms, self._waiting
+        if len(waiting) < count:
+            seen = set(waiting)
+            waiting[:0] = [entry for entry in self._entries() if entry not in seen]
+        for _ in range(min(count, len(waiting))):
+            self._clean(waiting.pop(), deadline)
+
+
+def _cleanup_of(table: StateTable | MapTable, unexpired: Unexpired, ttl_ms: int) -> IncrementalCleanup:
+    def clean_map(entry: Any, deadline: int) -> None:
+        assert isinstance(table, MapTable)
+        for key, stored in table.items(entry):
+            if unexpired(stored, deadline) is None:
+                table.remove(entry, key)
+
+    def clean(entry: Any, deadline: int) -> None:
+        assert isinstance(table, StateTable)
+        stored = table.data.get(entry)
+        if stored is not None:
+            kept = unexpired(stored, deadline)
+            if kept is None:
+                table.remove(entry)
+            elif kept is not stored:
+                table.put(entry, kept)
+
+    if isinstance(table, MapTable):
+        return IncrementalCleanup(table.maps, clean_map, ttl_ms)
+    return IncrementalCleanup(lambda: table.data, clean, ttl_ms)
 
 
 class Life:
@@ -93,14 +104,14 @@ class Life:
     __slots__ = ("_clean_up", "_size", "_table", "renews_on_read", "returns_expired", "ttl_ms")
 
     def __init__(
-        self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable, unexpired: Unexpired
+        self, config: StateTtlConfig, backend: KeyedStateBackend, table: StateTable | MapTable, unexpired: Unexpired
     ) -> None:
         self.ttl_ms = config.get_ttl().to_milliseconds()
         self.renews_on_read = config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite
         visibility = config.get_state_visibility()
         self.returns_expired = visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
-        self._table = table
-        self._clean_up = IncrementalCleanup(table, unexpired, self.ttl_ms).visit
+        self._table: Any = table
+        self._clean_up = _cleanup_of(table, unexpired, self.ttl_ms).visit
         self._size, every_record = _increments(config.get_cleanup_strategies())
         if self._size and every_record:
             backend.on_records.append(lambda records: self._clean_up(self._size * records))

@@ -22,7 +22,7 @@ from firesteel.operators.states import (
     KeyedValueState,
     entries_of,
 )
-from firesteel.operators.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_map, unexpired_value
+from firesteel.operators.ttl import Life, Stamped, Unexpired, unexpired_list, unexpired_value
 
 
 def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, unexpired: Unexpired) -> Life:
@@ -106,40 +106,38 @@ class TtlMapState(KeyedMapState):
 
     def __init__(self, backend: KeyedStateBackend, descriptor: Any, namespaced: bool) -> None:
         super().__init__(backend, descriptor, namespaced)
-        self._life = _life(self, backend, descriptor, unexpired_map)
+        self._life = _life(self, backend, descriptor, unexpired_value)
 
-    def _read(self, keys: Iterable[Any], now: int) -> Iterator[tuple[Any, Any]]:
-        """Those of the map keys that are there with their values; removes what has expired."""
-        life, stored = self._life, self._map()
-        for key in keys:
-            stamped = stored.get(key)
-            if stamped is None:
-                continue
-            if life.is_over(stamped, now):
-                super().remove(key)
-            elif life.renews_on_read:
-                stored[key] = (stamped[0], now)
-                self._table.dirty.append(self._entry())
-            if life.usable(stamped, now) is not None:
-                yield key, stamped[0]
+    def _seen(self, key: Any, stamped: Stamped, now: int) -> bool:
+        """Whether a map key that is there is shown; removes it if it has expired."""
+        life = self._life
+        if life.is_over(stamped, now):
+            self._table.remove(self._entry(), key)
+        elif life.renews_on_read:
+            self._table.put(self._entry(), key, (stamped[0], now))
+        return life.usable(stamped, now) is not None
 
     def get(self, key: Any) -> Any:
         """The value of a map key, None if it is not there."""
-        return next((value for _, value in self._read((key,), self._life.access())), None)
+        now = self._life.access()
+        stamped = self._table.get(self._entry(), key)
+        return stamped[0] if stamped is not None and self._seen(key, stamped, now) else None
 
     def contains(self, key: Any) -> bool:
         """True if the map key is there; this is a read."""
-        return any(True for _ in self._read((key,), self._life.access()))
+        now = self._life.access()
+        stamped = self._table.get(self._entry(), key)
+        return stamped is not None and self._seen(key, stamped, now)
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a map key; its life begins now."""
+        self.put_all({key: value})
 
     def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several map keys; their life begins now."""
         now = self._life.access()
-        entries = list(entries_of(dict_value))
-        if entries:
-            stored = self._map()
-            for key, value in entries:
-                stored[self._coerce_key(key)] = (self._coerce_value(value), now)
-            self._table.put(self._entry(), stored)
+        for key, value in entries_of(dict_value):
+            self._table.put(self._entry(), self._coerce_key(key), (self._coerce_value(value), now))
 
     def remove(self, key: Any) -> None:
         """Remove a map key if it is there."""
@@ -149,7 +147,8 @@ class TtlMapState(KeyedMapState):
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Pairs of map key and value; the map may be changed meanwhile."""
         now = self._life.access()
-        return iter(list(self._read(list(self._map()), now)))
+        stored = self._table.items(self._entry())
+        return iter([(key, stamped[0]) for key, stamped in stored if self._seen(key, stamped, now)])
 
     def keys(self) -> Iterator[Any]:
         """The map keys; this is a read of all entries."""

@@ -10,8 +10,8 @@ from firesteel.operators.functions import close_function, open_function
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.metrics import TaskMetricGroup
 from firesteel.operators.operator import Output, TaskInfo
-from firesteel.operators.state_backend import NAMESPACED
 from firesteel.operators.state_store import StateStore
+from firesteel.operators.state_table import NAMESPACED
 from firesteel.operators.window_contents import contents_of, evaluation_of
 from firesteel.operators.window_contexts import AssignerContext, WindowFunctionContext
 

@@ -13,7 +13,8 @@ from firesteel.datastream.functions import (
     WindowFunction,
 )
 from firesteel.operators.functions import method_of
-from firesteel.operators.state_backend import KeyedStateBackend, StateTable
+from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state_table import StateTable
 from firesteel.operators.window_contexts import WindowFunctionContext
 from firesteel.operators.window_table import ByKey
 

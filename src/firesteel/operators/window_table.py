@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from firesteel.operators.disk_store import DiskDict, DiskStore
+from firesteel.operators.state_table import DELETED
 
 
 class ByKey(Protocol):
@@ -85,7 +86,7 @@ class OpenWindow:
 
 
 class WindowTable:
-    """The windows of all keys that wait for their end, the earliest first (see `state_backend.Table`)."""
+    """The windows of all keys that wait for their end, the earliest first (see `state_table.Table`)."""
 
     def __init__(self, store: DiskStore | None) -> None:
         self._data = None if store is None else store.table()
@@ -121,10 +122,14 @@ class WindowTable:
             yield window, ended.by_key
             ended.by_key.clear()
 
-    def changes(self, deleted: Any) -> Iterator[tuple[Any, Any]]:
+    def key_of(self, entry: Any) -> Any:
+        """The first part of `(key, window)`."""
+        return entry[0]
+
+    def changes(self) -> Iterator[tuple[Any, Any]]:
         """`(key, window)` and what it holds, if that changed since the last version."""
         for entry in self._gone:
-            yield entry, deleted
+            yield entry, DELETED
         for window, opened in self._windows.items():
             get = opened.by_key.get
             for key in opened.touched:

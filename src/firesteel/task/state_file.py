@@ -15,8 +15,8 @@ from typing import IO
 
 from firesteel.errors import FiresteelError
 
-FORMAT_VERSION = 1
-"""Of what is written; files of later versions are refused."""
+FORMAT_VERSION = 2
+"""Of what is written; files of other versions are refused. Version 1 had whole maps as values of map states."""
 
 _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")
@@ -97,7 +97,7 @@ def read_state_file(path: Path) -> Iterator[bytes]:
     """The frames of a file, all of which were found to be as they were written.
 
     Raises:
-        StateFileError: it is missing or damaged, or a later version of firesteel wrote it.
+        StateFileError: it is missing or damaged, or another version of firesteel wrote it.
 
     Example:
         >>> import tempfile
@@ -117,7 +117,7 @@ def check_state_file(path: Path) -> None:
     """See that a file is as it was written.
 
     Raises:
-        StateFileError: it is missing or damaged, or a later version of firesteel wrote it.
+        StateFileError: it is missing or damaged, or another version of firesteel wrote it.
     """
     try:
         with path.open("rb") as file:
@@ -133,8 +133,8 @@ def _check(path: Path, file: IO[bytes]) -> None:
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is no state file of firesteel: it does not begin like one")
     _, version, checksum, length = _HEADER.unpack(header)
-    if version > FORMAT_VERSION:
-        raise StateFileError(path, f"has format version {version}, this firesteel reads up to {FORMAT_VERSION}")
+    if version != FORMAT_VERSION:
+        raise StateFileError(path, f"has format version {version}, this firesteel reads {FORMAT_VERSION}")
     found_checksum = found_length = 0
     while block := file.read(_BLOCK):
         found_checksum = zlib.crc32(block, found_checksum)
