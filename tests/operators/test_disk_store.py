@@ -114,7 +114,7 @@ MAP_KEYS = st.sampled_from(("a", "", b"a", 0, 1, 2**70, ("a", 1), None))
 
 
 class MapTableMachine(RuleBasedStateMachine):
-    """A table of maps in memory and one on disk, with a tiny cache, beside dictionaries and what versions know of them."""
+    """A table of maps in memory and one on disk, with a tiny cache, beside dictionaries and their versions."""
 
     def __init__(self) -> None:
         super().__init__()
