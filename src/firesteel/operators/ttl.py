@@ -6,6 +6,7 @@ A value is stored as `(value, when its life began in ms)`; lists and maps hold s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from firesteel.datastream.state_ttl import StateTtlConfig
@@ -73,26 +74,20 @@ class IncrementalCleanup:
             self._clean(waiting.pop(), deadline)
 
 
-def _cleanup_of(table: StateTable | MapTable, unexpired: Unexpired, ttl_ms: int) -> IncrementalCleanup:
-    def clean_map(entry: Any, deadline: int) -> None:
-        assert isinstance(table, MapTable)
-        for key, stored in table.items(entry):
-            if unexpired(stored, deadline) is None:
-                table.remove(entry, key)
+def _clean_values(table: StateTable, unexpired: Unexpired, entry: Any, deadline: int) -> None:
+    stored = table.data.get(entry)
+    if stored is not None:
+        kept = unexpired(stored, deadline)
+        if kept is None:
+            table.remove(entry)
+        elif kept is not stored:
+            table.put(entry, kept)
 
-    def clean(entry: Any, deadline: int) -> None:
-        assert isinstance(table, StateTable)
-        stored = table.data.get(entry)
-        if stored is not None:
-            kept = unexpired(stored, deadline)
-            if kept is None:
-                table.remove(entry)
-            elif kept is not stored:
-                table.put(entry, kept)
 
-    if isinstance(table, MapTable):
-        return IncrementalCleanup(table.maps, clean_map, ttl_ms)
-    return IncrementalCleanup(lambda: table.data, clean, ttl_ms)
+def _clean_maps(table: MapTable, unexpired: Unexpired, entry: Any, deadline: int) -> None:
+    for key, stored in table.items(entry):
+        if unexpired(stored, deadline) is None:
+            table.remove(entry, key)
 
 
 class Life:
@@ -111,7 +106,11 @@ class Life:
         visibility = config.get_state_visibility()
         self.returns_expired = visibility is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
         self._table: Any = table
-        self._clean_up = _cleanup_of(table, unexpired, self.ttl_ms).visit
+        if isinstance(table, MapTable):
+            cleanup = IncrementalCleanup(table.maps, partial(_clean_maps, table, unexpired), self.ttl_ms)
+        else:
+            cleanup = IncrementalCleanup(table.data.keys, partial(_clean_values, table, unexpired), self.ttl_ms)
+        self._clean_up = cleanup.visit
         self._size, every_record = _increments(config.get_cleanup_strategies())
         if self._size and every_record:
             backend.on_records.append(lambda records: self._clean_up(self._size * records))
