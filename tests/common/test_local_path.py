@@ -18,6 +18,7 @@ from firesteel.errors import InvalidProgramError
         ("file:/data/out", "/data/out"),
         ("file:///data/out", "/data/out"),
         ("FILE:///data/out", "/data/out"),
+        ("FILE:/data/out", "/data/out"),
         ("/data/a:b/2026-01-01T10:00", "/data/a:b/2026-01-01T10:00"),
         ("chk:/7", "chk:/7"),
     ],

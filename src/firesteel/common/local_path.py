@@ -20,7 +20,7 @@ def local_path(text: str) -> Path:
         InvalidProgramError: it is a URI of another file system.
     """
     uri = _URI.fullmatch(text)
-    if uri is None or (uri["scheme"] != "file" and uri["authority"] is None):
+    if uri is None or (uri["scheme"].lower() != "file" and uri["authority"] is None):
         return Path(text)
     if uri["scheme"].lower() == "file" and not uri["authority"]:
         return Path(uri["path"])
