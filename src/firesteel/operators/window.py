@@ -78,7 +78,10 @@ class WindowRunner(WindowOperatorBase):
         self._register(self._cleanup_time(window))
 
     def _enter(self, key: Any, window: Any) -> Any:
-        entry = super()._enter(key, window)
+        """Make key and window the ones that state, timers and contexts refer to; returns their entry."""
+        entry = (key, window)
+        self.backend.current_entry = entry
+        self._function_context.current_window = window
         self.timers.namespace = window
         self._trigger_context.entry = entry
         return entry
@@ -109,7 +112,8 @@ class WindowRunner(WindowOperatorBase):
     def _clear(self, key: Any, window: Any) -> None:
         self._table.remove((key, window))
         self._trigger.clear(window, self._trigger_context)
-        self._clear_function()
+        if self._clears:
+            self._window_function.clear(self._function_context)
         if self._merging:
             rest = [other for other in self._sessions.data.get(key, ()) if other != window]
             if rest:

@@ -136,13 +136,14 @@ class WindowAtEndRunner(WindowOperatorBase):
     def _emit(self, window: Any, by_key: ByKey) -> None:
         backend, context, collect = self.backend, self._function_context, self.collector.collect
         evaluate, read, end = self._evaluate, self._contents.read, window.max_timestamp()
+        context.current_window = window
         remaining = iter(by_key.items())
         while part := list(islice(remaining, _FLUSHED_KEYS)):
             for key, stored in part:
-                backend.current_key = key
-                self._enter(key, window)
+                backend.current_key, backend.current_entry = key, (key, window)
                 collect(evaluate(key_of(key), window, read(stored), context), end)
-                self._clear_function()
+                if self._clears:
+                    self._window_function.clear(context)
             self.collector.flush()
 
     def next_processing_time(self) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.operators.context import TaskRuntimeContext
 from firesteel.operators.functions import close_function, open_function
@@ -18,6 +19,8 @@ from firesteel.operators.window_contexts import AssignerContext, WindowFunctionC
 CONTENTS_TABLE = f"{NAMESPACED}window-contents"
 """The state of the same name in both: a job may go on with another trigger."""
 
+_CLEARS_NOTHING = (None, ProcessWindowFunction.clear, ProcessAllWindowFunction.clear)
+
 
 class WindowOperatorBase(KeyedOperator):
     """Runs one window operation over `(key, value)` elements."""
@@ -31,6 +34,7 @@ class WindowOperatorBase(KeyedOperator):
         self._window_function = descriptor.window_function
         self._contents = contents_of(descriptor.aggregation, descriptor.state_type, self.backend)
         self._evaluate = evaluation_of(descriptor.window_function)
+        self._clears = getattr(type(descriptor.window_function), "clear", None) not in _CLEARS_NOTHING
 
     def open(self) -> None:
         """Open the functions and make the contexts."""
@@ -49,20 +53,9 @@ class WindowOperatorBase(KeyedOperator):
         for function in self._functions:
             close_function(function)
 
-    def _enter(self, key: Any, window: Any) -> Any:
-        """Make key and window the ones that state and contexts refer to; returns their entry."""
-        entry = (key, window)
-        self.backend.current_entry = entry
-        self._function_context.current_window = window
-        return entry
-
     def _drop(self, value: Any, timestamp: int | None) -> None:
         """Count or put out an element that came too late."""
         if self._late_tag is None:
             self._late_dropped.inc()
         else:
             self.collector.collect_side(self._late_tag, value, timestamp)
-
-    def _clear_function(self) -> None:
-        if hasattr(self._window_function, "clear"):
-            self._window_function.clear(self._function_context)
