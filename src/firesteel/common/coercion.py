@@ -71,7 +71,7 @@ def batch_coercer(type_info: TypeInformation | None) -> Callable[[list[Any]], li
     if coerce is None:
         return None
     # Of `remaining`, `operators.errors.in_hand` sees which value was not done when one fails.
-    check = _check_of(type_info, "v") or "False"
+    check = fits(type_info, "v")
     source = f"""
 def coerce_all(values):
     remaining = iter(values)
@@ -80,6 +80,16 @@ def coerce_all(values):
     scope: dict[str, Any] = {"coerce": coerce}
     exec(compile(source, f"{__file__}:compiled", "exec"), scope)
     return scope["coerce_all"]  # type: ignore[no-any-return]
+
+
+def fits(type_info: Any, value: str) -> str:
+    """Source that is true for values that pass as they are, by their name; `False` if that can't be said so easily.
+
+    Example:
+        >>> fits(Types.STRING(), "name")
+        'name.__class__ is str'
+    """
+    return _check_of(type_info, value) or "False"
 
 
 def _check_of(type_info: Any, value: str) -> str | None:

@@ -42,6 +42,7 @@ class Output:
     """Where one operator emits to: main output and side outputs, converted to their declared types."""
 
     def __init__(self, output_type: Any = None) -> None:
+        self.output_type = output_type
         self._coerce = batch_coercer(output_type)
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
@@ -64,8 +65,11 @@ class Output:
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
         """Emit elements to the main output."""
         if values:
-            if self._coerce is not None:
-                values = self._coerce(values)
+            self.hand_on(values if self._coerce is None else self._coerce(values), timestamps)
+
+    def hand_on(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit elements that have the declared type to the main output."""
+        if values:
             _hand_to(self._main, values, timestamps)
 
     def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
@@ -201,33 +205,34 @@ class Operator:
 class OperatorInput:
     """One input of an operator inside a chain; names the operator when user code raises."""
 
-    __slots__ = ("_operator", "_process")
+    __slots__ = ("_index", "operator")
 
     def __init__(self, operator: Operator, index: int = 0) -> None:
-        self._operator = operator
-        self._process = operator.process2 if index else operator.process
+        self.operator = operator
+        self._index = index
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Hand elements to the operator."""
+        operator = self.operator
         try:
-            self._process(values, timestamps)
+            (operator.process2 if self._index else operator.process)(values, timestamps)
         except UserFunctionError:
             raise
         except Exception as error:
-            raise UserFunctionError.of(error, self._operator) from error
+            raise UserFunctionError.of(error, operator) from error
 
     def watermark(self, timestamp: int) -> None:
         """Hand a watermark to the operator."""
-        with_operator_named(self._operator, self._operator.process_watermark, timestamp)
+        with_operator_named(self.operator, self.operator.process_watermark, timestamp)
 
     def idle(self, is_idle: bool) -> None:
         """Hand a change of idleness to the operator."""
-        self._operator.process_idle(is_idle)
+        self.operator.process_idle(is_idle)
 
     def end(self) -> None:
         """End the operator's only input, and with it its output."""
-        with_operator_named(self._operator, self._operator.end_input, 0)
-        self._operator.output.end()
+        with_operator_named(self.operator, self.operator.end_input, 0)
+        self.operator.output.end()
 
 
 def with_operator_named(operator: Operator, call: Callable[..., Any], *args: Any) -> Any:

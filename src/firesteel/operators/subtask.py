@@ -13,6 +13,7 @@ from firesteel.operators.buffers import pickled
 from firesteel.operators.clock import now_ms
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
+from firesteel.operators.fusion import fuse
 from firesteel.operators.input_gate import Channel, InputGate
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.metrics import measured
@@ -102,6 +103,7 @@ class Subtask:
             for chained in node.chained_outputs:
                 target = OperatorInput(self._by_node[chained.target_node_id])
                 self._outputs[node.node_id].connect(target, chained.output_tag)
+        fuse(operator for _, operator in self.operators)
         self.head = self.operators[0][1]
         self.gate = InputGate(self.head, channels)
 
