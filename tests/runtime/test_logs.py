@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.logs import JsonFormatter, about, configure_logging
+from firesteel.runtime.logs import JsonFormatter, about, configure_logging, leave_log_to_the_program
 from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.simulated import Cluster
@@ -52,7 +52,7 @@ def test_another_format_is_refused() -> None:
 async def test_states_of_jobs_and_tasks_are_logged_with_their_ids(
     clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="firesteel")
     cluster = Cluster(clock)
     await cluster.start(tm=2)
     job_id = await cluster.submit(job_graph(("a", 2, [])))
@@ -69,3 +69,15 @@ async def test_states_of_jobs_and_tasks_are_logged_with_their_ids(
 def test_what_is_not_known_is_left_out() -> None:
     record = logging.makeLogRecord({"msg": "x", **about("a-job")})
     assert "vertex_id" not in json.loads(JsonFormatter().format(record))
+
+
+@pytest.mark.parametrize(("chosen", "level"), [(logging.NOTSET, logging.WARNING), (logging.DEBUG, logging.DEBUG)])
+def test_a_programs_log_has_what_it_asks_for(chosen: int, level: int) -> None:
+    logger = logging.getLogger("firesteel")
+    before = logger.level
+    try:
+        logger.setLevel(chosen)
+        leave_log_to_the_program()
+        assert logger.level == level
+    finally:
+        logger.setLevel(before)

@@ -17,6 +17,7 @@ from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
+from firesteel.runtime.logs import leave_log_to_the_program
 from firesteel.runtime.options import InvalidOptionError
 
 TARGET = "execution.target"
@@ -49,6 +50,7 @@ def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> Em
 
 
 def _embedded(job_graph: JobGraph, serves_rest: bool) -> EmbeddedJobClient:
+    leave_log_to_the_program()
     client = EmbeddedJobClient(job_graph, serves_rest)
     if not _running:
         # Now and not at import: so it runs before what ends the JVM, which was registered with the first job.

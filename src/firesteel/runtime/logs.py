@@ -13,7 +13,7 @@ from typing import Any
 
 from firesteel.runtime.options import InvalidOptionError
 
-__all__ = ["about", "configure_logging"]
+__all__ = ["about", "configure_logging", "leave_log_to_the_program"]
 
 _FORMAT = "env.log.format"
 _TEXT = "%(asctime)s %(levelname)-5s %(name)s - %(message)s"
@@ -49,6 +49,17 @@ def configure_logging(
     for handler in handlers:
         handler.setFormatter(JsonFormatter() if kind == "json" else logging.Formatter(_TEXT))
     logging.basicConfig(level=level, handlers=handlers)
+
+
+def leave_log_to_the_program() -> None:
+    """What a job's control plane tells (INFO) is not for the log of the program that it runs in, as Flink's is not.
+
+    A program that wants it sets the level of the logger `firesteel`. Warnings are for everybody.
+    """
+    for name in ("firesteel", "py4j"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.WARNING)
 
 
 class JsonFormatter(logging.Formatter):
