@@ -9,7 +9,7 @@ import pytest
 
 from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.datastream import OutputTag, StreamExecutionEnvironment
+from firesteel.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from firesteel.datastream.functions import MapFunction, ProcessFunction, RuntimeContext
 from firesteel.operators import subtask
 from firesteel.operators.errors import UserFunctionError
@@ -36,13 +36,18 @@ class WithTime(ProcessFunction):
         yield value, ctx.timestamp()
 
 
+def numbers(env: StreamExecutionEnvironment, count: int, timed: bool) -> DataStream:
+    env.set_parallelism(1)
+    stream = env.from_collection(list(range(count)), Types.LONG())
+    if not timed:
+        return stream
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OwnTime())
+    return stream.assign_timestamps_and_watermarks(strategy)
+
+
 def results(steps: list[str], timed: bool) -> list[Any]:
     env = StreamExecutionEnvironment()
-    env.set_parallelism(1)
-    stream = env.from_collection(list(range(200)), Types.LONG())
-    if timed:
-        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OwnTime())
-        stream = stream.assign_timestamps_and_watermarks(strategy)
+    stream = numbers(env, 200, timed)
     for step in steps:
         stream = STEPS[step](stream)
     stream.process(WithTime()).collect_async()
@@ -80,11 +85,7 @@ def test_error_is_that_of_the_operator_and_the_element(
     last: Any, error: str, name: str, in_hand: str, timed: bool
 ) -> None:
     env = StreamExecutionEnvironment()
-    env.set_parallelism(1)
-    stream = env.from_collection(list(range(10)), Types.LONG())
-    if timed:
-        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OwnTime())
-        stream = stream.assign_timestamps_and_watermarks(strategy)
+    stream = numbers(env, 10, timed)
     last(stream.map(lambda n: n + 1).name("first").filter(lambda n: n < 8).name("second")).map(lambda n: n).print()
     with pytest.raises(UserFunctionError) as raised:
         run_local(env)
