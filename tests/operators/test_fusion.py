@@ -11,7 +11,7 @@ from firesteel.common import Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from firesteel.datastream.functions import MapFunction, ProcessFunction, RuntimeContext
-from firesteel.operators import subtask
+from firesteel.operators import fusion, subtask
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import run_local
 
@@ -61,6 +61,14 @@ def test_results_are_those_of_operators_one_by_one(seed: int, timed: bool, monke
     fused = results(steps, timed)
     monkeypatch.setattr(subtask, "fuse", lambda operators: None)
     assert sorted(fused) == sorted(results(steps, timed)) != []
+
+
+def test_the_quicker_way_is_found_and_both_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "_TRIED_ELEMENTS", 1)
+    env = StreamExecutionEnvironment()
+    numbers(env, 20_000, False).map(lambda n: n + 1).filter(lambda n: n % 3).map(lambda n: -n).collect_async()
+    found = run_local(env, batch_elements=500).elements
+    assert found == [-n for n in range(1, 20_001) if n % 3]
 
 
 class Third(MapFunction):
