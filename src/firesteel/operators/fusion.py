@@ -41,15 +41,15 @@ def fuse(operators: Iterable[Operator]) -> None:
 
 def _following(operator: Operator) -> Operator | None:
     """The map or filter that gets all that this map or filter emits, and alone."""
-    if type(operator) not in (MapRunner, FilterRunner) or operator.output.has_side_outputs:
-        return None
     receivers = operator.output.receivers
-    following = receivers[0].operator if len(receivers) == 1 and isinstance(receivers[0], OperatorInput) else None
-    return following if type(following) in (MapRunner, FilterRunner) and _has_one_output(following) else None
+    if not _is_fusable(operator) or len(receivers) != 1 or not isinstance(receivers[0], OperatorInput):
+        return None
+    following = receivers[0].operator
+    return following if _is_fusable(following) else None
 
 
-def _has_one_output(operator: Operator | None) -> bool:
-    return operator is not None and not operator.output.has_side_outputs
+def _is_fusable(operator: Operator) -> bool:
+    return type(operator) in (MapRunner, FilterRunner) and not operator.output.has_side_outputs
 
 
 class _FusedLoop:

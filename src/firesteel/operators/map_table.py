@@ -59,7 +59,8 @@ class MapTable(DirtyEntries, ABC):
     def clear(self, entry: Any) -> None:
         """Remove all map keys."""
         for key, _ in self.items(entry):
-            self.remove(entry, key)
+            self._delete(entry, key)
+            self.dirty.append((entry, key))
 
     # --- all maps ----------------------------------------------------------------------------------------------
 
