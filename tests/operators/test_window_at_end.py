@@ -20,6 +20,8 @@ from firesteel.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
+from firesteel.operators.disk_store import DiskDict
+from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.state_table import DELETED
 from firesteel.operators.window_at_end import WindowAtEndRunner
@@ -181,6 +183,18 @@ def test_windows_by_the_clock_go_on_with_lateness_and_without() -> None:
             for other in (late, again):
                 other.advance_processing_time(clock.now_ms)
                 assert other.values == [("a", 1000, [1])]
+
+
+def test_an_error_before_the_first_key_of_a_window_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(self: Any, entry: Any, default: Any = None) -> Any:
+        raise OSError("damaged")
+
+    with windows(TEN, configuration=ON_DISK) as h:
+        h.process(("a", 1), 5)
+        monkeypatch.setattr(DiskDict, "get", damaged)
+        with pytest.raises(UserFunctionError, match="damaged"):
+            h.watermark(9)
+        monkeypatch.undo()
 
 
 def test_a_class_of_the_users_own_that_assigns_windows_is_asked_for_each_element() -> None:

@@ -116,7 +116,7 @@ def in_hand(error: BaseException) -> str | None:
 def _described(code: CodeType, names: dict[str, Any]) -> str | None:
     if code.co_name == "on_timer" and "key" in names:
         return f"timer {names['timestamp']} of key {_line(names['key'])}"
-    if code.co_name == "_emit" and "window" in names:
+    if code.co_name == "_emit" and "window" in names and "key" in names:
         return f"window {_line(names['window'])} of key {_line(names['key'])}"
     if "remaining" in names:
         position = len(names["values"]) - length_hint(names["remaining"]) - 1

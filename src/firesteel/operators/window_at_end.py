@@ -137,8 +137,8 @@ class WindowAtEndRunner(WindowOperatorBase):
         backend, context, collect = self.backend, self._function_context, self.collector.collect
         evaluate, read, end = self._evaluate, self._contents.read, window.max_timestamp()
         context.current_window = window
-        remaining = iter(by_key.items())
-        while part := list(islice(remaining, _FLUSHED_KEYS)):
+        rest = iter(by_key.items())
+        while part := list(islice(rest, _FLUSHED_KEYS)):
             for key, stored in part:
                 backend.current_key, backend.current_entry = key, (key, window)
                 collect(evaluate(key_of(key), window, read(stored), context), end)
