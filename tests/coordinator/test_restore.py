@@ -210,7 +210,7 @@ def test_a_damaged_file_is_named_and_the_newest_intact_checkpoint_is_offered(tmp
     options = {"execution.checkpointing.num-retained": "5"}
     run_local(counts(environment(2, **options)), batch_elements=5, batches=6, checkpoint=tmp_path)
     newest, second, *_ = checkpoints_in(tmp_path)
-    damaged = sorted((tmp_path / "versions-1" / "1" / "0").glob("5.*"))[0]
+    damaged = sorted((tmp_path / "versions-1" / "1" / "0").glob("5-1.*"))[0]
     data = bytearray(damaged.read_bytes())
     data[-1] ^= 1
     damaged.write_bytes(data)
@@ -290,9 +290,8 @@ class Leader:
 
     def run_batch(self) -> None:
         job, checkpoints = self.job, self.job._checkpoints
-        batch_id = checkpoints.batch_id + 1
-        reports = job._run_stages(batch_id, job._enumerator.plan(0))
-        checkpoints.batch_ended(batch_id, reports)
+        at = checkpoints.next_batch()
+        checkpoints.batch_ended(at.batch_id, reports := job._run_stages(at, job._enumerator.plan(0)))
         job._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
 
     def decide(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import os
 from decimal import Decimal
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from firesteel.common import Encoder, Row, Types, WatermarkStrategy
+from firesteel.common import Configuration, Encoder, Row, Types, WatermarkStrategy
 from firesteel.common.serialization import BulkWriterFactory
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from firesteel.datastream.connectors.base import WriterInitContext
+from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
+from firesteel.datastream.connectors.file_committer import FileCommitter, FinishedPart
 from firesteel.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -39,11 +41,33 @@ def rows_of(path: Path, **rolling: int) -> FileSink.RowFormatBuilder:
     return builder.with_rolling_policy(RollingPolicy.default_rolling_policy(**rolling))
 
 
-def context(subtask: int = 0, job_id: str = "job", checkpoints: list[bool] | None = None) -> Any:
-    """`checkpoints[-1]` says whether a checkpoint follows."""
-    checkpoints = checkpoints or [True]
+_batches = itertools.count()
+
+
+def context(
+    subtask: int = 0,
+    job_id: str = "job",
+    checkpoints: list[bool] | None = None,
+    savepoints: list[bool] | None = None,
+    claims: bool = False,
+    is_batch: bool = False,
+) -> Any:
+    """Each writer begins in a later batch; `checkpoints[-1]` says whether a checkpoint follows."""
+    checkpoints, savepoints = checkpoints or [True], savepoints or [False]
+    configuration = {"execution.state-recovery.claim-mode": "CLAIM"} if claims else {}
     return WriterInitContext(
-        job_id, "sink", subtask, 2, 0, False, Types.STRING(), {}, lambda: 0, lambda: checkpoints[-1]
+        job_id,
+        "sink",
+        subtask,
+        2,
+        0,
+        is_batch,
+        Types.STRING(),
+        configuration,
+        lambda: 0,
+        lambda: checkpoints[-1],
+        lambda: savepoints[-1],
+        (1, next(_batches), 1),
     )
 
 
@@ -54,9 +78,9 @@ def writer_of(builder: Any, state: Any = None, **who: Any) -> FileWriter:
     return writer
 
 
-def commit(writer: FileWriter) -> None:
-    for part in writer.prepare_commit():
-        part.commit()
+def commit(writer: FileWriter, *earlier: Any) -> None:
+    committables = [*earlier, *writer.prepare_commit()]
+    FileCommitter().commit([CommitRequest("job", "sink", 0, n, one) for n, one in enumerate(committables)])
 
 
 def shown(directory: Path) -> list[str]:
@@ -147,32 +171,107 @@ def test_leftovers_of_failed_attempts_are_removed_and_what_awaits_its_commit_is_
     first.write("lost", None)
     first.flush(False)
     second = writer_of(builder, state)
-    assert len(hidden(tmp_path)) == 1
     second.write("b", None)
-    second.flush(True)
-    for part in awaiting:
-        part.commit()
-    commit(second)
+    second.flush(False)
+    assert len(hidden(tmp_path)) == 3  # Until it is decided, another leader may decide what the first has written.
+    commit(second, *awaiting)
     assert shown(tmp_path) == ["a\n", "b\n"]
     assert hidden(tmp_path) == []
 
 
-def test_fewer_subtasks_of_another_job_take_the_parts_over(tmp_path: Path) -> None:
-    states = []
+@pytest.mark.parametrize("claims", [False, True])
+def test_fewer_subtasks_of_another_job_take_the_parts_over(claims: bool, tmp_path: Path) -> None:
+    states, writers = [], []
     for subtask in (0, 1):
         writer = writer_of(rows_of(tmp_path), subtask=subtask)
         writer.write(f"of {subtask}", None)
         writer.flush(False)
-        writer.close()
         states.append(writer.snapshot_state())
-    other = writer_of(rows_of(tmp_path), job_id="other job")
+        writers.append(writer)
+    other = writer_of(rows_of(tmp_path), job_id="other job", claims=claims)
     for state in states:
         other.restore_state(state)
     other.write("new", None)
     other.flush(True)
     commit(other)
     assert sorted("".join(shown(tmp_path)).split("\n")) == ["", "new", "of 0", "of 1"]
+    assert len(hidden(tmp_path)) == (0 if claims else 2)
+    for writer in writers:
+        writer.close()
+
+
+def test_a_job_and_its_fork_commit_into_files_of_their_own(tmp_path: Path) -> None:
+    original = writer_of(rows_of(tmp_path))
+    original.write("both", None)
+    original.flush(False)
+    fork = writer_of(rows_of(tmp_path), original.snapshot_state(), job_id="fork")
+    for writer, text in ((original, "original"), (fork, "fork")):
+        writer.write(text, None)
+        writer.flush(True)
+        commit(writer)
+    assert sorted(shown(tmp_path)) == ["both\nfork\n", "both\noriginal\n"]
     assert hidden(tmp_path) == []
+
+
+def test_a_second_leader_leaves_what_the_first_may_yet_decide(tmp_path: Path) -> None:
+    """The first is paused between the end of a batch and its decision."""
+    paused = writer_of(rows_of(tmp_path, part_size=1))
+    paused.write("a", None)
+    paused.flush(False)
+    undecided = paused.prepare_commit()
+    second = writer_of(rows_of(tmp_path, part_size=1))
+    second.write("a", None)
+    second.flush(False)
+    requests = [CommitRequest("job", "sink", 0, number, part) for number, part in enumerate(undecided)]
+    FileCommitter().check(requests)
+    FileCommitter().commit(requests)
+    assert shown(tmp_path) == ["a\n"]
+
+
+def test_a_part_that_is_gone_is_refused_before_anything_is_decided(tmp_path: Path) -> None:
+    writer = writer_of(rows_of(tmp_path))
+    writer.write("a", None)
+    writer.flush(True)
+    (part, *_) = writer.prepare_commit()
+    os.unlink(part.pending)
+    with pytest.raises(FileNotFoundError, match="is gone, so it can't be committed as"):
+        FileCommitter().check([CommitRequest("job", "sink", 0, 0, part)])
+
+
+def test_a_savepoint_finishes_all_parts_so_that_it_needs_no_file_of_the_job(tmp_path: Path) -> None:
+    savepoints = [False]
+    writer = writer_of(rows_of(tmp_path), savepoints=savepoints)
+    writer.write("a", None)
+    writer.flush(False)
+    assert shown(tmp_path) == []
+    savepoints.append(True)
+    writer.flush(False)
+    commit(writer)
+    state = writer.snapshot_state()
+    assert shown(tmp_path) == ["a\n"]
+    again = writer_of(rows_of(tmp_path), state, job_id="other job")
+    for other in (writer, again):
+        savepoints.append(False)
+        other.write("b", None)
+        other.flush(True)
+        commit(other)
+    assert sorted(shown(tmp_path)) == ["a\n", "b\n", "b\n"]
+
+
+def test_new_buckets_are_synced_in_the_directories_that_hold_them(tmp_path: Path, monkeypatch: Any) -> None:
+    synced: list[str] = []
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    builder = rows_of(tmp_path / "a" / "b").with_bucket_assigner(BucketAssigner.date_time_bucket_assigner("yyyy"))
+    writer = writer_of(builder)
+    writer.write("a", None)
+    writer.close()
+    assert synced[:3] == [str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a" / "b")]
 
 
 # --- bulk formats ----------------------------------------------------------------------------------------------------
@@ -252,7 +351,7 @@ def test_parquet_part_is_gone_on_from_in_its_middle(tmp_path: Path) -> None:
     first = writer_of(builder, checkpoints=checkpoints)
     first.write(Row("Ann", 1), None)
     first.flush(False)
-    assert first.prepare_commit() == []
+    assert [part for part in first.prepare_commit() if isinstance(part, FinishedPart)] == []
     state = first.snapshot_state()
     first.write(Row("lost", 2), None)
     checkpoints.append(True)
@@ -268,6 +367,36 @@ def test_parquet_part_is_gone_on_from_in_its_middle(tmp_path: Path) -> None:
     assert [row["name"] for row in pyarrow.parquet.read_table(path).to_pylist()] == ["Ann", "Cy"]
     with pytest.raises(OSError, match="was shown since the version was taken, and Parquet files can't be gone on from"):
         writer_of(builder, state)
+
+
+def test_a_savepoint_with_a_parquet_or_compacting_sink_is_used_though_its_job_went_on(tmp_path: Path) -> None:
+    def program(savepoint: Path | None = None) -> StreamExecutionEnvironment:
+        options = {} if savepoint is None else {"execution.state-recovery.path": str(savepoint)}
+        env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(options))
+        env.set_parallelism(1)
+        source = env.from_source(
+            NumberSequenceSource(1, 30), WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()
+        ).uid("numbers")
+        rows = source.map(lambda n: Row(f"p{n}", n), PERSON)
+        parquet = FileSink.for_bulk_format(str(tmp_path / "parquet"), ParquetBulkWriters.for_row_type(PERSON))
+        rows.sink_to(parquet.with_bucket_assigner(FLAT).build()).uid("parquet")
+        strategy = FileCompactStrategy.builder().set_size_threshold(1000)
+        source.map(str, Types.STRING()).sink_to(compacting(tmp_path / "text", strategy).build()).uid("text")
+        return env
+
+    first = run_local(
+        program(), batch_elements=4, batches=3, savepoint=tmp_path / "savepoint", checkpoint=tmp_path / "a"
+    )
+    run_local(program(), batch_elements=4, checkpoint=tmp_path / "a")
+    run_local(program(first.savepoint), batch_elements=4, checkpoint=tmp_path / "b")
+    numbers = [
+        row["age"]
+        for path in (tmp_path / "parquet").glob("[!.]*")
+        for row in pyarrow.parquet.read_table(path).to_pylist()
+    ]
+    lines = [int(line) for path in (tmp_path / "text").glob("[!.]*") for line in path.read_text().split()]
+    once, twice = list(range(1, 13)), list(range(13, 31)) * 2
+    assert sorted(numbers) == sorted(lines) == sorted(once + twice)
 
 
 def test_parquet_files_are_not_put_one_behind_the_other(tmp_path: Path) -> None:

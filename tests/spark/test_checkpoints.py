@@ -160,8 +160,9 @@ def test_a_checkpoint_is_taken_when_it_is_asked_for(tmp_path: Path) -> None:
     (directory,) = tail.checkpoints.iterdir()
     (newest,) = checkpoints_in(directory)
     assert newest.name == "chk-3"
-    bases = read_metadata(newest).bases.values()
-    assert set(bases) == {read_metadata(newest).batch_id}, "not all state was written"
+    metadata = read_metadata(newest)
+    names = {file.path.rpartition("/")[2] for chain in metadata.chains.values() for file in chain}
+    assert names == {f"{metadata.batch_id}-1.full"}, "not all state was written"
     job.cancel_and_wait()
 
 

@@ -18,9 +18,19 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
+from firesteel.operators.buffers import decode
 from firesteel.task import slot_process
 from firesteel.task.messages import LENGTH, Deploy, encode_message
-from firesteel.task.protocol import END_GATE, REQUEST_GATE, StageRequest, read_frame, write_frame, write_message
+from firesteel.task.protocol import (
+    END_GATE,
+    REPORT_GATE,
+    REQUEST_GATE,
+    StageRequest,
+    read_frame,
+    write_frame,
+    write_message,
+)
+from firesteel.task.versions import BatchTry, Chain
 
 
 def a_job() -> JobGraph:
@@ -46,6 +56,7 @@ class Slot:
             self._process.start()
             self._control, _ = listener.accept()
         self._hear()
+        self.chain: Chain = ()
 
     def _hear(self) -> Any:
         (length,) = LENGTH.unpack(self._control.recv(LENGTH.size, socket.MSG_WAITALL))
@@ -53,22 +64,25 @@ class Slot:
 
     def deploy(self, attempt: int) -> None:
         job = cloudpickle.dumps(self._job)
-        self._control.sendall(encode_message(Deploy(f"attempt-{attempt}", job, 0, attempt, (), {})))
-        assert self._hear().execution_attempt_id == f"attempt-{attempt}"
+        self._control.sendall(encode_message(Deploy(f"graph_vertex_0_{attempt}", job, 0, attempt, (), {})))
+        assert self._hear().execution_attempt_id == f"graph_vertex_0_{attempt}"
 
-    def answers(self, run: int, batch_id: int) -> bool:
-        """Whether it runs a batch for a run, to the end."""
-        versions, plan = self.directory / f"versions-{run}", pickle.dumps(self._enumerator.plan(0))
+    def answers(self, attempt: int, run: int, batch_id: int) -> bool:
+        """Whether it runs a batch for the tasks of an attempt, to the end."""
+        (self.directory / f"versions-{run}").mkdir(exist_ok=True)
+        plan = pickle.dumps(self._enumerator.plan(0))
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self._data)
             reader, writer = connection.makefile("rb"), connection.makefile("wb")
-            request = StageRequest(0, batch_id, str(self.directory), str(versions), plan)
+            at = BatchTry(run, batch_id)
+            request = StageRequest(0, at, str(self.directory), plan, f"graph_{attempt}", self.chain)
             try:  # A refused request may not even be read to its end.
                 write_message(writer, REQUEST_GATE, request)
                 write_frame(writer, (0, 0, END_GATE, b""))
                 writer.flush()
-                while read_frame(reader)[2] != END_GATE:
-                    pass
+                while (row := read_frame(reader))[2] != END_GATE:
+                    assert row[2] == REPORT_GATE
+                    self.chain = decode(row[3])[0][0][0].chain  # type: ignore[index]
             except ConnectionError:
                 return False
             finally:
@@ -95,21 +109,20 @@ def slot(tmp_path: Path) -> Iterator[Slot]:
 
 def test_what_comes_late_of_a_run_before_is_not_done_for_the_next_one(slot: Slot) -> None:
     slot.deploy(0)
-    assert slot.answers(run=1, batch_id=0)
+    assert slot.answers(attempt=0, run=1, batch_id=0)
     slot.deploy(1)
-    assert not slot.answers(run=1, batch_id=1)
-    assert slot.versions(1) == ["0.full"]
-    assert slot.answers(run=2, batch_id=0)
-    assert not slot.answers(run=1, batch_id=1)
-    assert slot.answers(run=2, batch_id=1)
-    assert (slot.versions(1), slot.versions(2)) == (["0.full"], ["0.full", "1.delta"])
+    slot.chain = ()
+    assert not slot.answers(attempt=0, run=1, batch_id=1)
+    assert slot.versions(1) == ["0-1.full"]
+    assert slot.answers(attempt=1, run=2, batch_id=0)
+    assert not slot.answers(attempt=0, run=1, batch_id=1)
+    assert slot.answers(attempt=1, run=2, batch_id=1)
+    assert (slot.versions(1), slot.versions(2)) == (["0-1.full"], ["0-1.full", "1-1.delta"])
 
 
-def test_a_run_has_versions_of_its_own_though_one_before_came_first(slot: Slot) -> None:
-    """A process that was forked for a run does not know those before."""
+def test_a_new_process_does_nothing_for_other_tasks_than_its_own(slot: Slot) -> None:
+    """A process that was just forked does not know what came before."""
     slot.deploy(1)
-    assert slot.answers(run=1, batch_id=0)
-    assert slot.answers(run=2, batch_id=0)
-    assert not slot.answers(run=1, batch_id=1)
-    assert slot.answers(run=2, batch_id=1)
-    assert slot.versions(2) == ["0.full", "1.delta"]
+    assert not slot.answers(attempt=0, run=1, batch_id=0)
+    assert slot.answers(attempt=1, run=2, batch_id=0)
+    assert (slot.versions(1), slot.versions(2)) == ([], ["0-1.full"])

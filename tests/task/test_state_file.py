@@ -1,19 +1,40 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from firesteel.task import state_file
-from firesteel.task.state_file import StateFileError, read_state_file, write_state_file
+from firesteel.task.state_file import (
+    StateFileError,
+    publish_state_file,
+    read_state_file,
+    replace_state_file,
+    write_state_file,
+)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     path = tmp_path / "3.full"
-    assert write_state_file(path, [b"state"]) == path.stat().st_size
-    write_state_file(path, iter([b"other", b"", b"more"]))
-    assert list(read_state_file(path)) == [b"other", b"", b"more"]
+    assert write_state_file(path, iter([b"state", b"", b"more"])) == path.stat().st_size
+    assert list(read_state_file(path)) == [b"state", b"", b"more"]
     assert [p.name for p in tmp_path.iterdir()] == ["3.full"]
+
+
+def test_a_name_is_used_once(tmp_path: Path) -> None:
+    write_state_file(tmp_path / "3.full", [b"first"])
+    with pytest.raises(FileExistsError):
+        write_state_file(tmp_path / "3.full", [b"second"])
+    assert list(read_state_file(tmp_path / "3.full")) == [b"first"]
+
+
+def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:
+    replace_state_file(tmp_path / "restored", [b"first"])
+    replace_state_file(tmp_path / "restored", [b"second"])
+    assert list(read_state_file(tmp_path / "restored")) == [b"second"]
+    assert [path.name for path in tmp_path.iterdir()] == ["restored"]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -49,13 +70,42 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
     with monkeypatch.context() as later:
         later.setattr(state_file, "FORMAT_VERSION", 7)
         write_state_file(path, [b"state"])
-    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads 2"):
+    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads 3"):
         list(read_state_file(path))
 
 
-def test_a_file_that_has_to_be_new_is_written_once_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    write_state_file(tmp_path / "_metadata", [b"first"], is_new=True)
+def test_of_several_that_publish_a_directory_one_succeeds(tmp_path: Path) -> None:
+    path = tmp_path / "chk-1" / "_metadata"
+    publish_state_file(path, [b"first"], "1")
     with pytest.raises(FileExistsError):
-        write_state_file(tmp_path / "_metadata", [b"second"], is_new=True)
-    assert list(read_state_file(tmp_path / "_metadata")) == [b"first"]
-    assert [path.name for path in tmp_path.iterdir()] == ["_metadata"]
+        publish_state_file(path, [b"second"], "2")
+    assert list(read_state_file(path)) == [b"first"]
+    assert [found.name for found in tmp_path.iterdir()] == ["chk-1"]
+
+
+def test_a_directory_is_published_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = tmp_path / "chk-1" / "_metadata"
+    publish_state_file(path, [b"first"], "1")
+    with pytest.raises(FileExistsError):
+        publish_state_file(path, [b"second"], "2")
+    assert list(read_state_file(path)) == [b"first"]
+
+
+def test_nothing_is_published_where_a_job_was(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        publish_state_file(tmp_path / "job" / "chk-1" / "_metadata", [b"late"], "1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_what_could_not_be_published(tmp_path: Path) -> None:
+    def frames() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError("no space left on device")
+
+    with pytest.raises(StateFileError, match="can't be written: no space"):
+        publish_state_file(tmp_path / "chk-1" / "_metadata", frames(), "1")
+    assert list(tmp_path.iterdir()) == []

@@ -5,8 +5,8 @@ A committable is handed to a `Driver` by its one method. Those that are durable 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from firesteel.datastream.connectors.base import CommitRequest, Committer
@@ -77,10 +77,7 @@ class SinkCommittables:
         Raises:
             SinkCommitError: the committer raised.
         """
-        try:
-            self.committer.commit(self.requests)
-        except Exception as error:
-            raise SinkCommitError(self.sink_name, len(self.requests), error) from error
+        _with_sink_named(self, self.committer.commit)
 
 
 class SinkCommitError(FiresteelError):
@@ -97,8 +94,25 @@ class SinkCommitError(FiresteelError):
         return f"sink {self.sink_name!r}: could not commit: {type(self.error).__name__}: {text}"
 
 
+def check(committables: Iterable[Committable]) -> None:
+    """Let the committers check what they are to commit, before it is decided.
+
+    Raises:
+        SinkCommitError: a committer refuses its requests.
+    """
+    for part in _by_sink(committables)[0]:
+        _with_sink_named(part, part.committer.check)
+
+
 def carry_out(committables: Iterable[Committable], driver: Driver) -> None:
     """Do all of it: each sink commits once for all its subtasks, then the rest follows in order."""
+    of_sinks, rest = _by_sink(committables)
+    for committable in [*of_sinks, *rest]:
+        committable.hand_to(driver)
+
+
+def _by_sink(committables: Iterable[Committable]) -> tuple[list[SinkCommittables], list[Committable]]:
+    """Put what the subtasks of each sink prepared together; the rest stays as it is."""
     of_sink: dict[str, list[SinkCommittables]] = {}
     rest: list[Committable] = []
     for committable in committables:
@@ -106,9 +120,15 @@ def carry_out(committables: Iterable[Committable], driver: Driver) -> None:
             of_sink.setdefault(committable.sink_id, []).append(committable)
         else:
             rest.append(committable)
-    for parts in of_sink.values():
-        requests = tuple(request for part in parts for request in part.requests)
-        first = parts[0]
-        SinkCommittables(first.sink_id, first.sink_name, first.committer, requests).hand_to(driver)
-    for committable in rest:
-        committable.hand_to(driver)
+    together = [
+        replace(parts[0], requests=tuple(request for part in parts for request in part.requests))
+        for parts in of_sink.values()
+    ]
+    return together, rest
+
+
+def _with_sink_named(part: SinkCommittables, call: Callable[[Sequence[CommitRequest]], None]) -> None:
+    try:
+        call(part.requests)
+    except Exception as error:
+        raise SinkCommitError(part.sink_name, len(part.requests), error) from error

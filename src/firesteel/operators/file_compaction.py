@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -33,13 +34,13 @@ class Compactor:
     Args:
         compaction: What was set on the sink.
         part_format: Of the files.
-        attempt: Part of the names of hidden files, so that no two attempts write to one.
+        pending_name: Gives the hidden name of a file, which no other writer uses.
 
     Raises:
         ValueError: files of the format can't be put one behind the other.
     """
 
-    def __init__(self, compaction: FileCompaction, part_format: PartFormat, attempt: str) -> None:
+    def __init__(self, compaction: FileCompaction, part_format: PartFormat, pending_name: Callable[[str], str]) -> None:
         self._strategy = compaction.strategy
         self._concatenates = compaction.compactor.kind == "concat"
         self._delimiter = compaction.compactor.file_delimiter or b""
@@ -48,7 +49,7 @@ class Compactor:
                 f"FileSink.enable_compact: {part_format.name} files can't be put one behind the other; use "
                 "FileCompactor.identical_file_compactor() or no compaction"
             )
-        self._attempt = attempt
+        self._pending_name = pending_name
         self._waiting: dict[str, _Waiting] = {}
 
     def add(self, bucket: str, part: FinishedPart) -> None:
@@ -57,12 +58,17 @@ class Compactor:
         waiting.parts.append(part)
         waiting.size += os.path.getsize(part.pending)
 
-    def checkpoint(self, end_of_input: bool) -> list[FinishedPart]:
-        """The files that are to be committed with a checkpoint: those of buckets that have enough, or of all."""
+    def waiting(self) -> Iterator[FinishedPart]:
+        """Yield the parts that wait."""
+        for waiting in self._waiting.values():
+            yield from waiting.parts
+
+    def checkpoint(self, takes_all: bool) -> list[FinishedPart]:
+        """Return the files to commit with a checkpoint: those of buckets that have enough, or of all."""
         ready: list[FinishedPart] = []
         for bucket, waiting in list(self._waiting.items()):
             waiting.checkpoints += 1
-            if end_of_input or self._is_enough(waiting):
+            if takes_all or self._is_enough(waiting):
                 del self._waiting[bucket]
                 ready += self._put_together(waiting.parts)
         return ready
@@ -75,8 +81,8 @@ class Compactor:
         if not self._concatenates:
             return parts
         directory, name = os.path.split(parts[0].final)
-        name = COMPACTED_PREFIX + name
-        pending = os.path.join(directory, f".{name}.inprogress.{self._attempt}")
+        final = os.path.join(directory, COMPACTED_PREFIX + name)
+        pending = self._pending_name(final)
         with open(pending, "wb") as target:
             for position, part in enumerate(parts):
                 if position:
@@ -85,7 +91,7 @@ class Compactor:
             target.flush()
             os.fsync(target.fileno())
         replaced = tuple(path for part in parts for path in (part.pending, *part.replaced))
-        return [FinishedPart(pending, os.path.join(directory, name), replaced)]
+        return [FinishedPart(pending, final, replaced)]
 
     def snapshot(self) -> dict[str, tuple[list[FinishedPart], int]]:
         """What waits in each bucket, and for how many checkpoints."""

@@ -1,28 +1,32 @@
 """The writer of file sinks: part files in buckets, hidden while they are in progress, shown once they are committed.
 
-A part file in progress is `.<part>.inprogress.<attempt>`. The version of a batch remembers how far it was written. An
-attempt that goes on from a version copies the part so far into a file of its own: whatever an earlier attempt still
-writes, should it be alive, is never seen. Flink: `connector.file.sink.writer.FileWriter`.
+A part file in progress is `.<part>.inprogress.<run>-<batch>-<try>-<writer>`. The version of a batch remembers how far
+it was written. A writer that goes on from a version copies the part so far into a file of its own: whatever an earlier
+writer still writes, should it be alive, is never seen. Writers remove nothing: what failed ones left is removed after
+a checkpoint was decided (`LeftoverParts`). A savepoint finishes all parts, as the job that goes on may remove what
+is in progress. Flink: `connector.file.sink.writer.FileWriter`, which finishes bulk parts only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
+from firesteel.common.durability import make_directory, sync_directory
 from firesteel.common.local_path import local_path
 from firesteel.datastream.connectors.base import SinkWriter, WriterInitContext
-from firesteel.datastream.connectors.file_committer import FinishedPart, sync_directory
+from firesteel.datastream.connectors.file_committer import FinishedPart, LeftoverParts, pending_name
 from firesteel.datastream.connectors.file_sink import FileSinkSettings
-from firesteel.operators.file_compaction import COMPACTED_PREFIX, Compactor
+from firesteel.operators.file_compaction import Compactor
 from firesteel.operators.file_format import PartFormat, PartStream, bucket_at, format_of, rolling_of
 
 _COPY_BYTES = 1 << 20
+_CLAIM_MODE = "execution.state-recovery.claim-mode"
 
 
 @dataclass(slots=True)
@@ -91,16 +95,19 @@ class FileWriter(SinkWriter):
         self._rolling = rolling_of(settings.rolling_policy)
         self._now = context.processing_time
         self._is_checkpoint = context.is_checkpoint
+        self._is_savepoint = context.is_savepoint
         self._uid = _uid(context)
-        self._attempt = uuid.uuid4().hex[:12]
+        self._began = context.began
+        self._writer = uuid.uuid4().hex[:12]
+        self._owns_state = context.configuration.get(_CLAIM_MODE, "").upper() == "CLAIM"
         self._counter = 0
         self._parts: dict[str, _Part] = {}
-        self._finished: list[FinishedPart] = []
+        self._finished: list[FinishedPart | LeftoverParts] = []
         self._compactor = None
         if settings.compaction is not None:
-            self._compactor = Compactor(settings.compaction, self._format, self._attempt)
-        # In BATCH mode no other attempt uses the names of this one.
-        self._may_find_leftovers = not context.is_batch
+            self._compactor = Compactor(settings.compaction, self._format, self._pending_name)
+        # Nobody has written before the first try of the first batch of a job.
+        self._reported_leftovers = context.began <= (1, 0, 1)
 
     def write(self, element: Any, timestamp: int | None) -> None:
         """Write one element to the bucket of this moment."""
@@ -118,17 +125,19 @@ class FileWriter(SinkWriter):
             self._finish(bucket)
 
     def _new_part(self, bucket: str, now: int) -> _Part:
-        self._remove_leftovers({})
         directory = self._base / bucket
-        directory.mkdir(parents=True, exist_ok=True)
-        final = str(directory / f"{self._prefix}-{self._uid}-{self._counter}{self._suffix}")
-        self._counter += 1
+        make_directory(directory)
+        final = self._next_name(directory)
         part = self._parts[bucket] = _Part(final, self._pending_name(final), now, now)
         return part
 
+    def _next_name(self, directory: Path) -> str:
+        name = f"{self._prefix}-{self._uid}-{self._counter}{self._suffix}"
+        self._counter += 1
+        return str(directory / name)
+
     def _pending_name(self, final: str) -> str:
-        directory, name = os.path.split(final)
-        return os.path.join(directory, f".{name}.inprogress.{self._attempt}")
+        return pending_name(final, self._began, self._writer)
 
     def _finish(self, bucket: str) -> None:
         part = self._parts.pop(bucket).finish(self._format)
@@ -140,17 +149,36 @@ class FileWriter(SinkWriter):
     def flush(self, end_of_input: bool) -> None:
         """Finish the parts that the rolling policy says, or all; make the rest durable so far."""
         now, is_checkpoint = self._now(), self._is_checkpoint()
+        finishes_all = end_of_input or self._is_savepoint()
         for bucket, part in list(self._parts.items()):
             is_over = is_checkpoint and self._rolling.is_over(part.created_ms, part.modified_ms, now)
-            if end_of_input or is_over:
+            if finishes_all or is_over:
                 self._finish(bucket)
             else:
                 part.sync()
         if self._compactor is not None and (is_checkpoint or end_of_input):
-            self._finished += self._compactor.checkpoint(end_of_input)
+            self._finished += self._compactor.checkpoint(finishes_all)
+        self._report_leftovers(end_of_input)
 
-    def prepare_commit(self) -> Sequence[FinishedPart]:
-        """The parts that were finished."""
+    def _report_leftovers(self, end_of_input: bool) -> None:
+        """Have removed what earlier writers left: once, and at the end what nobody is going on with."""
+        if self._reported_leftovers and not end_of_input:
+            return
+        self._reported_leftovers = True
+        before = None if end_of_input else self._began
+        self._finished.append(LeftoverParts(str(self._base), self._uid, before, frozenset(self._needed())))
+
+    def _needed(self) -> Iterator[str]:
+        """Yield the hidden files that the next checkpoint refers to."""
+        for part in self._parts.values():
+            yield part.pending
+        waiting = () if self._compactor is None else self._compactor.waiting()
+        for finished in (*self._finished, *waiting):
+            if isinstance(finished, FinishedPart):
+                yield from (finished.pending, *finished.replaced)
+
+    def prepare_commit(self) -> Sequence[FinishedPart | LeftoverParts]:
+        """Return the parts that were finished, and what is to be removed with them."""
         finished, self._finished = self._finished, []
         return finished
 
@@ -169,20 +197,14 @@ class FileWriter(SinkWriter):
     def restore_state(self, state: Any) -> None:
         """Go on with those parts; several states come when another job takes them over with fewer subtasks."""
         uid, counter, parts, waiting = state
-        known: dict[str, set[str]] = {}
+        is_own = uid == self._uid
+        if is_own:
+            self._counter = counter
         for bucket, fields in parts.items():
-            part = _Part(*fields)
-            known[part.final] = {part.pending, *part.replaced}
             if bucket in self._parts:
                 self._finish(bucket)
-            self._parts[bucket] = self._go_on_with(part)
+            self._parts[bucket] = self._go_on_with(_Part(*fields), is_own)
         self._take_waiting(waiting)
-        for finished in (part for of_bucket, _ in waiting.values() for part in of_bucket):
-            directory, name = os.path.split(finished.final)
-            known[os.path.join(directory, COMPACTED_PREFIX + name)] = set()
-        if uid == self._uid:
-            self._counter = counter
-            self._remove_leftovers(known)
 
     def _take_waiting(self, waiting: dict[str, tuple[list[FinishedPart], int]]) -> None:
         """What waited to be put together goes on waiting; the sink may not put together any more."""
@@ -191,35 +213,25 @@ class FileWriter(SinkWriter):
         else:
             self._finished += [part for parts, _ in waiting.values() for part in parts]
 
-    def _go_on_with(self, part: _Part) -> _Part:
-        """The part in a file of this attempt, as long as the version says."""
+    def _go_on_with(self, part: _Part, is_own: bool) -> _Part:
+        """Copy the part, as long as the version says, into a file of this writer.
+
+        What another job has begun gets a name of this job, and stays where it is unless this job has claimed it: the
+        other one may go on with it, too.
+        """
         source = part.pending
         if not os.path.exists(source) and os.path.exists(part.final):
             if not self._format.is_appendable:
                 raise OSError(
                     f"part file {part.final} was shown since the version was taken, and {self._format.name} files "
-                    "can't be gone on from: remove it and start with a newer checkpoint"
+                    "can't be gone on from: start with a newer checkpoint, or with a savepoint"
                 )
             source = part.final
-        pending = self._pending_name(part.final)
+        final = part.final if is_own else self._next_name(Path(part.final).parent)
+        replaced = (*part.replaced, part.pending) if is_own or self._owns_state else ()
+        pending = self._pending_name(final)
         _copy(source, pending, part.size)
-        replaced = (*part.replaced, part.pending)
-        return _Part(part.final, pending, part.created_ms, part.modified_ms, part.size, replaced, synced=part.size)
-
-    def _remove_leftovers(self, known: dict[str, set[str]]) -> None:
-        """Remove, once, what failed attempts wrote behind the version; what awaits its commit has smaller numbers."""
-        if not self._may_find_leftovers:
-            return
-        self._may_find_leftovers = False
-        part = rf"(?:{COMPACTED_PREFIX})?{re.escape(self._prefix)}-{self._uid}-(\d+){re.escape(self._suffix)}"
-        name = re.compile(rf"\.({part})\.inprogress\.(\w+)(\.parquet)?")
-        for path in self._base.rglob(f".*-{self._uid}-*.inprogress.*"):
-            found = name.fullmatch(path.name)
-            if found is None or found[3] == self._attempt:
-                continue
-            final = str(path.parent / found[1])
-            if int(found[2]) >= self._counter or (final in known and str(path) not in known[final]):
-                path.unlink(missing_ok=True)
+        return _Part(final, pending, part.created_ms, part.modified_ms, part.size, replaced, synced=part.size)
 
 
 def _copy(source: str, target: str, size: int) -> None:
@@ -242,12 +254,9 @@ def _copy(source: str, target: str, size: int) -> None:
 
 
 def _uid(context: WriterInitContext) -> str:
-    """What tells the parts of this writer apart from all others.
+    """Return what tells the parts of this writer apart from all others: the same for all attempts of its subtask.
 
-    In STREAMING mode a batch that is fed again gives its parts the same names, so those that were shown already are
-    replaced. In BATCH mode two attempts may run at once, and the files of the one that loses are never shown.
+    Several attempts may write parts of the same final names; the one that is decided is shown.
     """
-    if context.is_batch:
-        return uuid.uuid4().hex
     writer = f"{context.job_id}/{context.sink_id}/{context.subtask_index}"
     return hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()

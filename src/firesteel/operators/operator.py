@@ -114,6 +114,8 @@ class TaskInfo:
     Attributes:
         key_type: The declared type of its input's key, if any.
         is_checkpoint: Whether a checkpoint follows the batch that runs.
+        is_savepoint: Whether a savepoint follows that checkpoint.
+        began: Run, batch and try in which the subtask was made; later ones are larger, over restarts and leaders.
     """
 
     job_id: str
@@ -127,6 +129,8 @@ class TaskInfo:
     configuration: dict[str, str]
     key_type: Any = None
     is_checkpoint: bool = True
+    is_savepoint: bool = False
+    began: tuple[int, int, int] = (0, 0, 0)
     metrics: dict[str, Any] = field(default_factory=dict)
 
 

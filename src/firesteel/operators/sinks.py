@@ -123,6 +123,8 @@ class SinkWriterRunner(Operator):
             configuration=task.configuration,
             processing_time=now_ms,
             is_checkpoint=lambda: task.is_checkpoint,
+            is_savepoint=lambda: task.is_savepoint,
+            began=task.began,
         )
         self._sink_id = context.sink_id
         make_writer = _WRITERS.get(type(self._sink))

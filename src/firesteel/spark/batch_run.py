@@ -6,21 +6,37 @@ import pickle
 
 import cloudpickle
 
+from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
+from firesteel.task.slot_tasks import StageReport
+from firesteel.task.version_store import claim_run
+from firesteel.task.versions import BatchTry
 
 
 class BatchRun(Run):
     """One Spark job over all input; Spark starts lost tasks again, the operators run inside its workers."""
 
     def _execute(self) -> None:
+        output = BatchOutput(self._directory)
+        reports: list[StageReport] = []
+        committables = output.decided()
+        if committables is None:
+            run = claim_run(self._directory)
+            reports = self._run_job(run)
+            committables = [committable for report in reports for committable in report.committables]
+            output.decide(committables, owner=str(run))
+        commit(committables, self._collect)
+        output.delivered()
+        self._tell_progress(reports)
+
+    def _run_job(self, run: int) -> list[StageReport]:
         job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
         plan = SplitEnumerator(self._query.job_graph).plan_all()
         pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
-        reports = pipeline.run_batch(0, plan, self._stopping.is_set)
-        commit((c for report in reports for c in report.committables), self._collect)
-        self._tell_progress(reports)
+        no_versions = ((),) * self._query.slots
+        return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)

@@ -38,7 +38,7 @@ class LocalSlots:
                 python_environment(self.configuration, Path(request.checkpoint)),
                 closing(SlotTasks(self.job, slot, self.attempt, store=None)) as tasks,
             ):
-                yield from tasks.run_stage(request.stage, request.batch_id, pickle.loads(request.plan), rows)
+                yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), rows)
         except Exception as error:
             failure = failure_of(error)
             noted.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.local_path import local_path
-from firesteel.coordinator.checkpoints import keeps_checkpoints, restore_job
+from firesteel.coordinator.checkpoints import keeps_checkpoints, remove_job_directory, restore_job
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
@@ -73,7 +73,10 @@ class SparkDataPlane:
         """Remove the job's checkpoints unless they are to be kept."""
         directory = self._directory_of(job_graph)
         kept = keeps_checkpoints(job_graph, status)
-        shutil.rmtree(python_directory(directory) if kept else directory, ignore_errors=True)
+        if kept:
+            shutil.rmtree(python_directory(directory), ignore_errors=True)
+        else:
+            remove_job_directory(directory)
 
     def _directory_of(self, job_graph: JobGraph) -> Path:
         """The job's own directory below the configured one."""

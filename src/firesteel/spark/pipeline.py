@@ -21,11 +21,15 @@ from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.task.protocol import REPORT_GATE, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
+from firesteel.task.versions import BatchTry, Chain
 
 logger = logging.getLogger(__name__)
 
 _TRIES = 4
-"""How often a batch is run when Spark lost something: executors, shuffle files. Failures of user code count once."""
+"""How often a batch is tried when executors, shuffle files or slot processes were lost. User code fails once."""
+
+Parents = Callable[[int], tuple[Chain, ...]]
+"""Stage -> the version of each slot that it starts from."""
 
 
 class Pipeline:
@@ -37,23 +41,27 @@ class Pipeline:
         plan: The stages.
         slots: How many partitions each has.
         checkpoint: The job's checkpoint directory.
-        versions: Where the slots' versions go; nowhere in BATCH mode.
     """
 
-    def __init__(
-        self, context: Any, run: RunStage, plan: StagePlan, slots: int, checkpoint: str, versions: str = ""
-    ) -> None:
+    def __init__(self, context: Any, run: RunStage, plan: StagePlan, slots: int, checkpoint: str) -> None:
         self._context = context
         self._run = run
         self._level_of_gate = tuple(plan.level_of_gate)
         self._stages = plan.levels
         self._slots = slots
         self._checkpoint = checkpoint
-        self._versions = versions
         self._row_per_slot = context.parallelize(range(slots), slots)
 
-    def run_batch(self, batch_id: int, plan: BatchPlan, is_stopping: Callable[[], bool]) -> list[StageReport]:
-        """Run a batch, again if Spark lost a part of it; the slots then start from the version before it.
+    def run_batch(
+        self, first: BatchTry, plan: BatchPlan, parents: Parents, is_stopping: Callable[[], bool]
+    ) -> list[StageReport]:
+        """Run a batch, and again if Spark or a slot lost a part of it; each try starts from the version before it.
+
+        Args:
+            first: The first try of the batch.
+            plan: What the batch reads.
+            parents: Gives the version of each slot that a stage starts from.
+            is_stopping: Whether the run is to end, so that failures are not to be repaired.
 
         Raises:
             Py4JJavaError: user code raised, or Spark gave the batch up.
@@ -61,13 +69,13 @@ class Pipeline:
         """
         for attempt in range(1, _TRIES + 1):
             try:
-                return self._try_batch(batch_id, plan)
+                return self._try_batch(replace(first, number=attempt), plan, parents)
             except Exception as error:
                 if is_stopping() or attempt == _TRIES or FAILURE_MARK in str(error):
                     raise
                 if self._jvm_is_gone():
                     raise SparkLostError from error
-                logger.warning("batch %d is run again, try %d failed: %s", batch_id, attempt, error)
+                logger.warning("batch %d is tried again, try %d failed: %s", first.batch_id, attempt, error)
         raise AssertionError("the last try returns or raises")
 
     def _jvm_is_gone(self) -> bool:
@@ -77,17 +85,15 @@ class Pipeline:
             return True
         return False
 
-    def _try_batch(self, batch_id: int, plan: BatchPlan) -> list[StageReport]:
+    def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
         rows = self._row_per_slot
         for stage in range(self._stages):
             if stage:
                 rows = rows.partitionBy(self._slots, _target)
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stage else plan
-            request = StageRequest(
-                stage, batch_id, self._checkpoint, self._versions, pickle.dumps(stage_plan, protocol=5)
-            )
-            rows = rows.mapPartitionsWithIndex(Stage(self._run, request, self._level_of_gate))
+            request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
+            rows = rows.mapPartitionsWithIndex(Stage(self._run, request, parents(stage), self._level_of_gate))
         try:
             reports = rows.collect()
         finally:

@@ -21,6 +21,7 @@ from firesteel.task.protocol import (
     END_GATE,
     ERROR_GATE,
     REQUEST_GATE,
+    TRY_OVER_GATE,
     Row,
     StageRequest,
     read_frame,
@@ -28,6 +29,7 @@ from firesteel.task.protocol import (
     write_message,
 )
 from firesteel.task.slot_address import SlotAddress
+from firesteel.task.versions import Chain, TryIsOverError
 
 FAILURE_MARK = "FIRESTEEL-FAILURE:"
 
@@ -50,24 +52,33 @@ class SlotFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteSlots:
-    """Runs stages in the slot processes at `addresses` (STREAMING)."""
+    """Runs stages in slot processes (STREAMING).
+
+    Attributes:
+        addresses: Where each slot takes connections.
+        deployments: The tasks that run in each slot, see `protocol.deployment_of`.
+    """
 
     addresses: tuple[str, ...]
+    deployments: tuple[str, ...]
 
     def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
-        """Feed the rows to the slot's process and give what comes back."""
+        """Feed the rows to the slot's process and yield what comes back."""
         connection = connect(SlotAddress.parse(self.addresses[slot]))
         reader: Any
         writer: Any
         reader, writer = connection.makefile("rb", _SOCKET_BUFFER), connection.makefile("wb", _SOCKET_BUFFER)
         try:
             is_remote = connection.family != socket.AF_UNIX
-            write_message(writer, REQUEST_GATE, replace(request, is_remote=is_remote))
+            own = replace(request, is_remote=is_remote, deployment=self.deployments[slot])
+            write_message(writer, REQUEST_GATE, own)
             feeder = threading.Thread(target=_feed, args=(connection, writer, rows), daemon=True)
             feeder.start()
             while (row := read_frame(reader))[2] != END_GATE:
                 if row[2] == ERROR_GATE:
                     raise SlotFailedError(pickle.loads(row[3]))
+                if row[2] == TRY_OVER_GATE:
+                    raise TryIsOverError(pickle.loads(row[3]))
                 yield row
             feeder.join()
         finally:
@@ -128,11 +139,13 @@ def _feed(connection: socket.socket, writer: IO[bytes], rows: Iterable[Buffer]) 
 class Stage:
     """One stage of one batch as a function for `RDD.mapPartitionsWithIndex`; the partition is the slot.
 
-    Rows for the slot's subtasks of this stage go to `run`; those for later stages and reports pass through.
+    Rows for the slot's subtasks of this stage go to `run`; those for later stages and reports pass through. `parents`
+    has the version of each slot that the stage starts from.
     """
 
     run: RunStage
     request: StageRequest
+    parents: tuple[Chain, ...]
     level_of_gate: tuple[int, ...]
 
     def __call__(self, slot: int, rows: Iterable[Any]) -> Iterator[tuple[int, Buffer]]:
@@ -140,7 +153,8 @@ class Stage:
         _keep_modules_from_garbage_collection()
         passing: deque[tuple[int, Buffer]] = deque()
         own = self._own_rows(rows, passing) if self.request.stage else ()
-        for target, source, gate, payload in self.run(slot, self.request, own):
+        request = replace(self.request, parent=self.parents[slot])
+        for target, source, gate, payload in self.run(slot, request, own):
             yield target, (source, gate, payload)
             while passing:
                 yield passing.popleft()

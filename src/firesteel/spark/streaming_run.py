@@ -19,6 +19,7 @@ from firesteel.spark.commits import commit
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
 from firesteel.spark.shim import RemoteSlots
+from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_tasks import BatchPlan
 
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
@@ -65,6 +66,7 @@ class StreamingRun(Run):
         self._checkpoints = Checkpoints(self._plan, self._directory, self._commit)
         self._begun_s = self._checkpointed_s = float("-inf")
         self._awaits_checkpoint = False
+        self._ends_with_savepoint = False
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint between two batches: its path.
@@ -102,9 +104,7 @@ class StreamingRun(Run):
 
     def _execute(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)
-        directories = str(self._directory), str(self._checkpoints.versions)
-        slots = RemoteSlots(self._addresses())
-        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, *directories)
+        pipeline = Pipeline(self._context, self._slots(), self._plan, self._query.slots, str(self._directory))
         if restored is not None:
             self._tell(self._listener.checkpoint_restored, restored)
         while (plan := self._next_plan()) is not None:
@@ -112,13 +112,18 @@ class StreamingRun(Run):
 
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
         self._begun_s = time.monotonic()
-        batch_id = self._checkpoints.batch_id + 1
         is_due = self._begun_s - self._checkpointed_s >= self._interval_s
         asked = tuple(self._checkpoint_requests)
-        is_checkpoint = is_due or bool(asked) or self._enumerator.has_ended
-        plan = replace(plan, is_checkpoint=is_checkpoint, in_full=any(request.full for request in asked))
-        reports = pipeline.run_batch(batch_id, plan, self._stopping.is_set)
-        self._checkpoints.batch_ended(batch_id, reports)
+        saved = tuple(self._savepoints)
+        plan = replace(
+            plan,
+            is_checkpoint=is_due or bool(asked) or bool(saved) or self._enumerator.has_ended,
+            in_full=any(request.full for request in asked),
+            is_savepoint=bool(saved),
+        )
+        at = self._checkpoints.next_batch()
+        reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set)
+        self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         self._awaits_checkpoint = not plan.is_checkpoint
         if plan.is_checkpoint:
@@ -129,29 +134,26 @@ class StreamingRun(Run):
                 self._checkpoint_requests.popleft()
                 self._tell(_answer, request.answer, stats.checkpoint_id, None)
         self._enumerator.batch_took(time.monotonic() - self._begun_s)
-        while self._enumerator.has_ended and self._savepoints:
-            # Before anybody hears that all is over, and removes what there is to save.
-            self._serve(self._savepoints[0])
+        # At the end sinks have finished everything, and after it somebody may remove what there is to save.
+        for _ in tuple(self._savepoints) if self._enumerator.has_ended else saved:
+            self._serve(self._savepoints.popleft())
         self._tell_progress(reports)
 
     def _next_plan(self) -> BatchPlan | None:
-        """The next batch when there is something to do; None if the run is to end."""
-        while not self._stopping.is_set():
+        """Return the next batch when there is something to do; None if the run is to end."""
+        while not (self._stopping.is_set() or self._ends_with_savepoint):
             self._wake.clear()
-            if self._savepoints and self._checkpoints.batch_id >= 0:
-                if self._serve(self._savepoints[0]):
-                    return None
-                if self._savepoints and self._savepoints[0].after is AfterSavepoint.DRAIN:
-                    return self._enumerator.plan_end()
-                continue
             if self._enumerator.has_ended:
                 return None
+            if self._savepoints:
+                drains = self._savepoints[0].after is AfterSavepoint.DRAIN
+                return self._enumerator.plan_end() if drains else BatchPlan()
             wait_s = self._begun_s + self._spacing_s - time.monotonic()
             if wait_s <= 0:
                 now = time.time_ns() // 1_000_000
                 plan = self._enumerator.plan(now)
                 due = self._checkpoints.next_time
-                is_asked = bool(self._savepoints or self._checkpoint_requests)
+                is_asked = bool(self._checkpoint_requests)
                 checkpoint_in_s = self._checkpoint_in_s()
                 if plan.ranges or plan.ended or is_asked or checkpoint_in_s <= 0 or (due is not None and due <= now):
                     return plan
@@ -167,21 +169,18 @@ class StreamingRun(Run):
             return math.inf
         return self._checkpointed_s + self._interval_s - time.monotonic()
 
-    def _serve(self, request: _SavepointRequest) -> bool:
-        """Take a savepoint, unless all sources must be ended first; True if the run ends with it."""
-        if request.after is AfterSavepoint.DRAIN and not self._enumerator.has_ended:
-            return False
-        self._savepoints.popleft()
+    def _serve(self, request: _SavepointRequest) -> None:
+        """Take a savepoint after a batch in which the sinks have finished what they had begun."""
         try:
             stats = self._checkpoints.savepoint(local_path(request.directory), self._enumerator)
         except Exception as error:
             self._tell(_answer, request.answer, None, error)
-            return False
+            return
         self._tell(self._listener.checkpoint_completed, stats)
         self._tell(_answer, request.answer, stats.external_path, None)
         if request.after is AfterSavepoint.CANCEL:
             self._stopping.wait()
-        return request.after is not AfterSavepoint.GO_ON
+        self._ends_with_savepoint |= request.after is not AfterSavepoint.GO_ON
 
     def _refuse_requests(self) -> None:
         self._is_over = True
@@ -191,11 +190,13 @@ class StreamingRun(Run):
                 _answer(request.answer, None, error)
             requests.clear()
 
-    def _addresses(self) -> tuple[str, ...]:
-        addresses = dict.fromkeys(range(self._query.slots), "")
+    def _slots(self) -> RemoteSlots:
+        """Return where the slots are and whose tasks run in them."""
+        addresses, deployments = [""] * self._query.slots, [""] * self._query.slots
         for subtask in self._query.subtasks:
             addresses[subtask.slot] = subtask.address
-        return tuple(addresses.values())
+            deployments[subtask.slot] = deployment_of(subtask.execution_attempt_id)
+        return RemoteSlots(tuple(addresses), tuple(deployments))
 
 
 def _answer(answer: asyncio.Future[Any], result: str | int | None, error: Exception | None) -> None:

@@ -1,6 +1,6 @@
 """What a checkpoint or savepoint is: its `_metadata` file, which says what state there is and where.
 
-    <job directory>/chk-7/_metadata          a checkpoint; its state is in <job directory>/versions-2
+    <job directory>/chk-7/_metadata          a checkpoint, which names version files of the job
     <job directory>/versions-2/...           what the second run of the job wrote, see `version_store`
     <savepoint>/_metadata                    a savepoint, with state of its own in <savepoint>/versions
 
@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from firesteel.common.durability import sync_directory, sync_file
 from firesteel.common.local_path import local_path
 from firesteel.errors import FiresteelError
-from firesteel.task.state_file import read_state_file, write_state_file
-from firesteel.task.version_store import version_files
+from firesteel.task.state_file import publish_state_file, read_state_file, replace_state_file
+from firesteel.task.versions import Chain
 
 METADATA = "_metadata"
 _CHECKPOINT = re.compile(r"chk-(\d+)")
@@ -83,12 +84,10 @@ class CheckpointMetadata:
         job_name: The job's name.
         is_savepoint: Whether it has state files of its own.
         vertices: All vertices.
-        bases: (stage, slot) -> the batch of the full file of its version.
+        chains: (stage, slot) -> the files of its version, relative to `base_of` the checkpoint.
         sources: Pickled: operator id -> where the enumerator of that source is.
         committables: Pickled: (sink operators' committables) that are to be committed with it.
         next_time: When the job has something to do again although nothing comes (ms).
-        versions: Name of the directory of its versions: beside its own one, or in that of a savepoint.
-        state_sizes: (stage, slot) -> bytes of state in that version, by operator id.
     """
 
     checkpoint_id: int
@@ -98,34 +97,45 @@ class CheckpointMetadata:
     job_name: str
     is_savepoint: bool
     vertices: tuple[VertexLayout, ...]
-    bases: dict[tuple[int, int], int]
+    chains: dict[tuple[int, int], Chain]
     sources: bytes
     committables: bytes
     next_time: int | None
-    versions: str
-    state_sizes: dict[tuple[int, int], dict[str, int]]
 
-    def versions_in(self, directory: Path) -> Path:
-        """Where its versions are, if its metadata is in that directory."""
-        return (directory if self.is_savepoint else directory.parent) / self.versions
+    def base_of(self, directory: Path) -> Path:
+        """Return what the paths of its files are relative to, if its metadata is in that directory."""
+        return directory if self.is_savepoint else directory.parent
 
-    def files_in(self, versions: Path) -> Iterator[Path]:
-        """All its state files."""
-        for (stage, slot), base in self.bases.items():
-            yield from version_files(versions, stage, slot, base, self.batch_id)
+    def files(self) -> Iterator[str]:
+        """Yield the paths of all its state files."""
+        for chain in self.chains.values():
+            yield from (file.path for file in chain)
 
 
-def write_metadata(directory: Path, metadata: CheckpointMetadata) -> None:
-    """Write the metadata: with it the checkpoint is complete.
+def write_metadata(directory: Path, metadata: CheckpointMetadata, owner: str) -> None:
+    """Write the metadata, durably: with it the checkpoint is complete.
+
+    Args:
+        directory: The directory of the checkpoint, which must not exist; the one around it must.
+        metadata: What to write.
+        owner: Names this process's attempt to write it.
 
     Raises:
-        CheckpointExistsError: it is complete already: of two JobManagers that think to lead the job, one decides it.
+        CheckpointExistsError: the checkpoint is complete: of two JobManagers that think to lead the job, one decides.
+        FileNotFoundError: the directory of the job is gone: the job is over.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     try:
-        write_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)], is_new=True)
+        publish_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)], owner)
     except FileExistsError:
         raise CheckpointExistsError(directory) from None
+
+
+def write_savepoint_metadata(directory: Path, metadata: CheckpointMetadata) -> None:
+    """Write the metadata of a savepoint, durably, into the directory that has its state files already."""
+    replace_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)])
+    sync_file(directory / METADATA)
+    sync_directory(directory)
+    sync_directory(directory.parent)
 
 
 def read_metadata(directory: Path) -> CheckpointMetadata:
@@ -142,9 +152,17 @@ def checkpoints_in(job_directory: Path) -> list[Path]:
     found = [
         (int(name.group(1)), path)
         for path in (job_directory.iterdir() if job_directory.is_dir() else ())
-        if (name := _CHECKPOINT.fullmatch(path.name)) and (path / METADATA).exists()
+        if (name := _CHECKPOINT.fullmatch(path.name)) and _is_complete(path)
     ]
     return [path for _, path in sorted(found, reverse=True)]
+
+
+def _is_complete(directory: Path) -> bool:
+    """Return whether there is metadata; an empty file is what a crash of the machine may leave of an unfinished one."""
+    try:
+        return (directory / METADATA).stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def named_directory(text: str) -> Path:

@@ -1,8 +1,9 @@
 """What the shim in Spark's worker and a slot process say to each other over the slot's socket.
 
 Request: a `StageRequest` frame, then the rows of the stage, then an END frame. Answer: the rows for later stages, then
-END, or an ERROR frame with the failure. A frame is `(target, source, gate, length)` as four big-endian 32-bit numbers,
-then the payload.
+END, an ERROR frame with the failure, or a TRY_OVER frame.
+
+A frame is `(target, source, gate, length)` as four big-endian 32-bit numbers, then the payload.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import pickle
 import struct
 from dataclasses import dataclass
 from typing import IO, Any
+
+from firesteel.task.versions import BatchTry, Chain
 
 Row = tuple[int, int, int, bytes]
 """(target slot, source slot, gate, payload): what travels between stages."""
@@ -21,29 +24,43 @@ REPORT_GATE = -1
 END_GATE = -2
 ERROR_GATE = -3
 REQUEST_GATE = -4
+TRY_OVER_GATE = -5
+"""Gate of the frame that says that the batch must be tried anew; its payload is the reason."""
 
 _HEADER = struct.Struct(">iiiI")
 
 
 @dataclass(frozen=True, slots=True)
 class StageRequest:
-    """Run one stage of one batch.
+    """Run one stage of one batch in one slot.
 
     Attributes:
         stage: The stage.
-        batch_id: The batch.
+        at: The run, the batch and the try that it belongs to.
         checkpoint: The job's checkpoint directory.
-        versions: Where the slot's versions go (STREAMING).
         plan: What the batch reads: a pickled `BatchPlan`.
+        deployment: The tasks that it is for, see `deployment_of`; empty in BATCH mode.
+        parent: The files of the slot's version before the batch; empty before the first batch and in BATCH mode.
         is_remote: Whether it comes from another host.
     """
 
     stage: int
-    batch_id: int
+    at: BatchTry
     checkpoint: str
-    versions: str
     plan: bytes
+    deployment: str = ""
+    parent: Chain = ()
     is_remote: bool = False
+
+
+def deployment_of(execution_attempt_id: str) -> str:
+    """Return what the attempts have in common that one leader deployed for one run: its graph's id and their number.
+
+    Example:
+        >>> deployment_of("5a7b_cbc357ccb763df2852fee8c4fc7d55f2_1_3")
+        '5a7b_3'
+    """
+    return f"{execution_attempt_id.partition('_')[0]}_{execution_attempt_id.rpartition('_')[2]}"
 
 
 def write_frame(stream: IO[bytes], row: Row) -> None:

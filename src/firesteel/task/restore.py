@@ -17,8 +17,9 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.state_backend import Delta
 from firesteel.operators.subtask import operators_of
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
-from firesteel.task.state_file import read_state_file, write_state_file
-from firesteel.task.version_store import Frame, read_frames, version_files
+from firesteel.task.state_file import read_state_file, replace_state_file
+from firesteel.task.version_store import Frame, read_frames
+from firesteel.task.versions import Chain
 
 RESTORED = "restored"
 """Name of the file in a job's directory that says where its first state comes from."""
@@ -36,15 +37,13 @@ class RestorePlan:
     """Where a job's first state comes from.
 
     Attributes:
-        versions: Directory of the version files.
-        batch_id: The batch behind which the state was written.
-        bases: (stage, slot) -> the batch of the full file.
+        directory: What the paths of the version files are relative to.
+        chains: (stage, slot) -> the files of its version.
         operators: Operator id -> the vertex it was in.
     """
 
-    versions: str
-    batch_id: int
-    bases: dict[tuple[int, int], int]
+    directory: str
+    chains: dict[tuple[int, int], Chain]
     operators: dict[str, VertexLayout]
 
 
@@ -63,14 +62,14 @@ def plan_restore(
         StateRestoreError: state can't be mapped.
     """
     new = _vertices_of_operators(job_graph)
-    versions = metadata.versions_in(directory)
+    base = metadata.base_of(directory)
     if not allow_non_restored:
-        _check_nothing_is_left(metadata, versions, new)
+        _check_nothing_is_left(metadata, base, new)
     adopt_max_parallelism(metadata, job_graph)
     kept = {
         operator_id: layout for operator_id, layout in _layouts_of_operators(metadata).items() if operator_id in new
     }
-    return RestorePlan(str(versions), metadata.batch_id, metadata.bases, kept)
+    return RestorePlan(str(base), metadata.chains, kept)
 
 
 def adopt_max_parallelism(metadata: CheckpointMetadata, job_graph: JobGraph) -> None:
@@ -93,10 +92,10 @@ def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayou
     return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
-def _check_nothing_is_left(metadata: CheckpointMetadata, versions: Path, new: dict[str, Any]) -> None:
+def _check_nothing_is_left(metadata: CheckpointMetadata, base: Path, new: dict[str, Any]) -> None:
     for vertex in metadata.vertices:
         for operator_id, name in vertex.operators:
-            if operator_id not in new and _has_state(metadata, versions, vertex, operator_id):
+            if operator_id not in new and _has_state(metadata, base, vertex, operator_id):
                 raise StateRestoreError(
                     f"cannot map the state of operator {name!r} ({operator_id}) to the new program, because the "
                     f"operator is not available in it: give it the uid it had, or allow its state to be left behind "
@@ -104,12 +103,12 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, versions: Path, new: di
                 )
 
 
-def _has_state(metadata: CheckpointMetadata, versions: Path, vertex: VertexLayout, operator_id: str) -> bool:
+def _has_state(metadata: CheckpointMetadata, base: Path, vertex: VertexLayout, operator_id: str) -> bool:
     if operator_id in pickle.loads(metadata.sources):
         return True
     for subtask in range(vertex.parallelism):
-        files = _files(versions, vertex, subtask, metadata.bases, metadata.batch_id)
-        for vertex_id, found, state in read_frames(files):
+        chain = _chain(vertex, subtask, metadata.chains)
+        for vertex_id, found, state in read_frames(base, chain):
             if vertex_id == vertex.vertex_id and (
                 found == operator_id or (found is None and state["operators"][operator_id][0])
             ):
@@ -135,7 +134,7 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
 def write_restore_plan(job_directory: Path, plan: RestorePlan) -> None:
     """Leave the plan where the job's slots find it."""
     job_directory.mkdir(parents=True, exist_ok=True)
-    write_state_file(job_directory / RESTORED, [pickle.dumps(plan, protocol=5)])
+    replace_state_file(job_directory / RESTORED, [pickle.dumps(plan, protocol=5)])
 
 
 def read_restored_state(job_directory: Path) -> PlannedState | None:
@@ -174,12 +173,8 @@ class PlannedState:
         return [pickle.loads(snapshot) for snapshot in last.values()]
 
     def _frames(self, layout: VertexLayout, subtask: int) -> Iterator[Frame]:
-        plan = self._plan
-        return read_frames(_files(Path(plan.versions), layout, subtask, plan.bases, plan.batch_id))
+        return read_frames(Path(self._plan.directory), _chain(layout, subtask, self._plan.chains))
 
 
-def _files(
-    versions: Path, layout: VertexLayout, subtask: int, bases: dict[tuple[int, int], int], batch_id: int
-) -> list[Path]:
-    slot = layout.first_slot + subtask
-    return version_files(versions, layout.stage, slot, bases[layout.stage, slot], batch_id)
+def _chain(layout: VertexLayout, subtask: int, chains: dict[tuple[int, int], Chain]) -> Chain:
+    return chains[layout.stage, layout.first_slot + subtask]

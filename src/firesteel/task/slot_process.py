@@ -13,7 +13,6 @@ import signal
 import socket
 import sys
 import time
-import traceback
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -24,15 +23,19 @@ from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed,
 from firesteel.task.protocol import (
     END_GATE,
     ERROR_GATE,
+    TRY_OVER_GATE,
     StageRequest,
+    deployment_of,
     read_frame,
     write_frame,
     write_message,
 )
 from firesteel.task.python_environment import python_environment
 from firesteel.task.restore import read_restored_state
-from firesteel.task.slot_tasks import BatchPlan, SlotTasks
-from firesteel.task.version_store import VersionStore, run_of
+from firesteel.task.slot_tasks import SlotTasks
+from firesteel.task.stage_server import StageServer, StaleRequestError
+from firesteel.task.version_store import VersionStore
+from firesteel.task.versions import TryIsOverError
 
 _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
@@ -48,8 +51,7 @@ class SlotProcess:
         self._data = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._data.bind(data_path)
         self._data.listen()
-        self._tasks: SlotTasks | None = None
-        self._run = (0, 0)
+        self._server: StageServer | None = None
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
         self._environment: AbstractContextManager[None] | None = None
@@ -64,7 +66,7 @@ class SlotProcess:
             ready = {key.fileobj for key, _ in selector.select()}
             if self._control in ready:
                 self._take_order()
-            elif self._deploy is None:
+            elif self._server is None:
                 selector.unregister(self._data)
                 self._take_order()
                 selector.register(self._data, selectors.EVENT_READ)
@@ -80,15 +82,18 @@ class SlotProcess:
         (length,) = LENGTH.unpack(self._receive(LENGTH.size))
         message = pickle.loads(self._receive(length))
         if isinstance(message, Deploy):
-            if self._deploy is None or self._deploy.attempt != message.attempt:
-                self._close_tasks()
-                self._failure = None
-            self._deploy = message
-            self._send(Deployed(message.execution_attempt_id))
+            self._take_task(message)
         elif isinstance(message, CancelAll):
             self._close_tasks()
-            self._deploy = self._failure = None
             self._send(Closed())
+
+    def _take_task(self, deploy: Deploy) -> None:
+        deployment = deployment_of(deploy.execution_attempt_id)
+        if self._server is None or self._server.deployment != deployment:
+            self._close_tasks()
+            self._server = StageServer(deployment, self._open_tasks)
+        self._deploy = deploy
+        self._send(Deployed(deploy.execution_attempt_id))
 
     def _receive(self, size: int) -> bytes:
         data = b""
@@ -102,12 +107,10 @@ class SlotProcess:
         return data
 
     def _close_tasks(self) -> None:
-        if self._tasks is not None:
-            try:
-                self._tasks.close()
-            except Exception:
-                traceback.print_exc()
-            self._tasks = None
+        server, self._server = self._server, None
+        self._failure = None
+        if server is not None:
+            server.close()
 
     # --- stages ------------------------------------------------------------------------------------------------
 
@@ -118,56 +121,43 @@ class SlotProcess:
         writer: Any = connection.makefile("wb", _SOCKET_BUFFER)
         try:
             self._answer(reader, writer)
-        except ConnectionError:
-            # Spark gave the task up or lost its worker; it asks again, and the stage starts again from its version.
-            self._close_tasks()
+        except (ConnectionError, StaleRequestError):
+            # Spark gave the task up or lost its worker, or it asks for what is over. Closing the connection fails the
+            # task; if it is still wanted, it comes again.
+            pass
+        except TryIsOverError as error:
+            self._try_to_tell(writer, TRY_OVER_GATE, str(error))
         except Exception as error:
             self._fail(error)
-            self._try_to_tell(writer)
+            self._try_to_tell(writer, ERROR_GATE, self._failure)
         finally:
             for stream in (writer, reader, connection):
                 _close_quietly(stream)
 
     def _answer(self, reader: IO[bytes], writer: IO[bytes]) -> None:
         request: StageRequest = pickle.loads(read_frame(reader)[3])
+        assert self._server is not None
         if self._failure is not None:
             write_message(writer, ERROR_GATE, self._failure)
             return
-        if not self._takes_up(request):
-            return
-        tasks = self._tasks_for(request)
-        batch: BatchPlan = pickle.loads(request.plan)
         reported = time.monotonic()
-        for row in tasks.run_stage(request.stage, request.batch_id, batch, _rows(reader), is_remote=request.is_remote):
-            write_frame(writer, row)
-            if time.monotonic() - reported > _PROGRESS_EVERY_S:
-                reported = time.monotonic()
-                self._send(Progress(tasks.progress(request.stage)))
+        with contextlib.closing(self._server.serve(request, _rows(reader))) as rows:
+            for row in rows:
+                write_frame(writer, row)
+                if time.monotonic() - reported > _PROGRESS_EVERY_S:
+                    reported = time.monotonic()
+                    self._send(Progress(self._server.progress(request.stage)))
         sys.stdout.flush()
         write_frame(writer, (0, 0, END_GATE, b""))
         writer.flush()
 
-    def _takes_up(self, request: StageRequest) -> bool:
-        """Follow the run that a request is of; False if it is one before: Spark may still send what it was to give up.
-
-        What comes first of a run decides which attempt that run belongs to.
-        """
-        assert self._deploy is not None
-        run, attempt = run_of(Path(request.versions)), self._deploy.attempt
-        if run > self._run[0]:
-            self._close_tasks()
-            self._run = run, attempt
-        return (run, attempt) == self._run
-
-    def _tasks_for(self, request: StageRequest) -> SlotTasks:
-        if self._tasks is None:
-            deploy = self._deploy
-            assert deploy is not None
-            self._enter_environment(deploy, Path(request.checkpoint))
-            store = VersionStore(Path(request.versions), deploy.slot)
-            restored = partial(read_restored_state, Path(request.checkpoint))
-            self._tasks = SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored)
-        return self._tasks
+    def _open_tasks(self, request: StageRequest) -> SlotTasks:
+        deploy = self._deploy
+        assert deploy is not None
+        checkpoint = Path(request.checkpoint)
+        self._enter_environment(deploy, checkpoint)
+        restored = partial(read_restored_state, checkpoint)
+        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, VersionStore(checkpoint, deploy.slot), restored)
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
         """Once: a slot's process runs tasks of one job only."""
@@ -178,13 +168,13 @@ class SlotProcess:
             self._environment = environment
 
     def _fail(self, error: Exception) -> None:
-        self._close_tasks()
+        """Remember a failure of the tasks: whatever else is asked of them is answered with it."""
         self._failure = failure_of(error)
         self._send(Failed(self._failure))
 
-    def _try_to_tell(self, writer: IO[bytes]) -> None:
+    def _try_to_tell(self, writer: IO[bytes], gate: int, message: Any) -> None:
         with contextlib.suppress(OSError):
-            write_message(writer, ERROR_GATE, self._failure)
+            write_message(writer, gate, message)
 
 
 def _rows(reader: IO[bytes]) -> Any:

@@ -19,6 +19,7 @@ from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.stopwatch import Stopwatch
 from firesteel.task.version_store import Frame, VersionStore
+from firesteel.task.versions import BatchTry, Chain
 
 _PENDING_BYTES = 64 << 20
 """What one call of the operators puts out is kept in memory up to so much: in BATCH mode, the end of input puts out
@@ -52,8 +53,8 @@ class StageReport:
         subtasks: The subtasks of the stage.
         committables: What the sinks want to have committed with the batch.
         next_time: When the slot has something to do again although nothing comes (ms), None: never.
-        base: The batch whose full version the version of this batch builds on; -1 where none is kept (BATCH).
-        state_sizes: Bytes of state that the batch wrote, by operator id.
+        chain: The files of the slot's version after the batch; empty where none is kept (BATCH).
+        try_number: The try of the batch that it is of.
     """
 
     stage: int
@@ -61,8 +62,8 @@ class StageReport:
     subtasks: list[SubtaskReport]
     committables: list[Any]
     next_time: int | None
-    base: int
-    state_sizes: dict[str, int]
+    chain: Chain
+    try_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,15 @@ class BatchPlan:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: Vertices whose input ends with this batch.
         is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
-        in_full: Whether all keyed state is written behind the batch, even if little of it changed.
+        in_full: Whether all keyed state is written after the batch, even if little of it changed.
+        is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish what they have begun.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
     is_checkpoint: bool = True
     in_full: bool = False
+    is_savepoint: bool = False
 
 
 class _LocalEdge:
@@ -148,18 +151,18 @@ class SlotTasks:
         self._stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
-        self._done: dict[int, int] = {}
+        self._at: dict[int, Chain] = {}
         self._rows = SpilledList(_PENDING_BYTES, None)
 
-    def open_stage(self, stage: int, version: int = -1) -> None:
-        """Make the subtasks of a stage anew, as they were at the end of batch `version` (-1: before the first)."""
+    def open_stage(self, stage: int, at: BatchTry, version: Chain = ()) -> None:
+        """Make the subtasks of a stage anew, as they were at a version (empty: before the first batch)."""
         self.close_stage(stage)
         plan = StagePlan(pickle.loads(self._job))
         subtasks: dict[str, Subtask] = {}
         for vertex in plan.vertices_at(stage):
             index = self._slot - plan.base_of(vertex)
             if 0 <= index < vertex.parallelism:
-                subtasks[vertex.id] = self._make_subtask(plan, vertex, index, subtasks)
+                subtasks[vertex.id] = self._make_subtask(plan, vertex, index, at, subtasks)
         self._stages[stage] = subtasks
         self._gates[stage] = {
             edge.gate: (subtasks[edge.target.id], plan.base_of(edge.source))
@@ -167,18 +170,18 @@ class SlotTasks:
             if edge.target.id in subtasks
         }
         self._start(stage, version)
-        self._done[stage] = version
+        self._at[stage] = version
 
-    def _start(self, stage: int, version: int) -> None:
+    def _start(self, stage: int, version: Chain) -> None:
         subtasks = self._stages[stage]
-        restored = self._restored() if version < 0 else None
+        restored = None if version else self._restored()
         if restored is not None:
             for subtask in subtasks.values():
                 subtask.start_from(restored)
             return
         versions: dict[str, Version] = {}
-        if self._store is not None and version >= 0:
-            for vertex_id, operator_id, state in self._store.read(stage, version):
+        if self._store is not None:
+            for vertex_id, operator_id, state in self._store.read(version):
                 if operator_id is None:
                     versions[vertex_id] = state
                 else:
@@ -186,7 +189,9 @@ class SlotTasks:
         for vertex_id, subtask in subtasks.items():
             subtask.start(versions.get(vertex_id))
 
-    def _make_subtask(self, plan: StagePlan, vertex: JobVertex, index: int, subtasks: dict[str, Subtask]) -> Subtask:
+    def _make_subtask(
+        self, plan: StagePlan, vertex: JobVertex, index: int, at: BatchTry, subtasks: dict[str, Subtask]
+    ) -> Subtask:
         channels = {
             (edge.gate, producer): max(edge.edge.type_number - 1, 0)
             for edge in plan.inputs_of(vertex)
@@ -196,9 +201,9 @@ class SlotTasks:
             data_set.id: [self._make_edge(plan, edge, index, subtasks) for edge in plan.outputs_of(vertex, data_set.id)]
             for data_set in vertex.produced_data_sets
         }
-        return Subtask(vertex, self._task_info(plan, vertex, index), channels, edges)
+        return Subtask(vertex, self._task_info(plan, vertex, index, at), channels, edges)
 
-    def _task_info(self, plan: StagePlan, vertex: JobVertex, index: int) -> TaskInfo:
+    def _task_info(self, plan: StagePlan, vertex: JobVertex, index: int, at: BatchTry) -> TaskInfo:
         job_graph = plan.job_graph
         key_types = [_key_type_of(e) for e in plan.inputs_of(vertex) if e.edge.partitioner.name == "HASH"]
         return TaskInfo(
@@ -212,6 +217,7 @@ class SlotTasks:
             job_graph.job_type == "BATCH",
             dict(job_graph.configuration),
             key_types[0] if key_types else None,
+            began=(at.run, at.batch_id, at.number),
         )
 
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:
@@ -240,7 +246,8 @@ class SlotTasks:
     def run_stage(
         self,
         stage: int,
-        batch_id: int,
+        at: BatchTry,
+        parent: Chain,
         batch: BatchPlan,
         rows: Iterable[tuple[int, int, bytes]],
         *,
@@ -248,13 +255,24 @@ class SlotTasks:
     ) -> Iterator[Row]:
         """Run one stage of one batch: `(source slot, gate, payload)` rows in, rows for later stages out.
 
-        The rows may come from another host. A batch that was run before is run again from the version before it.
+        Args:
+            stage: The stage.
+            at: The batch and its try.
+            parent: The version to start from; subtasks that are at another one are made anew.
+            batch: What the batch reads.
+            rows: What earlier stages put out for this slot; may come from another host (`is_remote`).
+            is_remote: Whether the rows come from another host.
+
+        Raises:
+            TryIsOverError: another process has run the stage in this try.
         """
         try:
-            if self._done.get(stage) != batch_id - 1 or stage not in self._stages:
-                self.open_stage(stage, batch_id - 1)
-            self._done.pop(stage, None)
-            yield from self._run_open_stage(stage, batch_id, batch, rows, is_remote)
+            if self._store is not None:
+                self._store.check_try(stage, at)
+            if self._at.get(stage) != parent or stage not in self._stages:
+                self.open_stage(stage, at, parent)
+            self._at.pop(stage, None)
+            yield from self._run_open_stage(stage, at, parent, batch, rows, is_remote)
         except Exception as error:
             self._close_after(error, stage)
             raise
@@ -267,12 +285,19 @@ class SlotTasks:
             error.add_note(f"Closing the operators failed, too: {second}")
 
     def _run_open_stage(
-        self, stage: int, batch_id: int, batch: BatchPlan, rows: Iterable[tuple[int, int, bytes]], is_remote: bool
+        self,
+        stage: int,
+        at: BatchTry,
+        parent: Chain,
+        batch: BatchPlan,
+        rows: Iterable[tuple[int, int, bytes]],
+        is_remote: bool,
     ) -> Iterator[Row]:
         self._rows.close()
         subtasks, within = self._stages[stage], self._stopwatch.within
         for subtask in subtasks.values():
             subtask.task.is_checkpoint = batch.is_checkpoint
+            subtask.task.is_savepoint = batch.is_savepoint
             with within(subtask):
                 subtask.begin_batch()
         for subtask in subtasks.values():
@@ -290,17 +315,17 @@ class SlotTasks:
                 subtask.end_batch()
         yield from self._take_rows()
         committables = [c for subtask in subtasks.values() for c in subtask.committables()]
-        base, sizes = self._write_version(stage, batch_id, batch.in_full)
+        chain = self._write_version(stage, at, parent, batch)
         for subtask in subtasks.values():
             subtask.close_if_ended()
-        self._done[stage] = batch_id
+        self._at[stage] = chain
         times = [time for subtask in subtasks.values() if (time := subtask.next_processing_time()) is not None]
         next_time = min(times, default=None)
         reports = [
             replace(report, metrics=subtask.metrics())
             for report, subtask in zip(self.progress(stage), subtasks.values(), strict=True)
         ]
-        report = StageReport(stage, self._slot, reports, committables, next_time, base, sizes)
+        report = StageReport(stage, self._slot, reports, committables, next_time, chain, at.number)
         yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:
@@ -325,21 +350,22 @@ class SlotTasks:
         for rows, _ in self._rows.take():
             yield from rows
 
-    def _write_version(self, stage: int, batch_id: int, in_full: bool) -> tuple[int, dict[str, int]]:
-        """Write the version of a batch: the batch of its full file, and the bytes by operator."""
+    def _write_version(self, stage: int, at: BatchTry, parent: Chain, batch: BatchPlan) -> Chain:
+        """Write the version of a batch and return its files; they are durable if a checkpoint follows."""
         if self._store is None:
-            return -1, {}
-        sizes: dict[str, int] = {}
+            return ()
 
         def frames(full: bool) -> Iterator[Frame]:
             for vertex_id, subtask in self._stages[stage].items():
                 for operator_id, state in subtask.keyed_state(full):
-                    sizes[operator_id] = sizes.get(operator_id, 0) + len(state)
                     yield vertex_id, operator_id, state
             for vertex_id, subtask in self._stages[stage].items():
                 yield vertex_id, None, subtask.version()
 
-        return self._store.write(stage, batch_id, frames, in_full), sizes
+        chain = self._store.write(stage, at, parent, frames, batch.in_full)
+        if batch.is_checkpoint:
+            self._store.make_durable(stage, chain)
+        return chain
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""

@@ -1,7 +1,8 @@
 """Files that hold state: what is in them is whole, of a known format, and as it was written.
 
-A header (magic, format version, CRC-32 and length of the rest), then frames, each with its length before it: so a file
-may hold more than fits into memory. A file appears under its name only when it is complete.
+A header (magic, format version, CRC-32 and length of the rest) is followed by frames, each after its length, so a file
+may hold more than fits into memory. A name is used once: nobody overwrites a file, and a file that a killed process
+left unfinished is referred to by nobody.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
+from firesteel.common.durability import sync_directory, sync_file
 from firesteel.errors import FiresteelError
 
-FORMAT_VERSION = 2
-"""Of what is written; files of other versions are refused. Version 1 had whole maps as values of map states."""
+FORMAT_VERSION = 3
+"""Files of other versions are refused. Version 1 had whole maps as values of map states, version 2 metadata that named
+version files by their batches alone."""
 
 _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")
@@ -41,69 +44,94 @@ class StateFileError(FiresteelError):
         return f"state file {self.path} {self.problem}"
 
 
-def write_state_file(path: Path, frames: Iterable[bytes], is_new: bool = False) -> int:
-    """Write a file, replacing one of that name unless it has to be new; gives its size in bytes.
+def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
+    """Create a file and return its size in bytes.
 
     Raises:
-        FileExistsError: it has to be new, and there is one: of two processes that try, one succeeds.
-        StateFileError: it could not be written: the disk may be full. What had that name is unchanged.
+        FileExistsError: there is a file of that name; it is left as it is.
+        StateFileError: the file could not be written: the disk may be full. Nothing is left of it.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
-            file.write(bytes(_HEADER.size))
-            checksum = length = 0
-            for frame in frames:
-                for part in (_LENGTH.pack(len(frame)), frame):
-                    file.write(part)
-                    checksum = zlib.crc32(part, checksum)
-                    length += len(part)
-            file.seek(0)
-            file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
-        if is_new:
-            _take_name(temporary, path)
-        else:
-            temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, FileExistsError):
-            raise
-        if isinstance(error, OSError):
-            raise StateFileError(path, f"can't be written: {error.strerror or error}") from error
+        file = path.open("xb")
+    except FileExistsError:
         raise
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    try:
+        with file:
+            return _write_frames(file, frames)
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from error
+        raise
+
+
+def _cannot_write(path: Path, error: OSError) -> StateFileError:
+    return StateFileError(path, f"can't be written: {error.strerror or error}")
+
+
+def _write_frames(file: IO[bytes], frames: Iterable[bytes]) -> int:
+    file.write(bytes(_HEADER.size))
+    checksum = length = 0
+    for frame in frames:
+        for part in (_LENGTH.pack(len(frame)), frame):
+            file.write(part)
+            checksum = zlib.crc32(part, checksum)
+            length += len(part)
+    file.seek(0)
+    file.write(_HEADER.pack(_MAGIC, FORMAT_VERSION, checksum, length))
     return _HEADER.size + length
 
 
-def _take_name(temporary: Path, path: Path) -> None:
-    """Give a file its name, if nobody has taken it: with the content at once, where the file system has links."""
+def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
+    """Create a directory with one durable file in it, both at once: of several processes that try, one succeeds.
+
+    The file is written in a directory of the owner's own, which then gets its name: a rename replaces no directory that
+    has something in it. So the file is there completely or not at all, on any file system with atomic renames.
+
+    Args:
+        path: The file; its directory is the one that is created, below one that exists.
+        frames: The contents of the file.
+        owner: Names this process's attempt: no other attempt uses the same name.
+
+    Raises:
+        FileExistsError: another process has created the directory.
+        FileNotFoundError: the directory around it is gone.
+        StateFileError: the file could not be written.
+    """
+    directory = path.parent
+    own = directory.with_name(f".{directory.name}.{owner}")
+    own.mkdir()
     try:
-        os.link(temporary, path)
-    except FileExistsError:
+        write_state_file(own / path.name, frames)
+        sync_file(own / path.name)
+        sync_directory(own)
+        try:
+            own.rename(directory)
+        except OSError as error:
+            if directory.exists():
+                raise FileExistsError(directory) from error
+            raise
+    except BaseException:
+        (own / path.name).unlink(missing_ok=True)
+        if own.is_dir():
+            own.rmdir()
         raise
-    except OSError:
-        path.touch(exist_ok=False)
-        temporary.replace(path)
-    else:
-        temporary.unlink()  # and no rename: of two links to one file it leaves both
-
-
-def remove_unfinished(directory: Path) -> None:
-    """Remove what processes were writing there when they were killed."""
-    for path in directory.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
+    sync_directory(directory.parent)
 
 
 def read_state_file(path: Path) -> Iterator[bytes]:
-    """The frames of a file, all of which were found to be as they were written.
+    """Yield the frames of a file after checking that all of them are as they were written.
 
     Raises:
-        StateFileError: it is missing or damaged, or another version of firesteel wrote it.
+        StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as directory:
-        ...     size = write_state_file(Path(directory) / "7.full", [b"state", b"timers"])
-        ...     list(read_state_file(Path(directory) / "7.full"))
+        ...     size = write_state_file(Path(directory) / "7-1.full", [b"state", b"timers"])
+        ...     list(read_state_file(Path(directory) / "7-1.full"))
         [b'state', b'timers']
     """
     check_state_file(path)
@@ -114,10 +142,10 @@ def read_state_file(path: Path) -> Iterator[bytes]:
 
 
 def check_state_file(path: Path) -> None:
-    """See that a file is as it was written.
+    """Check that a file is as it was written.
 
     Raises:
-        StateFileError: it is missing or damaged, or another version of firesteel wrote it.
+        StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
     """
     try:
         with path.open("rb") as file:
@@ -143,3 +171,15 @@ def _check(path: Path, file: IO[bytes]) -> None:
         raise StateFileError(path, f"is damaged: {length} bytes were written, {found_length} are there")
     if found_checksum != checksum:
         raise StateFileError(path, f"is damaged: its checksum is {found_checksum:08x}, not {checksum:08x}")
+
+
+def replace_state_file(path: Path, frames: Iterable[bytes]) -> None:
+    """Write a file in the place of the one of that name, at once.
+
+    Raises:
+        StateFileError: the file could not be written; the one of that name is unchanged.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.unlink(missing_ok=True)
+    write_state_file(temporary, frames)
+    temporary.replace(path)

@@ -1,9 +1,14 @@
-"""The versions of one slot's subtasks in a directory of versions: one file per stage, slot and batch.
+"""The versions of one slot's subtasks: files that are written once, and chains of them that make up a version.
 
-`<directory>/<stage>/<slot>/<batch>.delta` holds what changed in the batch, `<batch>.full` everything. Each batch writes
-one of them, so a version is a full file and all deltas behind it. A file has frames of two kinds, pickled:
-`(vertex id, operator id, delta)` with a part of an operator's keyed state, as bytes, and behind all of those
-`(vertex id, None, version)` with the rest of a subtask.
+    <job directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.full     everything
+    <job directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.delta    what changed since the version before
+
+A version is a full file and the deltas after it. Which files these are is not read off their names: a slot reports the
+chain that it wrote, the coordinator keeps the chains of the batch that it accepted, and the request for the next batch
+says which chain to start from. So a file that a stale, killed or repeated execution leaves belongs to no version.
+
+A file has frames of two kinds, pickled: `(vertex id, operator id, delta)` with a part of an operator's keyed state, as
+bytes, and after all of those `(vertex id, None, version)` with the rest of a subtask.
 """
 
 from __future__ import annotations
@@ -11,144 +16,214 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from firesteel.task.state_file import StateFileError, read_state_file, remove_unfinished, write_state_file
+from firesteel.common.durability import make_directory, sync_directory, sync_file
+from firesteel.operators.buffers import pickled
+from firesteel.task.state_file import read_state_file, write_state_file
+from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
-MAX_DELTAS = 200
-"""A full version follows so many deltas at the latest, so that a restart reads few files."""
+MAX_FILES = 200
+"""A chain of so many files is followed by a full one at the latest, so that a restart reads few files."""
+
+FAN_IN = 8
+"""So many deltas of about one size become one delta, so the length of a chain grows with the logarithm of its size."""
+
+_MERGED_BYTES = 64 << 20
+"""Deltas that are merged pass through memory: together they are not larger than this."""
 
 Frame = tuple[str, str | None, Any]
 """(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
 
 
-def claim_versions(job_directory: Path) -> Path:
-    """A new directory of versions: each run of a job has one.
-
-    A JobManager that lost its leadership may have slots that still write, beside those of its successor.
-    """
-    number = max((run_of(path) for path in job_directory.glob("versions-*")), default=0) + 1
-    while True:
-        path = job_directory / f"versions-{number}"
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            number += 1
-        else:
-            return path
+def runs_in(job_directory: Path) -> dict[int, Path]:
+    """Return the directories of versions in a job's directory by the number of their run."""
+    return {run_of(path): path for path in job_directory.glob("versions-*")}
 
 
 def run_of(versions: Path) -> int:
-    """The number of the run that has a directory of versions; a later run has a larger one."""
+    """Return the number of the run that has a directory of versions; a later run has a larger one."""
     return int(versions.name.partition("-")[2])
 
 
-def link_version(source: Path, target: Path, stage: int, slot: int, base: int, batch_id: int) -> None:
-    """Let a directory of versions have one of another, too: its files are never changed."""
-    for path in version_files(source, stage, slot, base, batch_id):
-        parent = target / str(stage) / str(slot)
-        parent.mkdir(parents=True, exist_ok=True)
+def versions_of(job_directory: Path, run: int) -> Path:
+    """Return the directory of versions of a run."""
+    return job_directory / f"versions-{run}"
+
+
+def claim_run(job_directory: Path) -> int:
+    """Claim the next run number of a job by creating its directory of versions.
+
+    A JobManager that lost its leadership may have slots that still write, beside those of its successor.
+
+    Raises:
+        FileNotFoundError: the directory of the job is gone: the job is over.
+    """
+    number = max(runs_in(job_directory), default=0) + 1
+    while True:
         try:
-            os.link(path, parent / path.name)
+            versions_of(job_directory, number).mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            sync_directory(job_directory)
+            return number
+
+
+def link_chain(source: Path, target: Path, chain: Chain) -> Chain:
+    """Link or copy the files of a chain into a directory of their own and return the chain that they make up there."""
+    linked = []
+    for number, file in enumerate(chain):
+        _, stage, slot, name = file.path.rsplit("/", 3)
+        path = f"versions/{stage}/{slot}/{number}-{name}"
+        make_directory((target / path).parent)
+        try:
+            os.link(source / file.path, target / path)
         except OSError:
-            shutil.copyfile(path, parent / path.name)
+            shutil.copyfile(source / file.path, target / path)
+            sync_file(target / path)
+        linked.append(VersionFile(path, file.size, file.state_sizes))
+    return tuple(linked)
 
 
-def version_files(directory: Path, stage: int, slot: int, base: int, batch_id: int) -> list[Path]:
-    """The files of one version: the full one of batch `base`, and the deltas up to `batch_id`."""
-    parent = directory / str(stage) / str(slot)
-    return [parent / f"{base}.full", *(parent / f"{batch}.delta" for batch in range(base + 1, batch_id + 1))]
-
-
-def read_frames(files: Iterable[Path]) -> Iterator[Frame]:
-    """The frames of some files.
+def read_frames(directory: Path, chain: Chain) -> Iterator[Frame]:
+    """Yield the frames of the files of a chain.
 
     Raises:
         StateFileError: a file is missing or damaged.
     """
-    for path in files:
-        for frame in read_state_file(path):
+    for file in chain:
+        for frame in read_state_file(directory / file.path):
             yield pickle.loads(frame)
 
 
-@dataclass(slots=True)
-class _Chain:
-    """The version that was written or read last.
+class VersionStore:
+    """Writes and reads the versions of one slot.
 
-    Attributes:
-        base: Batch of its full file.
-        last: Batch of its last file.
-        full_bytes: Size of the full file.
-        delta_bytes: Size of all deltas behind it.
+    Args:
+        job_directory: The job's checkpoint directory.
+        slot: Number of the slot.
     """
 
-    base: int
-    last: int
-    full_bytes: int
-    delta_bytes: int = 0
-
-
-class VersionStore:
-    """Writes and reads the versions of one slot."""
-
-    def __init__(self, directory: Path, slot: int) -> None:
-        self._directory = directory
+    def __init__(self, job_directory: Path, slot: int) -> None:
+        self._directory = job_directory
         self._slot = slot
-        self._chains: dict[int, _Chain] = {}
+        self._durable: dict[int, set[str]] = {}
 
-    def _stage(self, stage: int) -> Path:
-        return self._directory / str(stage) / str(self._slot)
+    def _parent(self, stage: int, run: int) -> Path:
+        return versions_of(self._directory, run) / str(stage) / str(self._slot)
 
-    def write(self, stage: int, batch_id: int, make: Callable[[bool], Iterator[Frame]], in_full: bool = False) -> int:
-        """Write the version of a batch, the frames of `make(full)`; gives the batch of its full file.
+    def check_try(self, stage: int, at: BatchTry) -> None:
+        """Check that no other process has run the stage in this try.
 
-        A full one is written if it is asked for (`in_full`), and when the deltas are as large as the last full one: so
-        what is written is at most twice what changed, and what is kept at most twice what there is.
+        Raises:
+            TryIsOverError: one has.
         """
-        chain = self._chains.get(stage)
-        if chain is not None and chain.last != batch_id - 1:
-            chain = None
-        full = (
-            in_full or chain is None or chain.delta_bytes >= chain.full_bytes or chain.last - chain.base >= MAX_DELTAS
-        )
-        parent = self._stage(stage)
-        if chain is None:
-            remove_unfinished(parent)
-        kind, other = ("full", "delta") if full else ("delta", "full")
-        parent.mkdir(parents=True, exist_ok=True)
-        # What an earlier try of the batch wrote is not to be mistaken for a part of this version.
-        (parent / f"{batch_id}.{other}").unlink(missing_ok=True)
-        frames = (pickle.dumps(frame, protocol=5) for frame in make(full))
-        size = write_state_file(parent / f"{batch_id}.{kind}", frames)
-        if full or chain is None:
-            chain = self._chains[stage] = _Chain(batch_id, batch_id, size)
-        else:
-            chain.last = batch_id
-            chain.delta_bytes += size
-        return chain.base
+        for kind in ("full", "delta"):
+            path = self._parent(stage, at.run) / f"{at.batch_id}-{at.number}.{kind}"
+            if path.exists():
+                raise TryIsOverError(path)
 
-    def read(self, stage: int, batch_id: int) -> Iterator[Frame]:
-        """The frames to apply, in order, to be at the end of `batch_id`.
+    def read(self, chain: Chain) -> Iterator[Frame]:
+        """Yield the frames to apply, in order, to be at the version of a chain.
 
         Raises:
             StateFileError: a file is missing or damaged.
         """
-        remove_unfinished(self._stage(stage))
-        base = self._base_of(stage, batch_id)
-        files = version_files(self._directory, stage, self._slot, base, batch_id)
-        yield from read_frames(files)
-        sizes = [path.stat().st_size for path in files]
-        self._chains[stage] = _Chain(base, batch_id, sizes[0], sum(sizes[1:]))
+        return read_frames(self._directory, chain)
 
-    def _base_of(self, stage: int, batch_id: int) -> int:
-        """The batch of the last full version up to `batch_id`."""
-        parent = self._stage(stage)
-        for base in range(batch_id, -1, -1):
-            if (parent / f"{base}.full").exists():
-                return base
-            if not (parent / f"{base}.delta").exists():
-                raise StateFileError(parent / f"{base}.delta", "is missing")
-        raise StateFileError(parent / "0.full", "is missing")
+    def write(
+        self, stage: int, at: BatchTry, parent: Chain, make: Callable[[bool], Iterator[Frame]], in_full: bool = False
+    ) -> Chain:
+        """Write the version of a batch, the frames of `make(full)`, and return its chain.
+
+        A full file is written if it is asked for (`in_full`), and when the deltas are as large as the last full one: so
+        what is written is at most twice what changed, and what is kept at most twice what there is.
+
+        Raises:
+            TryIsOverError: another process has written the version of this try.
+            FileNotFoundError: the directory of the run is gone: a later run has taken a checkpoint.
+            StateFileError: the file could not be written.
+        """
+        full = in_full or _is_full_due(parent)
+        kept, merged = ((), ()) if full else _split_off_mergeable(parent)
+        directory = self._parent(stage, at.run)
+        make_directory(directory, below=versions_of(self._directory, at.run))
+        path = directory / f"{at.batch_id}-{at.number}.{'full' if full else 'delta'}"
+        sizes: dict[str, int] = {}
+        frames = make(full)
+        if merged:
+            frames = _merge(read_frames(self._directory, merged), frames)
+        try:
+            size = write_state_file(path, _pickled_frames(frames, sizes))
+        except FileExistsError:
+            raise TryIsOverError(path) from None
+        return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes))
+
+    def make_durable(self, stage: int, chain: Chain) -> None:
+        """Write the files of a stage's chain to the disk, but for those that were there at the last checkpoint."""
+        paths = {file.path for file in chain}
+        new = paths - self._durable.get(stage, set())
+        for path in new:
+            sync_file(self._directory / path)
+        for parent in {os.path.dirname(path) for path in new}:
+            sync_directory(self._directory / parent)
+        self._durable[stage] = paths
+
+
+def _is_full_due(parent: Chain) -> bool:
+    return not parent or len(parent) > MAX_FILES or sum(file.size for file in parent[1:]) >= parent[0].size
+
+
+def _split_off_mergeable(parent: Chain) -> tuple[Chain, Chain]:
+    """Split a chain into what stays and the last deltas, where `FAN_IN` or more of them are no larger than the last."""
+    tier = _tier(parent[-1].size)
+    begin, total = len(parent), 0
+    while begin > 1 and _tier(parent[begin - 1].size) <= tier:
+        begin -= 1
+        total += parent[begin].size
+    if len(parent) - begin < FAN_IN or total > _MERGED_BYTES:
+        return parent, ()
+    return parent[:begin], parent[begin:]
+
+
+def _tier(size: int) -> int:
+    """Return the logarithm of a size to the base of `FAN_IN`, rounded down."""
+    return size.bit_length() // (FAN_IN.bit_length() - 1)
+
+
+def _merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
+    """Merge the frames of some deltas: of each entry of keyed state, and of each subtask, the last one counts."""
+    tables: dict[tuple[str, str, str], dict[Any, Any]] = {}
+    versions: dict[str, Any] = {}
+    for frames in (earlier, later):
+        for vertex_id, operator_id, state in frames:
+            if operator_id is None:
+                versions[vertex_id] = state
+            else:
+                name, entries = pickle.loads(state)
+                tables.setdefault((vertex_id, operator_id, name), {}).update(entries)
+    for (vertex_id, operator_id, name), entries in tables.items():
+        yield vertex_id, operator_id, pickled((name, entries))
+    for vertex_id, state in versions.items():
+        yield vertex_id, None, state
+
+
+def _pickled_frames(frames: Iterable[Frame], sizes: dict[str, int]) -> Iterator[bytes]:
+    """Pickle frames and add up the bytes of keyed state by operator in `sizes`."""
+    for frame in frames:
+        _, operator_id, state = frame
+        if operator_id is not None:
+            sizes[operator_id] = sizes.get(operator_id, 0) + len(state)
+        yield pickle.dumps(frame, protocol=5)
+
+
+def chain_sizes(chain: Sequence[VersionFile]) -> dict[str, int]:
+    """Return the bytes of keyed state in the files of a chain, by operator id."""
+    sizes: dict[str, int] = {}
+    for file in chain:
+        for operator_id, size in file.state_sizes.items():
+            sizes[operator_id] = sizes.get(operator_id, 0) + size
+    return sizes

@@ -6,7 +6,7 @@ import pickle
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import VersionStore
+from firesteel.task.versions import BatchTry
 from firesteel.testing.manual_clock import ManualClock
 
 _EVERYTHING = 1 << 60
@@ -36,7 +37,7 @@ _EVERYTHING = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The slot dies in that stage of that batch, after it put out so many rows; the stage then runs again."""
+    """The slot dies in that stage of that batch, after it put out so many rows; the batch is then tried anew."""
 
     batch: int
     stage: int
@@ -113,7 +114,7 @@ def run_local(
         closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements)) as job,
     ):
         if job_graph.job_type == "BATCH":
-            job.run_batch(0, SplitEnumerator(job_graph).plan_all())
+            job.run_batch(SplitEnumerator(job_graph).plan_all())
             return job.result
         job.recover()
         while not job.has_ended and (batches is None or job.result.batches < batches):
@@ -148,6 +149,10 @@ def _resolve_parallelism(job_graph: JobGraph, default: int) -> None:
             )
 
 
+class _SlotDiedError(Exception):
+    """A slot died, as a fault says: the batch needs another try."""
+
+
 class _LocalJob:
     """The slots of one job."""
 
@@ -178,34 +183,52 @@ class _LocalJob:
         self._checkpoints.recover(self._enumerator)
 
     def run_next_batch(self, replayed: Collection[int]) -> None:
-        """Run the next batch; if it is among the replayed ones, run it twice and commit it twice."""
-        plan, batch_id = self._enumerator.plan(0), self._checkpoints.batch_id + 1
-        reports = self._run_stages(batch_id, plan)
-        if batch_id in replayed:
-            for slot in list(self._slots):
-                _close_files(self._slots.pop(slot))
-            reports = self._run_stages(batch_id, plan)
-        self._checkpoints.batch_ended(batch_id, reports)
-        self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
-        self._checkpoints.complete(self._enumerator, 0.0)
-        if batch_id in replayed:
-            carry_out((c for report in reports for c in report.committables if c.is_durable), self)
+        """Run the next batch; if it is among the replayed ones, try it twice and commit it twice."""
+        self._run_planned(self._enumerator.plan(0), replayed)
         self.result.batches += 1
 
+    def _run_planned(self, plan: BatchPlan, replayed: Collection[int] = ()) -> None:
+        at = self._checkpoints.next_batch()
+        reports = self._try_until_done(at, plan)
+        if at.batch_id in replayed:
+            self._kill_slots()
+            reports = self._try_until_done(replace(at, number=reports[0].try_number + 1), plan)
+        self._checkpoints.batch_ended(at.batch_id, reports)
+        self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+        self._checkpoints.complete(self._enumerator, 0.0)
+        if at.batch_id in replayed:
+            carry_out((c for report in reports for c in report.committables if c.is_durable), self)
+
     def take_savepoint(self, parent: Path) -> None:
-        """Take a savepoint behind the last batch."""
+        """Take a savepoint after one more batch, in which sinks finish what they have begun."""
+        if not self._enumerator.has_ended:
+            self._run_planned(BatchPlan(is_savepoint=True))
         self.result.savepoint = Path(self._checkpoints.savepoint(parent, self._enumerator).external_path)
 
-    def run_batch(self, batch_id: int, batch: BatchPlan) -> None:
+    def run_batch(self, batch: BatchPlan) -> None:
         """Run one batch through all stages, then commit it."""
-        reports = self._run_stages(batch_id, batch)
+        reports = self._try_until_done(BatchTry(1, 0), batch)
         self._commit([committable for report in reports for committable in report.committables])
+
+    def _kill_slots(self) -> None:
+        for slot in list(self._slots):
+            _close_files(self._slots.pop(slot))
+
+    def _try_until_done(self, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
+        """Run all stages of a batch, in another try when a slot died."""
+        while True:
+            try:
+                return self._run_stages(at, batch)
+            except _SlotDiedError:
+                at = replace(at, number=at.number + 1)
+                if not self._keeps_versions:  # BATCH: no task outlives a try.
+                    self._kill_slots()
 
     def _commit(self, committables: list[Committable]) -> None:
         carry_out(committables, self)
         self.result.files += _files_of(committables)
 
-    def _run_stages(self, batch_id: int, batch: BatchPlan) -> list[StageReport]:
+    def _run_stages(self, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
         reports: list[StageReport] = []
         waiting: list[Row] = []
         for stage in range(self._plan.levels):
@@ -213,7 +236,7 @@ class _LocalJob:
             waiting = [row for row in waiting if self._plan.level_of_gate[row[2]] != stage]
             for slot in range(self._plan.slots):
                 rows = [(source, gate, payload) for target, source, gate, payload in here if target == slot]
-                for row in self._run_slot(stage, slot, batch_id, batch, rows):
+                for row in self._run_slot(stage, slot, at, batch, rows):
                     if row[2] == REPORT_GATE:
                         reports += decode(row[3])[0][0]  # type: ignore[index]
                     else:
@@ -224,21 +247,26 @@ class _LocalJob:
         return reports
 
     def _run_slot(
-        self, stage: int, slot: int, batch_id: int, batch: BatchPlan, rows: list[tuple[int, int, bytes]]
+        self, stage: int, slot: int, at: BatchTry, batch: BatchPlan, rows: list[tuple[int, int, bytes]]
     ) -> list[Row]:
-        """The rows of one slot and stage, in a second try if a fault is due."""
-        after = self._faults.pop((batch_id, stage, slot), None)
-        running = self._tasks(slot).run_stage(stage, batch_id, batch, iter(rows))
+        """Return the rows of one slot and stage.
+
+        Raises:
+            _SlotDiedError: a fault was due.
+        """
+        after = self._faults.pop((at.batch_id, stage, slot), None)
+        parent = self._checkpoints.parents(stage)[slot] if self._keeps_versions else ()
+        running = self._tasks(slot).run_stage(stage, at, parent, batch, iter(rows))
         if after is None:
             return list(running)
         _take(running, after)
         running.close()  # type: ignore[attr-defined]
         _close_files(self._slots.pop(slot))
-        return list(self._tasks(slot).run_stage(stage, batch_id, batch, iter(rows)))
+        raise _SlotDiedError
 
     def _tasks(self, slot: int) -> SlotTasks:
         if slot not in self._slots:
-            store = VersionStore(self._checkpoints.versions, slot) if self._keeps_versions else None
+            store = VersionStore(self._checkpoint, slot) if self._keeps_versions else None
             self._slots[slot] = SlotTasks(self._job, slot, 0, store, partial(read_restored_state, self._checkpoint))
         return self._slots[slot]
 

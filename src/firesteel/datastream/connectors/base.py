@@ -97,6 +97,10 @@ class WriterInitContext:
         configuration: Of the job.
         processing_time: Gives the current time (ms).
         is_checkpoint: Says at the end of a batch whether a checkpoint follows it.
+        is_savepoint: Says at the end of a batch whether a savepoint follows that checkpoint. Others may remove what the
+            job goes on to write, so nothing that the writer's state refers to may be changed or removed later.
+        began: Run, batch and try in which the writer is made; a writer that is made later has a larger one. What is
+            written and not yet decided is named by it, so that writers that are not alive any more can be told apart.
     """
 
     job_id: str
@@ -109,6 +113,8 @@ class WriterInitContext:
     configuration: dict[str, str]
     processing_time: Callable[[], int]
     is_checkpoint: Callable[[], bool] = lambda: True
+    is_savepoint: Callable[[], bool] = lambda: False
+    began: tuple[int, int, int] = (0, 0, 0)
 
 
 class SinkWriter:
@@ -171,6 +177,13 @@ class Committer:
 
     Runs in the process of the JobManager. It must be picklable: connect in `commit`.
     """
+
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Raise if the requests can't be committed, without changing anything.
+
+        Called before a checkpoint is decided. Once it is decided, its requests are committed again and again until
+        that succeeds, so a request that can never succeed must be refused here. Flink has no such step.
+        """
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Commit what all writers prepared for one checkpoint (in BATCH mode: for the job).

@@ -1,13 +1,32 @@
-"""Shows the finished part files of file sinks."""
+"""Shows the finished part files of file sinks, and removes what is left of failed attempts to write them."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from firesteel.common.durability import sync_directory
 from firesteel.datastream.connectors.base import CommitRequest, Committer
+
+Began = tuple[int, int, int]
+"""Run, batch and try in which a writer was made."""
+
+_PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.parquet)?")
+
+
+def pending_name(final: str, began: Began, writer: str) -> str:
+    """Return where the part file of a name is while nobody is to see it.
+
+    Example:
+        >>> pending_name("/out/part-7-0.csv", (1, 12, 1), "a3f9")
+        '/out/.part-7-0.csv.inprogress.1-12-1-a3f9'
+    """
+    directory, name = os.path.split(final)
+    return os.path.join(directory, f".{name}.inprogress.{began[0]}-{began[1]}-{began[2]}-{writer}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +49,83 @@ class FinishedPart:
         Raises:
             FileNotFoundError: it is under neither name.
         """
-        if os.path.exists(self.pending):
+        try:
             os.replace(self.pending, self.final)
+        except FileNotFoundError:
+            if not os.path.exists(self.final):
+                raise FileNotFoundError(
+                    f"part file {self.pending} is gone before it was committed as {self.final}"
+                ) from None
+        else:
             sync_directory(os.path.dirname(self.final))
-        elif not os.path.exists(self.final):
-            raise FileNotFoundError(f"part file {self.pending} is gone before it was committed as {self.final}")
         for path in self.replaced:
             Path(path).unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Check that the file is there.
+
+        Raises:
+            FileNotFoundError: it is not.
+        """
+        if not os.path.exists(self.pending) and not os.path.exists(self.final):
+            raise FileNotFoundError(f"part file {self.pending} is gone, so it can't be committed as {self.final}")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoverParts:
+    """Hidden part files that writers left which were killed, failed or superseded.
+
+    They are removed when a checkpoint was decided that the writer's successor has taken part in: from then on no
+    decision can refer to them. Before, nobody can know: another leader may be about to decide.
+
+    Attributes:
+        base: Below which they are.
+        uid: Names the writer; it is in the names of its files.
+        before: Files of writers that were made before this one are removed; None: those of all writers.
+        needed: Files that are not to be removed.
+    """
+
+    base: str
+    uid: str
+    before: Began | None
+    needed: frozenset[str]
+
+    def covers(self, path: str, began: Began) -> bool:
+        """Return whether a file of the writer is to be removed."""
+        return path not in self.needed and (self.before is None or began < self.before)
 
 
 class FileCommitter(Committer):
     """Commits part files: each appears under its final name at once and whole (Flink: `FileCommitter`)."""
 
-    def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Show all of them."""
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Check that all of them are there."""
         for request in requests:
-            request.committable.commit()
+            if isinstance(request.committable, FinishedPart):
+                request.committable.check()
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Show all of them, then remove what is left over."""
+        leftovers: dict[str, list[LeftoverParts]] = {}
+        for request in requests:
+            if isinstance(request.committable, FinishedPart):
+                request.committable.commit()
+            else:
+                leftovers.setdefault(request.committable.base, []).append(request.committable)
+        for base, of_writers in leftovers.items():
+            _remove(Path(base), of_writers)
 
 
-def sync_directory(path: str) -> None:
-    """Make the names in a directory outlive a crash of the machine."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _remove(base: Path, leftovers: Sequence[LeftoverParts]) -> None:
+    """Remove what is left over below a directory, which is read once for all writers."""
+    of_writer: dict[str, list[LeftoverParts]] = {}
+    for one in leftovers:
+        of_writer.setdefault(one.uid, []).append(one)
+    for path in base.rglob(".*.inprogress.*"):
+        found = _PENDING.fullmatch(path.name)
+        if found is None:
+            continue
+        began = (int(found[2]), int(found[3]), int(found[4]))
+        if any(one.covers(str(path), began) for one in of_writer.get(found[1], ())):
+            with suppress(OSError):
+                path.unlink()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.common.coercion import coercer
+from firesteel.common.durability import make_directory, sync_directory
 from firesteel.common.local_path import local_path
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
@@ -49,7 +50,10 @@ class PreparedRows:
         yield from self.rows
 
     def discard(self) -> None:
-        """Remove the file and those that other attempts made in its place; their directory with the last one."""
+        """Remove the file and those that other attempts made in its place; their directory with the last one.
+
+        It is committed, so no other attempt of its number can be decided any more.
+        """
         if self.staged is not None:
             path = Path(self.staged)
             for attempt in path.parent.glob(f"{path.stem}.*"):
@@ -71,8 +75,6 @@ class JdbcWriter(SinkWriter):
         self._file_prefix = f"{sink}-{context.subtask_index}-"
         self._attempt = uuid.uuid4().hex[:12]
         self._files = 0
-        # In BATCH mode two attempts may write at once.
-        self._may_find_leftovers = not context.is_batch
         self._rows: list[_Row] = []
         self._file: IO[bytes] | None = None
         self._prepared: list[PreparedRows] = []
@@ -94,22 +96,12 @@ class JdbcWriter(SinkWriter):
 
     def _stage(self) -> None:
         if self._file is None:
-            self._remove_leftovers()
-            self._directory.mkdir(parents=True, exist_ok=True)
+            make_directory(self._directory)
             path = self._directory / f"{self._file_prefix}{self._files}.{self._attempt}"
             self._file = open(path, "wb")  # noqa: SIM115 - closed when it is prepared
             self._files += 1
         pickle.dump(self._rows, self._file, protocol=pickle.HIGHEST_PROTOCOL)
         self._rows = []
-
-    def _remove_leftovers(self) -> None:
-        """Remove, once, what failed attempts made behind the version; what awaits its commit has smaller numbers."""
-        if not self._may_find_leftovers:
-            return
-        self._may_find_leftovers = False
-        for path in self._directory.glob(f"{self._file_prefix}*.*"):
-            if int(path.stem.removeprefix(self._file_prefix)) >= self._files:
-                path.unlink(missing_ok=True)
 
     def snapshot_state(self) -> int | None:
         """How many files there were."""
@@ -127,6 +119,7 @@ class JdbcWriter(SinkWriter):
             pickle.dump([], self._file)
             self._file.flush()
             os.fsync(self._file.fileno())
+            sync_directory(self._directory)
             self._file.close()
             staged, self._file = self._file.name, None
         # In BATCH mode each writer is noted, so that another run of the job finds all its writers there.
@@ -190,19 +183,30 @@ class JdbcCommitter(Committer):
         Raises:
             RowError: the database refused a row; nothing was committed.
         """
+        self._with_retries(requests, "COMMIT")
+        for request in requests:
+            request.committable.discard()
+
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Write the rows in a transaction that is rolled back: a row that the database refuses is never decided.
+
+        Raises:
+            RowError: the database refuses a row.
+        """
+        self._with_retries(requests, "ROLLBACK")
+
+    def _with_retries(self, requests: Sequence[CommitRequest], end: str) -> None:
         for retry in range(self.max_retries + 1):
             try:
                 with closing(self.database.connect()) as connection:
-                    self._commit_in(connection.cursor(), requests)
+                    self._write_in(connection.cursor(), requests, end)
                 break
             except Exception as error:
                 if retry == self.max_retries or not self.database.is_transient(error):
                     raise
                 time.sleep(min(retry + 1, 5))
-        for request in requests:
-            request.committable.discard()
 
-    def _commit_in(self, cursor: Any, requests: Sequence[CommitRequest]) -> None:
+    def _write_in(self, cursor: Any, requests: Sequence[CommitRequest], end: str) -> None:
         cursor.execute(self.database.bookkeeping)
         cursor.execute(self.database.begin)
         try:
@@ -211,7 +215,7 @@ class JdbcCommitter(Committer):
                     cursor.execute(self.database.lock, ("/".join(sink),))
                 of_sink = [request for request in requests if (request.job_id, request.sink_id) == sink]
                 self._write_new(cursor, sink, of_sink)
-            cursor.execute("COMMIT")
+            cursor.execute(end)
         except BaseException:
             with suppress(Exception):
                 cursor.execute("ROLLBACK")

@@ -1,0 +1,45 @@
+"""Files and directories that outlive a power failure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["make_directory", "sync_directory", "sync_file"]
+
+
+def sync_file(path: str | Path) -> None:
+    """Write the contents of a file to the disk, whichever process wrote them."""
+    _sync(path)
+
+
+def sync_directory(path: str | Path) -> None:
+    """Write the names in a directory to the disk."""
+    _sync(path)
+
+
+def _sync(path: str | Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_directory(path: Path, below: Path | None = None) -> None:
+    """Create a directory with its parents, durably: each new name is synced in the directory that holds it.
+
+    Args:
+        path: The directory; nothing happens if it exists.
+        below: An ancestor that must exist: a directory that somebody has removed is not created anew.
+
+    Raises:
+        FileNotFoundError: `below` does not exist.
+    """
+    if path == below or path.is_dir():
+        if not path.is_dir():
+            raise FileNotFoundError(f"directory {path} does not exist")
+        return
+    make_directory(path.parent, below)
+    path.mkdir(exist_ok=True)
+    sync_directory(path.parent)

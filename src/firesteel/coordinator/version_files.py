@@ -1,0 +1,104 @@
+"""The version files of a job: which of them make up the present version, and which nobody needs any more.
+
+Only the coordinator removes files, and only those that no decision can refer to: what its own run has superseded, and,
+after a checkpoint of its run was decided, what other tries and earlier runs have left. Then no earlier run can decide
+anything: the checkpoint that it would take is not the next one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from firesteel.task.version_store import runs_in
+from firesteel.task.versions import Chain, VersionFile
+
+Chains = Mapping[tuple[int, int], Chain]
+"""(stage, slot) -> the files of its version."""
+
+_NAME = re.compile(r"(\d+)-(\d+)\.(?:full|delta)")
+
+
+class VersionFiles:
+    """Counts who needs each file: the present version, and each checkpoint that is kept.
+
+    Args:
+        directory: The job's checkpoint directory.
+
+    Attributes:
+        present: The version of each slot after the last batch that was accepted.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._needed: Counter[str] = Counter()
+        self.present: dict[tuple[int, int], Chain] = {}
+
+    def begin_with(self, chains: Chains) -> None:
+        """Take the version that a run goes on from."""
+        for slot, chain in chains.items():
+            self._advance(slot, chain)
+
+    def advance(self, chains: Chains) -> list[VersionFile]:
+        """Take the versions after a batch, remove what they replace, and return the files that are new."""
+        return [file for slot, chain in chains.items() for file in self._advance(slot, chain)]
+
+    def _advance(self, slot: tuple[int, int], chain: Chain) -> list[VersionFile]:
+        before = {file.path for file in self.present.get(slot, ())}
+        new = [file for file in chain if file.path not in before]
+        self.present[slot] = chain
+        self._needed.update(file.path for file in new)
+        self._release(before - {file.path for file in chain})
+        return new
+
+    def keep(self, chains: Chains) -> None:
+        """Keep the files of a checkpoint."""
+        self._needed.update(_paths(chains))
+
+    def drop(self, chains: Chains) -> None:
+        """Keep the files of a checkpoint no longer."""
+        self._release(_paths(chains))
+
+    def _release(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._needed[path] -= 1
+            if self._needed[path] <= 0:
+                del self._needed[path]
+                (self._directory / path).unlink(missing_ok=True)
+
+    def sweep(self, run: int, batch_id: int) -> None:
+        """Remove what nobody needs of earlier runs, and of batches up to `batch_id` of this one.
+
+        To be called when a checkpoint of the run has been decided.
+        """
+        for number, versions in runs_in(self._directory).items():
+            if number <= run:
+                self._sweep(versions, batch_id if number == run else None)
+        for unfinished in self._directory.glob(".chk-*"):
+            if int(unfinished.name.rpartition(".")[2]) < run:
+                shutil.rmtree(unfinished, ignore_errors=True)
+
+    def remove_runs_before(self, run: int) -> bool:
+        """Remove the directories of earlier runs that nobody needs; return whether none is left."""
+        earlier = {number: path for number, path in runs_in(self._directory).items() if number < run}
+        needed = {path.partition("/")[0] for path in self._needed} if earlier else set()
+        for path in earlier.values():
+            if path.name not in needed:
+                shutil.rmtree(path, ignore_errors=True)
+        return not any(path.name in needed for path in earlier.values())
+
+    def _sweep(self, versions: Path, last_batch: int | None) -> None:
+        for path in versions.glob("*/*/*"):
+            found = _NAME.fullmatch(path.name)
+            is_over = found is not None and (last_batch is None or int(found[1]) <= last_batch)
+            if is_over and str(path.relative_to(self._directory)) not in self._needed:
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _paths(chains: Chains) -> list[str]:
+    return [file.path for chain in chains.values() for file in chain]

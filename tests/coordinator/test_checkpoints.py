@@ -1,0 +1,186 @@
+"""What checkpoints write, hold and leave: slots write what changed, and everything anew now and then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from firesteel.common import Types, WatermarkStrategy
+from firesteel.coordinator.checkpoints import Checkpoints, IncompleteBatchError, remove_job_directory
+from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.task.checkpoint_metadata import CheckpointExistsError
+from firesteel.task.slot_tasks import StageReport
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_file import StateFileError
+from firesteel.task.versions import Chain, VersionFile
+
+
+class Run:
+    """A run of a job with one stage and two slots, which writes what it is told to."""
+
+    def __init__(self, directory: Path) -> None:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2)
+        source = NumberSequenceSource(1, 2)
+        env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG()).print()
+        job_graph = env.get_stream_graph().get_job_graph()
+        plan = StagePlan(job_graph)
+        self.operator = job_graph.vertices[0].chain[0].operator_id
+        self.enumerator = SplitEnumerator(job_graph)
+        self.directory = directory
+        directory.mkdir(exist_ok=True)
+        self.checkpoints = Checkpoints(plan, directory, lambda committables: None)
+        self.checkpoints.recover(self.enumerator)
+        self.chains: dict[int, Chain] = dict(enumerate(self.checkpoints.parents(0)))
+
+    @property
+    def files(self) -> set[str]:
+        return {str(path.relative_to(self.directory)) for path in self.directory.glob("versions-*/*/*/*")}
+
+    def write(self, batch_id: int, *sizes: int, full: bool = False) -> None:
+        reports = []
+        for slot, size in enumerate(sizes):
+            chain = self.chains.get(slot, ())
+            kind = "delta" if chain and not full else "full"
+            path = f"versions-{self.checkpoints.run}/0/{slot}/{batch_id}-1.{kind}"
+            (self.directory / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.directory / path).touch()
+            file = VersionFile(path, size + 1, {self.operator: size} if size else {})
+            self.chains[slot] = (file,) if kind == "full" else (*chain, file)
+            reports.append(StageReport(0, slot, [], [], None, self.chains[slot], 1))
+        self.checkpoints.batch_ended(batch_id, reports)
+
+    def complete(self) -> CheckpointStats:
+        return self.checkpoints.complete(self.enumerator, 0.0)
+
+
+def test_a_checkpoint_holds_more_than_was_written_for_it(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 100, 50)
+    first = run.complete()
+    run.write(1, 7, 0)
+    run.write(2, 3, 0)
+    second = run.complete()
+    assert (first.checkpointed_size, first.state_size) == (150, 150)
+    assert second.checkpointed_sizes == {run.operator: {0: 10}}
+    assert second.state_sizes == {run.operator: {0: 110, 1: 50}}
+
+
+def test_what_was_written_anew_replaces_what_was_there(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 100, 50)
+    run.write(1, 60, 0, full=True)
+    stats = run.complete()
+    assert (stats.checkpointed_size, stats.state_size) == (210, 60)
+
+
+def test_all_of_a_savepoint_counts_as_written(tmp_path: Path) -> None:
+    run = Run(tmp_path / "checkpoints")
+    run.write(0, 100, 50)
+    run.complete()
+    savepoint = run.checkpoints.savepoint(tmp_path / "savepoints", run.enumerator)
+    assert (savepoint.checkpointed_size, savepoint.state_size) == (150, 150)
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_holds_what_it_held(tmp_path: Path) -> None:
+    before = Run(tmp_path)
+    before.write(0, 100, 50)
+    before.complete()
+    after = Run(tmp_path)
+    after.write(1, 5, 5)
+    stats = after.complete()
+    assert (stats.checkpointed_size, stats.state_size) == (10, 160)
+
+
+# --- files that nobody needs any more --------------------------------------------------------------------------------
+
+
+def test_what_a_batch_replaces_is_removed_at_once_unless_a_checkpoint_needs_it(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 100, 50)
+    run.complete()
+    run.write(1, 5, 5)
+    run.write(2, 100, 50, full=True)
+    assert {path.rpartition("/")[2] for path in run.files} == {"0-1.full", "2-1.full"}
+    run.complete()
+    assert {path.rpartition("/")[2] for path in run.files} == {"2-1.full"}
+
+
+def test_what_other_tries_left_is_removed_after_the_next_checkpoint(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 100, 50)
+    left = tmp_path / "versions-1/0/0/0-7.full"
+    left.touch()
+    assert left.exists()
+    run.complete()
+    assert not left.exists()
+    assert len(run.files) == 2
+
+
+def test_an_earlier_run_keeps_what_it_may_yet_decide_until_a_later_one_has_decided(tmp_path: Path) -> None:
+    """A leader that was paused between the end of a batch and the checkpoint finds all its files."""
+    paused = Run(tmp_path)
+    paused.write(0, 100, 50)
+    paused.complete()
+    paused.write(1, 100, 50, full=True)
+    successor = Run(tmp_path)
+    successor.write(1, 5, 5)
+    assert {path for path in successor.files if path.startswith("versions-1/")} == {
+        f"versions-1/0/{slot}/{batch}-1.full" for slot in (0, 1) for batch in (0, 1)
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paused.checkpoints, "_commit", lambda committables: pytest.fail("it must not commit"))
+        successor.complete()
+        with pytest.raises(CheckpointExistsError):
+            paused.complete()
+    assert {path for path in successor.files if path.startswith("versions-1/")} == {
+        f"versions-1/0/{slot}/0-1.full" for slot in (0, 1)
+    }
+
+
+def test_a_leader_that_slept_through_the_whole_job_decides_nothing(tmp_path: Path) -> None:
+    paused = Run(tmp_path / "job")
+    paused.write(0, 100, 50)
+    successor = Run(tmp_path / "job")
+    successor.write(0, 100, 50)
+    successor.complete()
+    remove_job_directory(tmp_path / "job")
+    with pytest.raises(FileNotFoundError):
+        paused.complete()
+    with pytest.raises(FileNotFoundError):
+        Checkpoints.recover(paused.checkpoints, paused.enumerator)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_batch_counts_only_with_the_reports_of_all_slots_and_of_one_try(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    reports = [StageReport(0, slot, [], [], None, (), slot + 1) for slot in (0, 1)]
+    for wrong in (reports, reports[:1], [reports[0]] * 2, [*reports, reports[0]]):
+        with pytest.raises(IncompleteBatchError, match="batch 0 is incomplete"):
+            run.checkpoints.batch_ended(0, wrong)
+
+
+def test_an_empty_metadata_file_is_no_checkpoint(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 100, 50)
+    run.complete()
+    (tmp_path / "chk-2").mkdir()
+    (tmp_path / "chk-2" / "_metadata").touch()
+    again = Run(tmp_path)
+    assert again.checkpoints.batch_id == 0
+
+
+def test_a_damaged_checkpoint_is_named_with_the_newest_intact_one(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.checkpoints._retained = 2
+    for batch in (0, 1):
+        run.write(batch, 100, 50, full=True)
+        run.complete()
+    with (tmp_path / "chk-2" / "_metadata").open("r+b") as file:
+        file.truncate(40)
+    with pytest.raises(StateFileError, match=r"checkpoint .*/chk-2 can't be used, there is no other"):
+        Run(tmp_path)
