@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import zipfile
 from pathlib import Path
 
@@ -274,3 +275,37 @@ def test_functions_find_the_files_and_archives_of_their_job(tmp_path: Path, mode
     later = numbers(environment(mode), 3).map(DependentMap(), Types.LONG())
     with pytest.raises(JobFailedError, match="No module named 'dependency_of_the_job'"):
         list(later.execute_and_collect())
+
+
+class SleepsAndFails(MapFunction):
+    """In the first attempt subtask 0 sleeps for long, deaf to signals if it is told so, and subtask 1 fails."""
+
+    def __init__(self, is_deaf: bool) -> None:
+        self.is_deaf = is_deaf
+
+    def open(self, runtime_context):
+        self.subtask = runtime_context.get_index_of_this_subtask()
+        self.attempt = runtime_context.get_attempt_number()
+
+    def map(self, value):
+        if self.attempt == 0:
+            if self.subtask == 1:
+                time.sleep(1)  # The other one sleeps by now.
+                raise ValueError("restart")
+            if self.is_deaf:
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+            time.sleep(300)
+        return value
+
+
+@pytest.mark.parametrize("is_deaf", [False, True])
+def test_a_task_that_does_not_return_holds_no_restart_up(is_deaf):
+    env = environment()
+    configuration = Configuration()
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    if is_deaf:
+        configuration.set_string("task.cancellation.timeout", "1 s")
+    env.configure(configuration)
+    with numbers(env, 10).map(SleepsAndFails(is_deaf), Types.LONG()).execute_and_collect() as results:
+        assert sorted(results) == list(range(10))

@@ -13,13 +13,17 @@ import pickle
 import secrets
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from firesteel.common.time import Duration
+from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.failures import task_failure
 from firesteel.spark.gateway import python_environment
+from firesteel.spark.slot_lifecycle import Actions, DeployTask, SlotAction, SlotLifecycle, SlotState
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.messages import (
@@ -35,26 +39,59 @@ from firesteel.task.messages import (
 )
 from firesteel.task.slot_address import SlotAddress
 
-_CANCEL_TIMEOUT_S = 5.0
-"""A task that does not close in time is killed with its process."""
+CANCELLATION_TIMEOUT = "task.cancellation.timeout"
+_DEFAULT_CANCELLATION_TIMEOUT = "180 s"
+"""Flink's. A task is interrupted at once when it is cancelled; this is for one that does not heed it."""
+
+_CLOSE_TIMEOUT_S = 5.0
+"""When the TaskExecutor itself ends, tasks have so long to close."""
 
 _START_TIMEOUT_S = 60.0
+_DEPLOY_TIMEOUT_S = 60.0
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One open slot: its tasks, and the connection to its process while that lives."""
+    """One open slot: the life of its process, and the connection to it.
+
+    Attributes:
+        attempts: Attempts that a process was to run.
+        reported: Attempts that were reported RUNNING.
+        confirmed: Attempts that the process at hand has confirmed.
+        changed: Set and replaced whenever something about the process has changed.
+    """
 
     allocation_id: str
     path: str
-    tasks: dict[str, TaskDeploymentDescriptor] = field(default_factory=dict)
-    running: set[str] = field(default_factory=set)
-    process_id: int | None = None
+    life: SlotLifecycle[TaskDeploymentDescriptor] = field(default_factory=SlotLifecycle)
     writer: asyncio.StreamWriter | None = None
-    connected: asyncio.Event = field(default_factory=asyncio.Event)
-    closed: asyncio.Event = field(default_factory=asyncio.Event)
-    is_forked: bool = False
-    is_closing: bool = False
+    attempts: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
+    confirmed: set[str] = field(default_factory=set)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    cancellation_timeout_s: float | None = None
+
+    def notify(self) -> None:
+        """Wake those that wait for a change."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def wait_until(self, condition: Callable[[], bool], timeout_s: float | None) -> None:
+        """Wait until something is so.
+
+        Raises:
+            TimeoutError: it is not so in time.
+        """
+        async with asyncio.timeout(timeout_s):
+            while not condition():
+                await self.changed.wait()
+
+
+class SlotStartError(FiresteelError):
+    """The process of a slot did not start, or takes no tasks; the argument says what was tried."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class SlotProcesses:
@@ -107,39 +144,84 @@ class SlotProcesses:
         return str(self._relay.address_of(path))
 
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
-        """Hand a task to the slot's process. BATCH tasks need none: they run inside Spark's workers."""
+        """Hand a task to the slot's process. BATCH tasks need none: they run inside Spark's workers.
+
+        Raises:
+            SlotStartError: no process came, or it did not take the task, in time.
+        """
         slot = self._slots[tdd.allocation_id]
-        slot.tasks = {a: task for a, task in slot.tasks.items() if task.attempt_number == tdd.attempt_number}
-        slot.tasks[tdd.execution_attempt_id] = tdd
+        life = slot.life
+        for attempt_id, task in list(life.tasks.items()):
+            if task.attempt_number != tdd.attempt_number:
+                del life.tasks[attempt_id]
         if tdd.is_batch:
-            self._report(slot, tdd.execution_attempt_id, ExecutionState.RUNNING)
+            life.tasks[tdd.execution_attempt_id] = tdd
+            self._report_running(slot, tdd.execution_attempt_id)
             return
-        if not slot.is_forked:
-            await self._fork(slot)
-        await asyncio.wait_for(slot.connected.wait(), _START_TIMEOUT_S)
-        self._send(slot, _deploy_message(tdd))
+        slot.cancellation_timeout_s = _cancellation_timeout_s(tdd.configuration)
+        slot.attempts.add(tdd.execution_attempt_id)
+        await self._perform(slot, life.deploy(tdd.execution_attempt_id, tdd))
+        for _ in range(2):
+            try:
+                await self._await_confirmation(slot, tdd)
+                return
+            except TimeoutError:
+                # No process came, or one that takes no task: another one is asked once more.
+                life.order_failed()
+                await self._perform(slot, life.timed_out() or life.reorder())
+        life.tasks.pop(tdd.execution_attempt_id, None)
+        raise SlotStartError(
+            f"the process of slot {slot.allocation_id} did not take task {tdd.task_name_with_subtask} within "
+            f"{_DEPLOY_TIMEOUT_S:.0f} s, nor did another one"
+        )
+
+    async def _await_confirmation(self, slot: _Slot, tdd: TaskDeploymentDescriptor) -> None:
+        """Wait until a process has the task, or until nobody wants it there any more."""
+        attempt_id = tdd.execution_attempt_id
+
+        def is_settled() -> bool:
+            return attempt_id in slot.confirmed or attempt_id not in slot.life.tasks
+
+        await slot.wait_until(lambda: slot.life.state is SlotState.SERVING or is_settled(), self._patience_s(slot))
+        await slot.wait_until(is_settled, _DEPLOY_TIMEOUT_S)
+
+    def _patience_s(self, slot: _Slot) -> float | None:
+        """Return how long a process may take until it serves; while one is cancelled, that comes first."""
+        if not slot.life.is_leaving:
+            return _START_TIMEOUT_S
+        timeout_s = slot.cancellation_timeout_s
+        return None if timeout_s is None else timeout_s + _START_TIMEOUT_S
 
     async def cancel(self, execution_attempt_id: str) -> None:
         """Close the tasks of the slot that the attempt runs in; they all belong to one job and end together."""
         for slot in self._slots.values():
-            if execution_attempt_id in slot.tasks:
-                await self._close_tasks(slot)
-                slot.tasks.pop(execution_attempt_id, None)
+            if execution_attempt_id in slot.life.tasks:
+                await self._close_tasks(slot, slot.cancellation_timeout_s)
+                break
+            if execution_attempt_id in slot.attempts:
+                await self._await_end_of_cancellation(slot)
                 break
         self._listener.task_state_changed(execution_attempt_id, ExecutionState.CANCELED)
+
+    async def _await_end_of_cancellation(self, slot: _Slot) -> None:
+        """Wait for a cancellation that another call has begun and sees to its end."""
+        await slot.wait_until(lambda: not slot.life.is_leaving, None)
 
     async def close_slot(self, allocation_id: str) -> None:
         """End the slot's process."""
         slot = self._slots.pop(allocation_id, None)
         if slot is not None:
-            slot.is_closing = True
-            await self._close_tasks(slot)
-            if slot.writer is not None:
-                slot.writer.close()
+            await self._release(slot, slot.cancellation_timeout_s)
+
+    async def _release(self, slot: _Slot, timeout_s: float | None) -> None:
+        await self._close_tasks(slot, timeout_s)
+        if slot.writer is not None:
+            slot.writer.close()
 
     async def close(self) -> None:
         """End all processes and remove their files."""
-        await asyncio.gather(*(self.close_slot(allocation_id) for allocation_id in list(self._slots)))
+        slots, self._slots = list(self._slots.values()), {}
+        await asyncio.gather(*(self._release(slot, _CLOSE_TIMEOUT_S) for slot in slots))
         if self._forker is not None:
             assert self._watcher is not None
             self._watcher.cancel()
@@ -155,34 +237,55 @@ class SlotProcesses:
     # --- processes ---------------------------------------------------------------------------------------------
 
     async def _watch(self, forker: asyncio.subprocess.Process) -> None:
-        """Have a new server fork what was asked of one that was killed: slot processes end with their server."""
-        if await forker.wait() < 0:
-            for slot in list(self._slots.values()):
-                if slot.is_forked and slot.process_id is None:
-                    await self._fork(slot)
+        """Order anew what was ordered of a server that ended: slot processes end with their server."""
+        await forker.wait()
+        for slot in list(self._slots.values()):
+            if slot.life.state is SlotState.STARTING:
+                slot.life.order_failed()
+                await self._perform(slot, slot.life.reorder())
 
-    async def _fork(self, slot: _Slot) -> None:
-        slot.is_forked = True
-        await self.start()
-        assert self._forker is not None
-        assert self._forker.stdin is not None
-        self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.path}\n".encode())
-        # A server that was killed is seen by `_watch`.
-        with contextlib.suppress(ConnectionError):
-            await self._forker.stdin.drain()
+    async def _perform(self, slot: _Slot, actions: Actions[TaskDeploymentDescriptor]) -> None:
+        """Do what the life of a slot asks for."""
+        for action in actions:
+            if isinstance(action, DeployTask):
+                self._send(slot, _deploy_message(action.task))
+            elif action is SlotAction.ORDER:
+                await self._order(slot)
+            elif action is SlotAction.CANCEL:
+                self._send(slot, CancelAll())
+                _signal(slot.life.process_id, signal.SIGUSR1)
+            elif action is SlotAction.KILL:
+                _signal(slot.life.process_id, signal.SIGKILL)
+        slot.notify()
 
-    async def _close_tasks(self, slot: _Slot) -> None:
-        """Ask the process to close its tasks; kill it if it does not in time."""
-        if slot.writer is None or not slot.running:
-            return
-        slot.running.clear()
-        slot.closed.clear()
-        self._send(slot, CancelAll())
+    async def _order(self, slot: _Slot) -> None:
+        """Have the server fork a process for the slot.
+
+        Raises:
+            SlotStartError: the server can't be started.
+        """
+        slot.confirmed.clear()
         try:
-            await asyncio.wait_for(slot.closed.wait(), _CANCEL_TIMEOUT_S)
+            await self.start()
+            assert self._forker is not None
+            assert self._forker.stdin is not None
+            self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.path}\n".encode())
+            await self._forker.stdin.drain()
+        except ConnectionError:
+            pass  # A server that was killed is seen by `_watch`.
+        except OSError as error:
+            slot.life.order_failed()
+            raise SlotStartError(f"the server of slot processes can't be started: {error}") from error
+
+    async def _close_tasks(self, slot: _Slot, timeout_s: float | None) -> None:
+        """Have the process close its tasks; kill it if it does not in time."""
+        slot.reported.clear()
+        slot.confirmed.clear()
+        await self._perform(slot, slot.life.cancel())
+        try:
+            await slot.wait_until(lambda: not slot.life.is_leaving, timeout_s)
         except TimeoutError:
-            slot.is_closing = True
-            _kill(slot.process_id)
+            await self._perform(slot, slot.life.timed_out())
 
     def _send(self, slot: _Slot, message: object) -> None:
         if slot.writer is not None:
@@ -191,39 +294,51 @@ class SlotProcesses:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One control connection: the life of one slot process."""
         slot: _Slot | None = None
+        process_id = 0
         try:
             hello = await _read(reader)
             assert isinstance(hello, Hello)
-            slot = self._slots.get(hello.allocation_id)
+            slot, process_id = self._slots.get(hello.allocation_id), hello.process_id
             if slot is None:
                 return
-            slot.process_id, slot.writer = hello.process_id, writer
-            for tdd in slot.tasks.values() if slot.running else ():
-                self._send(slot, _deploy_message(tdd))
-            slot.connected.set()
+            actions = slot.life.connected(process_id)
+            if SlotAction.DISCONNECT in actions:
+                return
+            slot.writer = writer
+            await self._perform(slot, actions)
             while True:
-                self._take(slot, await _read(reader))
+                await self._take(slot, await _read(reader))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
             if slot is not None:
-                await self._process_ended(slot)
+                await self._process_ended(slot, process_id)
 
-    async def _process_ended(self, slot: _Slot) -> None:
-        slot.writer, slot.process_id, slot.is_forked = None, None, False
-        slot.connected.clear()
-        slot.closed.set()
-        if not slot.is_closing and slot.running:
-            await self._fork(slot)
+    async def _process_ended(self, slot: _Slot, process_id: int) -> None:
+        if slot.life.process_id == process_id:
+            slot.writer = None
+            slot.confirmed.clear()
+        try:
+            await self._perform(slot, slot.life.ended(process_id))
+        except SlotStartError as error:
+            self._fail_all(slot, error)
 
-    def _take(self, slot: _Slot, message: object) -> None:
+    def _fail_all(self, slot: _Slot, error: SlotStartError) -> None:
+        for attempt_id, tdd in list(slot.life.tasks.items()):
+            self._listener.task_state_changed(attempt_id, ExecutionState.FAILED, tdd.failure(str(error)))
+        slot.life.tasks.clear()
+        slot.notify()
+
+    async def _take(self, slot: _Slot, message: object) -> None:
         """Act on what a slot process says."""
         if isinstance(message, Deployed):
-            if message.execution_attempt_id not in slot.running:
-                self._report(slot, message.execution_attempt_id, ExecutionState.RUNNING)
+            slot.confirmed.add(message.execution_attempt_id)
+            if message.execution_attempt_id in slot.life.tasks:
+                self._report_running(slot, message.execution_attempt_id)
+            slot.notify()
         elif isinstance(message, Closed):
-            slot.closed.set()
+            await self._perform(slot, slot.life.closed())
         elif isinstance(message, Progress):
             for subtask in message.subtasks:
                 attempt = _attempt_of(slot, subtask.vertex_id, subtask.subtask_index)
@@ -234,18 +349,19 @@ class SlotProcesses:
 
     def _take_failure(self, slot: _Slot, message: Failed) -> None:
         failure = task_failure(message.failure)
-        attempt = _attempt_of(slot, failure.vertex_id, failure.subtask_index) or next(iter(slot.tasks), None)
+        attempt = _attempt_of(slot, failure.vertex_id, failure.subtask_index) or next(iter(slot.life.tasks), None)
         if attempt is not None:
-            slot.running.discard(attempt)
             self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)
 
-    def _report(self, slot: _Slot, attempt: str, state: ExecutionState) -> None:
-        slot.running.add(attempt)
-        self._listener.task_state_changed(attempt, state)
+    def _report_running(self, slot: _Slot, attempt: str) -> None:
+        """Report an attempt once, however many processes it gets."""
+        if attempt not in slot.reported:
+            slot.reported.add(attempt)
+            self._listener.task_state_changed(attempt, ExecutionState.RUNNING)
 
 
 def _attempt_of(slot: _Slot, vertex_id: str | None, subtask_index: int | None) -> str | None:
-    for attempt, tdd in slot.tasks.items():
+    for attempt, tdd in slot.life.tasks.items():
         if (tdd.vertex_id, tdd.subtask_index) == (vertex_id, subtask_index):
             return attempt
     return None
@@ -262,10 +378,17 @@ def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
     )
 
 
-def _kill(process_id: int | None) -> None:
+def _cancellation_timeout_s(configuration: dict[str, str]) -> float | None:
+    """Return how long a task may take to close (seconds), None: as long as it likes (Flink: 0)."""
+    text = configuration.get(CANCELLATION_TIMEOUT, _DEFAULT_CANCELLATION_TIMEOUT)
+    milliseconds = int(text) if text.isdigit() else Duration.parse(text).to_millis()
+    return milliseconds / 1000 or None
+
+
+def _signal(process_id: int | None, number: signal.Signals) -> None:
     if process_id is not None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(process_id, signal.SIGKILL)
+            os.kill(process_id, number)
 
 
 async def _read(reader: asyncio.StreamReader) -> object:

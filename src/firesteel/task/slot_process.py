@@ -41,10 +41,16 @@ _PROGRESS_EVERY_S = 0.5
 _SOCKET_BUFFER = 1 << 20
 
 
+class TaskInterruptedError(BaseException):
+    """The tasks were cancelled while user code ran; no `except Exception` of it holds this up."""
+
+
 class SlotProcess:
     """Serves one slot until its control connection closes."""
 
     def __init__(self, allocation_id: str, control_path: str, data_path: str) -> None:
+        self._is_cancelled = self._is_interruptible = False
+        signal.signal(signal.SIGUSR1, self._interrupt)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control.connect(control_path)
         Path(data_path).unlink(missing_ok=True)
@@ -73,6 +79,13 @@ class SlotProcess:
             else:
                 self._serve_stage()
 
+    def _interrupt(self, *_: object) -> None:
+        """Break off what the tasks do: `CancelAll` is on its way, and nobody wants the rest."""
+        self._is_cancelled = True
+        if self._is_interruptible:
+            self._is_interruptible = False
+            raise TaskInterruptedError
+
     # --- control -----------------------------------------------------------------------------------------------
 
     def _send(self, message: Any) -> None:
@@ -84,6 +97,7 @@ class SlotProcess:
         if isinstance(message, Deploy):
             self._take_task(message)
         elif isinstance(message, CancelAll):
+            self._is_cancelled = False
             self._close_tasks()
             self._send(Closed())
 
@@ -120,7 +134,11 @@ class SlotProcess:
         reader: Any = connection.makefile("rb", _SOCKET_BUFFER)
         writer: Any = connection.makefile("wb", _SOCKET_BUFFER)
         try:
-            self._answer(reader, writer)
+            self._is_interruptible = not self._is_cancelled
+            if not self._is_cancelled:
+                self._answer(reader, writer)
+        except TaskInterruptedError:
+            pass
         except (ConnectionError, StaleRequestError):
             # Spark gave the task up or lost its worker, or it asks for what is over. Closing the connection fails the
             # task; if it is still wanted, it comes again.
@@ -131,6 +149,7 @@ class SlotProcess:
             self._fail(error)
             self._try_to_tell(writer, ERROR_GATE, self._failure)
         finally:
+            self._is_interruptible = False
             for stream in (writer, reader, connection):
                 _close_quietly(stream)
 

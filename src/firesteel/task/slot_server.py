@@ -42,7 +42,13 @@ def main() -> None:
     collect_garbage_rarely()
     gc.freeze()
     while order := sys.stdin.readline():
-        if os.fork() == 0:
+        try:
+            process_id = os.fork()
+        except OSError as error:
+            # The other slots live on; whoever ordered this one orders again when it does not come.
+            print(f"firesteel: no process could be forked for a slot: {error}", file=sys.stderr, flush=True)
+            continue
+        if process_id == 0:
             try:
                 _run_slot(order)
             finally:
