@@ -1,4 +1,4 @@
-"""`python -m tests.simulation [--first N] [--seeds N] [--story]`: run seeds, one after the other."""
+"""`python -m tests.simulation [--first N] [--seeds N] [--story] [--data-plane]`: run seeds, one after the other."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import sys
 import time
 
+from tests.simulation.data_plane.simulation import simulate as simulate_data_plane
 from tests.simulation.simulation import simulate
 
 
@@ -16,12 +17,15 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="how many; 0: until stopped")
     parser.add_argument("--story", action="store_true", help="tell what happened")
+    parser.add_argument(
+        "--data-plane", action="store_true", help="simulate the data plane instead of the control plane"
+    )
     parser.add_argument("--stop", action="store_true", help="stop at the first failing seed")
     options = parser.parse_args()
     sys.unraisablehook = lambda _: None  # `finally` blocks of processes that were killed
     failed, steps, start, seed = [], 0, time.perf_counter(), options.first
     while not options.seeds or seed < options.first + options.seeds:
-        outcome = simulate(seed)
+        outcome = simulate_data_plane(seed) if options.data_plane else simulate(seed)
         steps += outcome.steps
         if options.story:
             print("\n".join(outcome.story))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,9 @@ from tests.simulation.simulation import simulate
 DOCUMENT = Path(__file__).parents[2] / "docs" / "simulation.md"
 MOST_SEEDS = 1000
 
+ViolationsOf = Callable[[int], Sequence[str]]
+"""Seed -> what its simulation finds wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
@@ -38,10 +41,10 @@ class Mutation:
     method: str
     broken: Callable[..., Any]
 
-    def caught_by(self, seed: int) -> str | None:
+    def caught_by(self, seed: int, violations_of: ViolationsOf) -> str | None:
         """What the simulation of a seed finds wrong with it."""
         with mock.patch.object(self.owner, self.method, self.broken):
-            violations = simulate(seed).violations
+            violations = violations_of(seed)
         return violations[0] if violations else None
 
 
@@ -139,37 +142,44 @@ def documented() -> dict[str, int]:
     return {match["rule"]: int(match["seed"]) for match in _ROW.finditer(DOCUMENT.read_text())}
 
 
-def check() -> list[str]:
+def check(mutations: Sequence[Mutation], violations_of: ViolationsOf) -> list[str]:
     """The rules whose documented seeds do not find any more that they are broken."""
     seeds = documented()
-    return [one.rule for one in MUTATIONS if one.rule not in seeds or one.caught_by(seeds[one.rule]) is None]
+    return [
+        one.rule for one in mutations if one.rule not in seeds or one.caught_by(seeds[one.rule], violations_of) is None
+    ]
 
 
-def write_document() -> list[str]:
-    """Look for a seed for each mutation and write them down; the rules for which there is none."""
+def write_document(mutations: Sequence[Mutation], violations_of: ViolationsOf, title: str) -> list[str]:
+    """Look for a seed for each mutation and write them below a title; the rules for which there is none."""
     rows, missed = [], []
-    for mutation in MUTATIONS:
-        found = ((seed, mutation.caught_by(seed)) for seed in range(MOST_SEEDS))
+    for mutation in mutations:
+        found = ((seed, mutation.caught_by(seed, violations_of)) for seed in range(MOST_SEEDS))
         seed, violation = next(((seed, text) for seed, text in found if text), (None, ""))
         print(f"{mutation.rule}: {seed} {violation}", flush=True)
         if seed is None:
             missed.append(mutation.rule)
         broken = f"`{mutation.owner.__name__}.{mutation.method}`"
-        rows.append(f"| {mutation.rule} | {seed} | {broken} | {re.sub('[0-9a-f]{16,}', '…', violation)} |")
-    text = DOCUMENT.read_text()
+        text = re.sub("[0-9a-f]{16,}", "…", re.sub(r"/\S*firesteel-simulated-\w+/", "", violation))
+        rows.append(f"| {mutation.rule} | {seed} | {broken} | {text[:120]} |")
+    document = DOCUMENT.read_text()
+    begin = document.index("| rule |", document.index(title))
+    end = document.find("\n\n", begin)
     header = ["| rule | seed | broken in | what is found |", "|---|--:|---|---|"]
-    DOCUMENT.write_text(text[: text.index("| rule |")] + "\n".join([*header, *rows, ""]))
+    rest = "\n" if end < 0 else document[end:]
+    DOCUMENT.write_text(document[:begin] + "\n".join([*header, *rows]) + rest)
     return missed
 
 
-def main() -> int:
+def run_mutations(mutations: Sequence[Mutation], violations_of: ViolationsOf, title: str) -> int:
     """With `--check` hold the document against the code, else write it anew; 1 if a broken rule is not found."""
     sys.unraisablehook = lambda _: None
-    missed = check() if "--check" in sys.argv else write_document()
+    is_check = "--check" in sys.argv
+    missed = check(mutations, violations_of) if is_check else write_document(mutations, violations_of, title)
     for rule in missed:
         print(f"broken and not found: {rule}", file=sys.stderr)
     return 1 if missed else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(run_mutations(MUTATIONS, lambda seed: simulate(seed).violations, "## Can it fail?"))

@@ -8,31 +8,39 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.simulation.data_plane import mutations as data_plane
 from tests.simulation.mutations import MUTATIONS
 
 ROOT = Path(__file__).parents[2]
 SEEDS = int(os.environ.get("FIRESTEEL_SIMULATION_SEEDS", "200"))
 PROCESSES = 2
+PLANES = pytest.mark.parametrize("plane", [[], ["--data-plane"]], ids=["control plane", "data plane"])
 
 
-def test_whatever_befalls_a_cluster_no_rule_is_broken_and_all_jobs_end() -> None:
+@PLANES
+def test_whatever_befalls_a_cluster_no_rule_is_broken_and_all_jobs_end(plane: list[str]) -> None:
     share = -(-SEEDS // PROCESSES)
-    started = [_start("tests.simulation", "--first", n * share, "--seeds", share) for n in range(PROCESSES)]
+    started = [_start("tests.simulation", "--first", n * share, "--seeds", share, *plane) for n in range(PROCESSES)]
     for process, (output, errors) in [(process, process.communicate()) for process in started]:
         assert process.returncode == 0, f"run a seed again as docs/simulation.md says:\n{errors}"
         assert json.loads(output)["failed"] == []
 
 
-def test_a_seed_takes_the_same_way_again() -> None:
-    runs = [_start("tests.simulation", "--first", 7, "--story").communicate()[0].splitlines() for _ in range(2)]
+@PLANES
+def test_a_seed_takes_the_same_way_again(plane: list[str]) -> None:
+    runs = [_start("tests.simulation", "--first", 7, "--story", *plane).communicate()[0].splitlines() for _ in range(2)]
     (*once, _), (*again, _) = runs  # The last line has the time that it took.
     assert once == again
     assert len(once) > 10
 
 
-def test_rules_that_are_broken_on_purpose_are_found_by_their_seeds() -> None:
+@pytest.mark.parametrize("module", ["tests.simulation.mutations", "tests.simulation.data_plane.mutations"])
+def test_rules_that_are_broken_on_purpose_are_found_by_their_seeds(module: str) -> None:
     assert len(MUTATIONS) >= 10
-    process = _start("tests.simulation.mutations", "--check")
+    assert len(data_plane.MUTATIONS) >= 8
+    process = _start(module, "--check")
     _, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
 

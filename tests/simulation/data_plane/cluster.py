@@ -1,0 +1,354 @@
+"""Leaders, slots and Spark around the real code: what of them can go wrong, does."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from firesteel.coordinator.checkpoints import Checkpoints, remove_job_directory, restore_job
+from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.operators.buffers import decode
+from firesteel.operators.committables import Committable, carry_out
+from firesteel.spark.pipeline import Parents, Pipeline
+from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
+from firesteel.task.restore import read_restored_state
+from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.stage_server import StageServer
+from firesteel.task.version_store import VersionStore
+from firesteel.task.versions import BatchTry
+from tests.simulation.data_plane.job import job_graph_of
+from tests.simulation.data_plane.processes import Process, Scheduler
+
+TASK_TRIES = 3
+
+
+class TaskLostError(Exception):
+    """Spark gave a batch up: one of its tasks failed too often."""
+
+
+class LeaderLostError(BaseException):
+    """The leader learned that it leads no longer."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """How likely is what, per step or per task."""
+
+    kill_slot: float = 0.0
+    kill_leader: float = 0.0
+    pause: float = 0.0
+    depose: float = 0.0
+    copy: float = 0.0
+    late_copy: float = 0.0
+    lose_output: float = 0.0
+    lose_worker: float = 0.0
+
+
+@dataclass
+class SlotProcess:
+    """One process of one slot: it serves one request at a time, and is gone with all it knows when it is killed."""
+
+    server: StageServer
+    serving: Process | None = None
+    is_alive: bool = True
+
+
+@dataclass
+class Copy:
+    """One copy of a task."""
+
+    is_over: bool = False
+    rows: list[Row] | None = None
+
+
+class Deployment:
+    """The slots of one run of one leader; they outlive it, as nobody may have told them."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self.cluster = cluster
+        self.name = name
+        self._processes: dict[int, SlotProcess] = {}
+
+    def process_of(self, slot: int) -> SlotProcess:
+        """Return the process of a slot, a new one if the last one was killed."""
+        found = self._processes.get(slot)
+        if found is None or not found.is_alive:
+            found = self._processes[slot] = SlotProcess(StageServer(self.name, partial(self._open, slot)))
+        return found
+
+    def _open(self, slot: int, request: StageRequest) -> SlotTasks:
+        checkpoint = Path(request.checkpoint)
+        return SlotTasks(
+            self.cluster.job, slot, 0, VersionStore(checkpoint, slot), partial(read_restored_state, checkpoint)
+        )
+
+    def kill_any(self) -> None:
+        """Kill the process of a slot that is at work."""
+        busy = [one for one in self._processes.values() if one.is_alive and one.serving is not None]
+        if busy:
+            victim = self.cluster.chance.choice(busy)
+            victim.is_alive = False
+            assert victim.serving is not None
+            victim.serving.kill()
+
+
+class SimulatedSpark(Pipeline):
+    """Runs the tasks of a batch: some twice, some late, some again although they had succeeded."""
+
+    def __init__(self, cluster: Cluster, deployment: Deployment, plan: StagePlan, directory: Path) -> None:
+        self._cluster = cluster
+        self._deployment = deployment
+        self._plan = plan
+        self._directory = directory
+        self._slots = plan.slots
+
+    def _jvm_is_gone(self) -> bool:
+        return False
+
+    def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
+        chance, faults = self._cluster.chance, self._cluster.faults
+        outputs: list[list[list[Row]]] = []
+        for stage in range(self._plan.levels):
+            stage_plan = replace(plan, ranges={}) if stage else plan
+            request = StageRequest(
+                stage,
+                at,
+                str(self._directory),
+                pickle.dumps(stage_plan),
+                self._deployment.name,
+            )
+            requests = [replace(request, parent=parent) for parent in parents(stage)]
+            found: list[list[Row]] = [[] for _ in requests]
+            order = list(range(self._slots))
+            chance.shuffle(order)
+            for position, slot in enumerate(order):
+                if stage and position and chance.random() < faults.lose_output:
+                    # An executor is lost after some tasks have read what it had put out: its tasks run again, and the
+                    # other tasks read what these put out.
+                    lost = chance.randrange(self._slots)
+                    earlier = replace(request, stage=stage - 1, parent=parents(stage - 1)[lost])
+                    if stage == 1:
+                        earlier = replace(earlier, plan=pickle.dumps(plan))
+                    outputs[-1][lost] = self._run_task(lost, earlier, self._rows_for(outputs[:-1], stage - 1, lost))
+                rows = self._rows_for(outputs, stage, slot)
+                found[slot] = self._run_task(slot, requests[slot], rows)
+                if chance.random() < faults.late_copy:
+                    late = self._start_copy(slot, requests[slot], rows)[1]
+                    self._cluster.scheduler.pause(late, chance.choice([5, 50, 500, 3000]))
+            outputs.append(found)
+        last = [row for stage in outputs for rows in stage for row in rows if row[2] == REPORT_GATE]
+        return [report for row in last for report in decode(row[3])[0][0]]  # type: ignore[index]
+
+    def _rows_for(self, outputs: list[list[list[Row]]], stage: int, slot: int) -> list[tuple[int, int, bytes]]:
+        level = self._plan.level_of_gate
+        return [
+            (source, gate, payload)
+            for of_stage in outputs
+            for rows in of_stage
+            for target, source, gate, payload in rows
+            if gate >= 0 and level[gate] == stage and target == slot
+        ]
+
+    def _run_task(self, slot: int, request: StageRequest, rows: list[tuple[int, int, bytes]]) -> list[Row]:
+        """Return the rows of the copy of a task that succeeds first.
+
+        Raises:
+            TaskLostError: too many copies failed.
+        """
+        chance, faults = self._cluster.chance, self._cluster.faults
+        leader = self._cluster.scheduler.current
+        assert leader is not None
+        for _ in range(TASK_TRIES):
+            copies = [self._start_copy(slot, request, rows)[0]]
+            while not all(copy.is_over for copy in copies):
+                leader.step()
+                if len(copies) == 1 and chance.random() < faults.copy:
+                    copies.append(self._start_copy(slot, request, rows)[0])
+                done = [copy for copy in copies if copy.rows is not None]
+                if done and chance.random() < 0.7:  # Spark hears of it a little later.
+                    break
+            for copy in copies:
+                if copy.rows is not None:
+                    return copy.rows
+        raise TaskLostError(f"slot {slot} at {request.at}")
+
+    def _start_copy(self, slot: int, request: StageRequest, rows: list[tuple[int, int, bytes]]) -> tuple[Copy, Process]:
+        copy = Copy()
+        name = f"stage {request.stage} of slot {slot} at {request.at} for {self._deployment.name}"
+        process = self._cluster.scheduler.start(name, lambda: self._serve(copy, slot, request, rows))
+        return copy, process
+
+    def _serve(self, copy: Copy, slot: int, request: StageRequest, rows: list[tuple[int, int, bytes]]) -> None:
+        """What a worker and the slot do; the worker may be lost between any two rows."""
+        me = self._cluster.scheduler.current
+        assert me is not None
+        try:
+            while (process := self._deployment.process_of(slot)).serving is not None:
+                me.step()
+            process.serving = me
+            found: list[Row] = []
+            answer = process.server.serve(request, iter(rows))
+            try:
+                for row in answer:
+                    if self._cluster.chance.random() < self._cluster.faults.lose_worker:
+                        return
+                    me.step()
+                    found.append(row)
+                copy.rows = found
+            finally:
+                answer.close()
+                process.serving = None
+        except Exception as error:
+            self._cluster.log(f"{me.name}: {type(error).__name__}: {error}")
+        finally:
+            copy.is_over = True
+
+
+class Leader:
+    """A JobManager that leads the job, or thinks so: it runs the job again and again until it is over."""
+
+    def __init__(self, cluster: Cluster, number: int) -> None:
+        self.cluster = cluster
+        self.number = number
+        self.is_deposed = False
+        self.deployment: Deployment | None = None
+        self.process = cluster.scheduler.start(f"leader {number}", self._lead)
+
+    def _lead(self) -> None:
+        cluster = self.cluster
+        job_graph = job_graph_of(cluster.job)
+        if cluster.is_finished or self.is_deposed:
+            return
+        restore_job(job_graph, cluster.directory)
+        runs = 0
+        while not cluster.is_finished and not self.is_deposed:
+            runs += 1
+            try:
+                self._run(runs)
+            except Exception as error:
+                cluster.log(f"leader {self.number} restarts: {type(error).__name__}: {error}")
+                self.process.step()
+            else:
+                cluster.log(f"leader {self.number} has finished the job")
+                cluster.is_finished = True
+                remove_job_directory(cluster.directory)
+
+    def _run(self, number: int) -> None:
+        cluster = self.cluster
+        job_graph = job_graph_of(cluster.job)
+        plan = StagePlan(job_graph)
+        enumerator = SplitEnumerator(job_graph, 3)
+        checkpoints = Checkpoints(plan, cluster.directory, self._commit)
+        checkpoints.recover(enumerator)
+        self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}")
+        cluster.deployments.append(self.deployment)
+        spark = SimulatedSpark(cluster, self.deployment, plan, cluster.directory)
+        while not enumerator.has_ended:
+            planned = enumerator.plan(0)
+            is_checkpoint = enumerator.has_ended or cluster.chance.random() < 0.6
+            at = checkpoints.next_batch()
+            cluster.log(f"leader {self.number} begins {at}")
+            planned = replace(planned, is_checkpoint=is_checkpoint)
+            reports = spark.run_batch(at, planned, checkpoints.parents, lambda: False)
+            checkpoints.batch_ended(at.batch_id, reports)
+            enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+            self.process.step()
+            if is_checkpoint:
+                checkpoints.complete(enumerator, 0.0)
+                cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
+
+    def _commit(self, committables: list[Committable]) -> None:
+        carry_out(committables, _Nobody())
+
+
+class _Nobody:
+    """The job prints and collects nothing."""
+
+    def print(self, *_: Any) -> None:
+        raise AssertionError
+
+    def collect(self, *_: Any) -> None:
+        raise AssertionError
+
+
+@dataclass
+class Cluster:
+    """All that runs in a simulation.
+
+    Attributes:
+        job: The pickled job.
+        directory: The job's checkpoint directory.
+        is_finished: Whether the result of the job is in the store of job results.
+    """
+
+    scheduler: Scheduler
+    chance: random.Random
+    faults: Faults
+    job: bytes
+    directory: Path
+    is_finished: bool = False
+    leaders: list[Leader] = field(default_factory=list)
+    deployments: list[Deployment] = field(default_factory=list)
+    story: list[str] = field(default_factory=list)
+    happened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def log(self, text: str) -> None:
+        """Remember what happened."""
+        self.story.append(f"{self.scheduler.steps}: {text}")
+
+    def elect(self) -> Leader:
+        """Let a new JobManager lead; the one before may not know."""
+        leader = Leader(self, len(self.leaders) + 1)
+        self.leaders.append(leader)
+        self.log(f"leader {leader.number} is elected")
+        return leader
+
+    def befall(self) -> None:
+        """Let something happen between two steps."""
+        chance, faults = self.chance, self.faults
+        leader = self.leaders[-1]
+        for what, act in (
+            ("kill_slot", self._kill_slot),
+            ("pause", self._pause),
+            ("kill_leader", partial(self._kill_leader, leader)),
+            ("depose", partial(self._depose, leader)),
+        ):
+            if chance.random() < getattr(faults, what):
+                act()
+                self.happened[what] += 1
+        if leader.process.is_over and not self.is_finished:
+            self.elect()
+
+    def _kill_slot(self) -> None:
+        if self.deployments:
+            self.log("a slot is killed")
+            self.chance.choice(self.deployments[-2:]).kill_any()
+
+    def _pause(self) -> None:
+        alive = [process for process in self.scheduler.processes if not process.is_over]
+        if alive:
+            victim = self.chance.choice(alive)
+            self.log(f"{victim.name} is paused")
+            self.scheduler.pause(victim, self.chance.choice([10, 100, 1000, 4000]))
+
+    def _kill_leader(self, leader: Leader) -> None:
+        self.log(f"leader {leader.number} is killed")
+        leader.process.kill()
+
+    def _depose(self, leader: Leader) -> None:
+        """Let another one lead; the former learns it late or, as far as it matters, never."""
+        if leader.process.is_over or self.is_finished:
+            return
+        self.log(f"leader {leader.number} is deposed")
+        self.scheduler.pause(leader.process, self.chance.choice([0, 20, 300, 5000]))
+        self.elect()
+
+
+Check = Callable[[Cluster], None]

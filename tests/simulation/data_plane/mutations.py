@@ -1,0 +1,136 @@
+"""Mistakes that the data plane had, or might have, put back: each has a seed that finds it.
+
+`PYTHONHASHSEED=0 python -m tests.simulation.data_plane.mutations` looks for the first seed that finds each and writes
+its part of docs/simulation.md anew; with `--check` it only holds the document against the code.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from firesteel.coordinator import checkpoints, version_files
+from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.operators.file_sink import FileWriter
+from firesteel.task.checkpoint_metadata import CheckpointMetadata
+from firesteel.task.protocol import Row, StageRequest
+from firesteel.task.slot_tasks import SlotTasks
+from firesteel.task.stage_server import StageServer
+from firesteel.task.version_store import VersionStore
+from firesteel.task.versions import BatchTry, Chain
+from tests.simulation.data_plane.simulation import simulate
+from tests.simulation.mutations import Mutation, run_mutations
+
+_serve = StageServer.serve
+
+
+def _runs_again(self: StageServer, request: StageRequest, rows: Iterable[tuple[int, int, bytes]]) -> Iterator[Row]:
+    """A second copy of a task opens its stage anew and runs it again; what it writes has names of its own."""
+    if self._at == request.at and self._answers.pop(request.stage, None) is not None and self._tasks is not None:
+        self._tasks._store = _UnderOtherNames(self._tasks._store)
+    yield from _serve(self, request, rows)
+
+
+class _UnderOtherNames:
+    """A store whose versions are of a try that is none."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.read, self.make_durable = store.read, store.make_durable
+
+    def check_try(self, stage: int, at: BatchTry) -> None:
+        return None
+
+    def write(self, stage: int, at: BatchTry, *rest: Any, **options: Any) -> Chain:
+        return self._store.write(stage, replace(at, number=at.number + 1000), *rest, **options)
+
+
+def _follows_anything(self: StageServer, request: StageRequest) -> None:
+    self._at = request.at
+    self._answers.clear()
+
+
+_write = VersionStore.write
+
+
+def _overwrites(self: VersionStore, stage: int, at: BatchTry, *rest: Any, **options: Any) -> Chain:
+    """Versions are named by their batch alone, and the last one to write it counts."""
+    at = replace(at, number=1)
+    for kind in ("full", "delta"):
+        (self._parent(stage, at.run) / f"{at.batch_id}-1.{kind}").unlink(missing_ok=True)
+    return _write(self, stage, at, *rest, **options)
+
+
+_run_stage = SlotTasks.run_stage
+
+
+def _goes_on_from_memory(self: SlotTasks, stage: int, at: BatchTry, parent: Chain, *rest: Any, **options: Any) -> Any:
+    """Open tasks are taken to be at the version that the batch starts from."""
+    if stage in self._stages and stage in self._at:
+        self._at[stage] = parent
+    return _run_stage(self, stage, at, parent, *rest, **options)
+
+
+_restore_state = FileWriter.restore_state
+
+
+def _removes_leftovers(self: FileWriter, state: Any) -> None:
+    """A writer that goes on from a version removes what it does not know, as if nobody else could."""
+    _restore_state(self, state)
+    known = {part.pending for part in self._parts.values()}
+    for path in Path(self._base).glob(f".*{self._uid}-*.inprogress.*"):
+        if str(path) not in known and f"-{self._writer}" not in path.name:
+            path.unlink(missing_ok=True)
+
+
+_recover = Checkpoints.recover
+
+
+def _sweeps_at_once(self: Checkpoints, enumerator: Any) -> Any:
+    """A run that begins removes what earlier runs have not decided."""
+    restored = _recover(self, enumerator)
+    self._files.sweep(self.run, self.batch_id)
+    return restored
+
+
+def _decides_anywhere(self: Checkpoints, directory: Path, metadata: CheckpointMetadata) -> None:
+    """A checkpoint is written wherever it is to be, whoever has taken it or a later one."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(directory)
+    checkpoints.write_metadata(directory, metadata, owner=str(self.run))
+
+
+_complete = Checkpoints.complete
+
+
+def _commits_first(self: Checkpoints, enumerator: Any, begun_s: float) -> Any:
+    self._commit(self._pending)
+    return _complete(self, enumerator, begun_s)
+
+
+def _release_at_once(self: version_files.VersionFiles, paths: Iterable[str]) -> None:
+    """What a batch replaces is removed, whether or not a checkpoint needs it."""
+    for path in paths:
+        (self._directory / path).unlink(missing_ok=True)
+
+
+MUTATIONS: tuple[Mutation, ...] = (
+    Mutation("within a try a stage puts out one answer", StageServer, "serve", _runs_again),
+    Mutation("a slot serves nothing older than it has seen", StageServer, "_follow", _follows_anything),
+    Mutation("a version file is named by its try and never overwritten", VersionStore, "write", _overwrites),
+    Mutation("a batch starts from the version that was accepted", SlotTasks, "run_stage", _goes_on_from_memory),
+    Mutation("a writer removes nothing that is not decided", FileWriter, "restore_state", _removes_leftovers),
+    Mutation("what earlier runs left is removed after a decision only", Checkpoints, "recover", _sweeps_at_once),
+    Mutation("of two leaders one takes the next checkpoint", Checkpoints, "_decide", _decides_anywhere),
+    Mutation("nothing is committed before it is decided", Checkpoints, "complete", _commits_first),
+    Mutation("files that a checkpoint needs stay", version_files.VersionFiles, "_release", _release_at_once),
+)
+
+_TITLE = "## The data plane, simulated"
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_mutations(MUTATIONS, lambda seed: simulate(seed).violations, _TITLE))

@@ -1,0 +1,158 @@
+"""Processes that take turns, step by step: each file operation is a step, and between two steps anything may happen.
+
+The code under test is the real one, which blocks on files. So each process is a greenlet: a step hands the turn back to
+the scheduler, which decides who goes on. A process that is killed runs no further file operation, not even those of its
+`finally` blocks.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+from greenlet import getcurrent, greenlet
+
+_STEPS = ("mkdir", "rename", "replace", "unlink", "rmdir", "link", "fsync")
+
+
+class KilledError(BaseException):
+    """The process was killed."""
+
+
+class StepsExceededError(Exception):
+    """The simulation does not come to an end."""
+
+
+class Process:
+    """A greenlet that runs while the scheduler lets it."""
+
+    def __init__(self, scheduler: Scheduler, name: str, target: Callable[[], None]) -> None:
+        self.scheduler = scheduler
+        self.name = name
+        self.is_killed = False
+        self.error: BaseException | None = None
+        self.paused_until = 0
+        self._target = target
+        self._greenlet = greenlet(self._run, scheduler.greenlet)
+
+    def _run(self) -> None:
+        try:
+            if not self.is_killed:
+                self._target()
+        except KilledError:
+            pass
+        except BaseException as error:
+            self.error = error
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has come to its end."""
+        return self._greenlet.dead
+
+    def take_turn(self) -> None:
+        """Run until the next step; called by the scheduler."""
+        self.scheduler.current = self
+        self._greenlet.switch()
+        self.scheduler.current = None
+
+    def step(self) -> None:
+        """Hand the turn back; called by the process itself.
+
+        Raises:
+            KilledError: it was killed meanwhile, or before.
+        """
+        if not self.is_killed:
+            self.scheduler.greenlet.switch()
+        if self.is_killed:
+            raise KilledError
+
+    def kill(self) -> None:
+        """End the process where it is; called by the scheduler, or by another process."""
+        self.is_killed = True
+
+
+class Scheduler:
+    """Lets processes take turns as a random generator says.
+
+    Args:
+        chance: Decides everything.
+        most_steps: After so many the simulation is given up.
+
+    Attributes:
+        current: The process whose turn it is.
+    """
+
+    def __init__(self, chance: random.Random, most_steps: int = 60_000) -> None:
+        self.chance = chance
+        self.greenlet = getcurrent()
+        self.current: Process | None = None
+        self.processes: list[Process] = []
+        self.steps = 0
+        self._most_steps = most_steps
+
+    def start(self, name: str, target: Callable[[], None]) -> Process:
+        """Start a process; it takes its first turn when it is its turn."""
+        process = Process(self, name, target)
+        self.processes.append(process)
+        return process
+
+    def pause(self, process: Process, steps: int) -> None:
+        """Let a process take no turn for so many steps of others."""
+        process.paused_until = self.steps + steps
+
+    def run(self, is_over: Callable[[], bool], between: Callable[[], None]) -> None:
+        """Let processes take turns until something is so; `between` is called before each.
+
+        Raises:
+            StepsExceededError: it does not come to be so.
+        """
+        while not is_over():
+            self.steps += 1
+            if self.steps > self._most_steps:
+                raise StepsExceededError(", ".join(process.name for process in self.processes))
+            between()
+            for process in [process for process in self.processes if process.is_killed]:
+                while not process.is_over:
+                    process.take_turn()
+            self.processes = [process for process in self.processes if not process.is_over]
+            ready = [process for process in self.processes if process.paused_until <= self.steps]
+            if ready:
+                self.chance.choice(ready).take_turn()
+
+    def end(self) -> None:
+        """Kill what still runs."""
+        for process in self.processes:
+            process.kill()
+            while not process.is_over:
+                process.take_turn()
+
+    @contextmanager
+    def files(self) -> Iterator[None]:
+        """Make each file operation of a process a step; nothing is really synced."""
+
+        def stepping(real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **options: Any) -> Any:
+                process = self.current
+                if process is not None:
+                    process.step()
+                return real(*args, **options)
+
+            return call
+
+        with mock.patch.object(os, "fsync", return_value=None):
+            patches = [mock.patch.object(os, name, stepping(getattr(os, name))) for name in _STEPS]
+            opened = stepping(builtins.open)
+            patches += [mock.patch.object(builtins, "open", opened), mock.patch.object(io, "open", opened)]
+            for patch in patches:
+                patch.start()
+            try:
+                yield
+            finally:
+                for patch in reversed(patches):
+                    patch.stop()

@@ -1,0 +1,192 @@
+"""One seed: a job, its leaders and slots, and what befalls them, until the job is over and nobody moves any more."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import pickle
+import random
+import secrets
+import shutil
+import tempfile
+import uuid
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from firesteel.datastream.connectors.file_committer import FinishedPart
+from firesteel.operators.committables import SinkCommittables
+from firesteel.task import checkpoint_metadata
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
+from firesteel.task.state_file import StateFileError, check_state_file
+from tests.simulation.data_plane.cluster import Cluster, Faults
+from tests.simulation.data_plane.job import OUTPUT, SEEN, job, wrong_with
+from tests.simulation.data_plane.processes import Scheduler, StepsExceededError
+
+CHECK_EVERY = 25
+"""Steps between two looks at what must always hold."""
+
+QUIET_AFTER = 6_000
+"""Steps after which nothing goes wrong any more, so that the job comes to its end."""
+
+
+_MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""A file system in memory, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a seed went."""
+
+    seed: int
+    violations: tuple[str, ...]
+    story: tuple[str, ...]
+    steps: int
+
+
+def simulate(seed: int) -> Outcome:
+    """Run one seed; the same seed takes the same way."""
+    chance = random.Random(seed)
+    directory = Path(tempfile.mkdtemp(prefix="firesteel-simulated-", dir=_MEMORY))
+    before = os.getcwd()
+    logging.disable(logging.CRITICAL)
+    gc.disable()
+    SEEN.clear()
+    ids = random.Random(seed + 1)
+    os.chdir(directory)
+    try:
+        with (
+            warnings.catch_warnings(),
+            mock.patch.object(uuid, "uuid4", side_effect=lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
+            mock.patch.object(secrets, "token_hex", lambda size: f"{ids.getrandbits(8 * size):0{2 * size}x}"),
+        ):
+            warnings.simplefilter("ignore", ResourceWarning)  # What a killed process had open is closed by nobody.
+            return _Run(seed, chance, directory).run()
+    finally:
+        os.chdir(before)
+        gc.enable()
+        logging.disable(logging.NOTSET)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class _Run:
+    def __init__(self, seed: int, chance: random.Random, directory: Path) -> None:
+        self._seed = seed
+        self._scheduler = Scheduler(chance)
+        self._violations: list[str] = []
+        self._decided: set[str] = set()
+        (directory / OUTPUT).mkdir()
+        self._output = directory / OUTPUT
+        self._cluster = Cluster(
+            self._scheduler,
+            chance,
+            _faults(chance),
+            job(chance.choice(["rolling", "whole", "compacting"])),
+            directory / "checkpoints" / ("0" * 32),
+        )
+        (directory / "checkpoints").mkdir()
+
+    def run(self) -> Outcome:
+        """Run until the job is over and everybody has come to an end."""
+        cluster, scheduler = self._cluster, self._scheduler
+        write_metadata = checkpoint_metadata.write_metadata
+        with (
+            scheduler.files(),
+            mock.patch(
+                "firesteel.coordinator.checkpoints.write_metadata",
+                lambda directory, metadata, owner: self._decide(write_metadata, directory, metadata, owner),
+            ),
+        ):
+            cluster.elect()
+            try:
+                scheduler.run(lambda: cluster.is_finished and not scheduler.processes, self._between)
+            except StepsExceededError as error:
+                self._violated(f"the job does not end: {error}")
+            scheduler.end()
+        for process in [leader.process for leader in cluster.leaders]:
+            if process.error is not None:
+                cluster.log(f"{process.name} ended: {type(process.error).__name__}: {process.error}")
+        self._check_visible()
+        if cluster.is_finished:
+            for text in wrong_with(self._output):
+                self._violated(text)
+        return Outcome(self._seed, tuple(self._violations), tuple(cluster.story), scheduler.steps)
+
+    def _decide(self, write_metadata: Any, directory: Path, metadata: CheckpointMetadata, owner: str) -> None:
+        """Remember what is decided; a checkpoint that is withdrawn at once decides nothing."""
+        write_metadata(directory, metadata, owner)
+        if checkpoints_in(directory.parent)[:1] == [directory]:
+            self._decided |= _finals(metadata)
+
+    def _between(self) -> None:
+        cluster = self._cluster
+        if self._scheduler.steps > QUIET_AFTER:
+            cluster.faults = Faults()
+        if self._violations:
+            raise StepsExceededError("something is wrong already")
+        cluster.befall()
+        if self._scheduler.steps % CHECK_EVERY == 0:
+            self._check_visible()
+            self._check_newest()
+
+    def _check_visible(self) -> None:
+        """Nothing undecided is visible."""
+        for path in self._output.glob("[!.]*"):
+            if path.name not in self._decided:
+                self._violated(f"{path.name} is visible and was never decided")
+
+    def _check_newest(self) -> None:
+        """A decided checkpoint stays readable and committable."""
+        directory = self._cluster.directory
+        newest = checkpoints_in(directory)[:1]
+        if not newest:
+            return
+        try:
+            metadata = read_metadata(newest[0])
+            for path in metadata.files():
+                check_state_file(directory / path)
+        except StateFileError as error:
+            self._violated(str(error))
+            return
+        for part in _parts(metadata):
+            if not os.path.exists(part.pending) and not os.path.exists(part.final):
+                self._violated(f"{newest[0].name} can't be committed: {part.pending} is gone")
+
+    def _violated(self, text: str) -> None:
+        self._cluster.log(f"VIOLATED: {text}")
+        self._violations.append(text)
+
+
+def _faults(chance: random.Random) -> Faults:
+    """Return the faults of a seed: some kinds, more or less often."""
+
+    def maybe(*likely: float) -> float:
+        return chance.choice([0.0, *likely])
+
+    return Faults(
+        kill_slot=maybe(0.002, 0.01),
+        kill_leader=maybe(0.0005, 0.002),
+        pause=maybe(0.001, 0.01),
+        depose=maybe(0.0005, 0.002),
+        copy=maybe(0.01, 0.1),
+        late_copy=maybe(0.1, 0.4),
+        lose_output=maybe(0.1, 0.4),
+        lose_worker=maybe(0.02, 0.1),
+    )
+
+
+def _parts(metadata: CheckpointMetadata) -> list[FinishedPart]:
+    return [
+        request.committable
+        for committable in pickle.loads(metadata.committables)
+        if isinstance(committable, SinkCommittables)
+        for request in committable.requests
+        if isinstance(request.committable, FinishedPart)
+    ]
+
+
+def _finals(metadata: CheckpointMetadata) -> set[str]:
+    return {os.path.basename(part.final) for part in _parts(metadata)}
