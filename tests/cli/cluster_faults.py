@@ -48,6 +48,22 @@ _OPTIONS = {
     "heartbeat.interval": "1 s",
     "heartbeat.timeout": "5 s",
 }
+_SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "20ms",
+    "spark.speculation.multiplier": "1.01",
+    "spark.speculation.quantile": "0.1",
+    "spark.speculation.minTaskRuntime": "20ms",
+}
+"""Spark starts a second copy of whatever task is a little slower than the other one."""
+
+_SLOWLY = """
+def slowly(word):
+    import random, time
+    time.sleep(random.choice([0, 0, 0, 0.05]))
+    return word, 1
+
+"""
 _SLOTS = 2
 """Of the job."""
 
@@ -58,6 +74,7 @@ class FaultyCluster:
     Args:
         directory: For everything.
         has_executors: Whether TaskManagers are executors of Spark's standalone cluster, and not in the JobManagers.
+            Then Spark speculates on tasks, too.
 
     Attributes:
         has_disk: Whether checkpoints are on a disk of their own, which can be filled.
@@ -83,9 +100,11 @@ class FaultyCluster:
             self._resources.callback(self._spark.close)
             for _ in range(2):
                 self._spark.add_worker(cores=2)
-            self._options |= {"spark.master": self._spark.url, "spark.executor.memory": "512m"}
+            self._options |= {"spark.master": self._spark.url, "spark.executor.memory": "512m", **_SPECULATION}
         self._job_managers = [self._start(), self._start()]
         self._tail = Tail(directory)
+        program = self._tail.program.read_text()
+        self._tail.program.write_text(_SLOWLY + program.replace("lambda word: (word, 1)", "slowly"))
         self._written: Counter[str] = Counter()
         self._write()
         firesteel("run", "-d", "-m", self._job_managers[0].address, *self._tail.arguments)

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import uuid
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,10 @@ class _Run:
             self._check_newest()
 
     def _check_visible(self) -> None:
-        """Nothing undecided is visible."""
+        """Nothing undecided is visible; a leader may have been killed right after it decided."""
+        for directory in checkpoints_in(self._cluster.directory)[:1]:
+            with suppress(StateFileError):
+                self._decided |= _finals(read_metadata(directory))
         for path in self._output.glob("[!.]*"):
             if path.name not in self._decided:
                 self._violated(f"{path.name} is visible and was never decided")
