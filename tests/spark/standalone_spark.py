@@ -68,7 +68,9 @@ class StandaloneSpark:
         wrapper = (
             ["unshare", "-m", "sh", "-c", f'mount -t tmpfs none {temporary} && exec "$@"', "sh"] if is_apart else []
         )
-        resources = ["--cores", str(cores), "--memory", "8g", "--webui-port", "0", "--host", HOST]
+        # Each Worker is on a host of its own, as far as Spark knows: it runs no second copy of a task on the same host.
+        host = f"127.0.0.{len(self.workers) + 1}"
+        resources = ["--cores", str(cores), "--memory", "8g", "--webui-port", "0", "--host", host]
         arguments = [*resources, "--work-dir", str(self._directory / name), self.url]
         self.workers.append(self._start("worker.Worker", wrapper, arguments, name, {"TMPDIR": str(temporary)}))
         return self.workers[-1]
