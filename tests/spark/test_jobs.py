@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import uuid
 import zipfile
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from firesteel.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
 )
+from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter
 from firesteel.datastream.connectors.file_system import BucketAssigner, FileSink, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.state import ValueStateDescriptor
@@ -309,3 +311,66 @@ def test_a_task_that_does_not_return_holds_no_restart_up(is_deaf):
     env.configure(configuration)
     with numbers(env, 10).map(SleepsAndFails(is_deaf), Types.LONG()).execute_and_collect() as results:
         assert sorted(results) == list(range(10))
+
+
+class FailsOnce(Committer):
+    """Shows a file per request, and fails after the first one when it is called for the first time."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def commit(self, requests):
+        for request in requests:
+            (self.directory / f"{request.subtask_index}-{request.number}").write_text("\n".join(request.committable))
+            marker = self.directory / "failed"
+            if not marker.exists():
+                marker.touch()
+                raise OSError("not yet")
+
+
+class Lines(SinkWriter):
+    def __init__(self):
+        self.lines = []
+
+    def write(self, element, timestamp):
+        self.lines.append(str(element))
+
+    def prepare_commit(self):
+        lines, self.lines = self.lines, []
+        return [[line] for line in lines]
+
+
+class LinesSink(Sink):
+    def __init__(self, directory):
+        super().__init__()
+        self.directory = directory
+
+    def create_writer(self, context):
+        return Lines()
+
+    def create_committer(self):
+        return FailsOnce(self.directory)
+
+
+def test_a_batch_job_whose_commit_failed_in_the_middle_is_committed_and_not_run_again(tmp_path):
+    def never_the_same(value):
+        with (tmp_path / "calls").open("a") as calls:
+            calls.write(".")
+        return f"{value} {uuid.uuid4()}"
+
+    (tmp_path / "lines").mkdir()
+    env = environment(RuntimeExecutionMode.BATCH)
+    configuration = Configuration()
+    configuration.set_string("restart-strategy.type", "fixed-delay")
+    configuration.set_string("restart-strategy.fixed-delay.delay", "10 ms")
+    env.configure(configuration)
+    texts = numbers(env, 100).map(never_the_same, Types.STRING())
+    texts.sink_to(LinesSink(tmp_path / "lines"))
+    files = FileSink.for_row_format(str(tmp_path / "files"), Encoder.simple_string_encoder())
+    texts.sink_to(files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build())
+    env.execute()
+    assert (tmp_path / "calls").stat().st_size == 100
+    shown = [path.read_text() for path in (tmp_path / "lines").iterdir() if path.name != "failed"]
+    lines = [line for path in (tmp_path / "files").glob("[!.]*") for line in path.read_text().splitlines()]
+    assert sorted(shown) == sorted(lines)
+    assert sorted(int(line.split()[0]) for line in lines) == list(range(100))

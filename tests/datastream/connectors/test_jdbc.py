@@ -194,6 +194,18 @@ def test_upserts_run_as_they_are_written(target: Target) -> None:
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
+def test_a_row_that_the_database_refuses_is_refused_before_its_checkpoint_is_decided(
+    target: Target, tmp_path: Path
+) -> None:
+    target.execute(CREATE)
+    env = environment(1)
+    env.from_collection([Row(n, "a") for n in (1, 2, 3, 2)], ROW).add_sink(target.sink())
+    with pytest.raises(SinkCommitError):
+        run_local(env, batch_elements=2, checkpoint=tmp_path)
+    assert [path.name for path in tmp_path.glob("chk-*")] == ["chk-1"]
+    assert target.execute(SELECT) == [(1, "a"), (2, "a")]
+
+
 def test_row_that_the_database_refuses_is_named_with_the_sink_and_nothing_is_written(target: Target) -> None:
     target.execute(CREATE)
     env = environment(1)

@@ -1,0 +1,94 @@
+"""What a checkpoint refers to is on the disk before it is decided, and what is decided before it is committed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.common import Encoder, Types, WatermarkStrategy
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.file_system import FileSink, RollingPolicy
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.task import state_file
+from firesteel.task.checkpoint_metadata import read_metadata
+from firesteel.testing import run_local
+from firesteel.testing.local_job import _job_graph_of, _LocalJob
+
+
+def test_a_power_failure_can_not_leave_sinks_ahead_of_the_newest_readable_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[str] = set()
+    decided: list[Path] = []
+    fsync, rename, replace = os.fsync, os.rename, os.replace
+
+    def recording_fsync(descriptor: int) -> None:
+        synced.add(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    def recording_rename(source: Any, target: Any, **options: Any) -> None:
+        """A checkpoint is decided: all files that it needs, and their names, must be on the disk."""
+        if Path(target).name.startswith("chk-"):
+            job = Path(target).parent
+            files = [job / path for path in read_metadata(Path(source)).files()]
+            assert {str(path) for path in files} <= synced
+            assert {str(path.parent) for path in files} <= synced
+            assert {str(Path(source) / "_metadata"), str(source)} <= synced
+            decided.append(Path(target))
+        rename(source, target, **options)
+        synced.discard(str(Path(target).parent))
+
+    def recording_replace(source: Any, target: Any, **options: Any) -> None:
+        """A part file is shown: the checkpoint that decided it must be on the disk."""
+        if ".inprogress." in str(source):
+            assert str(source) in synced
+            assert str(decided[-1].parent) in synced
+        replace(source, target, **options)
+
+    real_write = state_file.write_state_file
+
+    def recording_write(path: Path, frames: Any) -> int:
+        synced.discard(str(path))
+        synced.discard(str(path.parent))
+        return real_write(path, frames)
+
+    monkeypatch.setattr(os, "fsync", recording_fsync)
+    monkeypatch.setattr(os, "rename", recording_rename)
+    monkeypatch.setattr(os, "replace", recording_replace)
+    monkeypatch.setattr("firesteel.task.version_store.write_state_file", recording_write)
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    source = NumberSequenceSource(1, 200)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    counted = numbers.key_by(lambda number: number % 7, Types.LONG()).reduce(lambda a, b: a + b)
+    sink = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder())
+    sink = sink.with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=100))
+    counted.map(str, Types.STRING()).sink_to(sink.build())
+    run_local(env, batch_elements=20, checkpoint=tmp_path / "checkpoints")
+    assert len(decided) >= 5
+
+
+def test_many_batches_without_a_checkpoint_leave_few_files(tmp_path: Path) -> None:
+    """2 MB of state, of which little changes: as many files as the merged deltas need, however many batches."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    source = NumberSequenceSource(0, 21_499)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
+    padded = numbers.map(lambda n: (n % 20_000, "x" * 100), Types.TUPLE([Types.LONG(), Types.STRING()]))
+    padded.key_by(lambda pair: pair[0], Types.LONG()).reduce(lambda a, b: b).print()
+    job = _LocalJob(_job_graph_of(env), tmp_path, (), 20_000)
+    job.recover()
+    checkpoints = job._checkpoints
+    most = 0
+    for number in range(300):
+        if number == 1:
+            job._enumerator._elements = 5
+        at = checkpoints.next_batch()
+        plan = job._enumerator.plan(0)
+        checkpoints.batch_ended(at.batch_id, job._run_stages(at, plan))
+        most = max(most, len(list(tmp_path.glob("versions-*/1/0/*"))))
+    job.close()
+    assert most <= 40
