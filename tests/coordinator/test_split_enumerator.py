@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,15 @@ from typing import Any
 import pytest
 
 from firesteel.common import Duration, Types, WatermarkStrategy
+from firesteel.coordinator.source_splits import KnownKeys, SourceSplits, deal
 from firesteel.coordinator.split_enumerator import SplitEnumerator
-from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
 from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
+from firesteel.datastream.connectors.hybrid_source import HybridSource
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
-from firesteel.task.slot_tasks import BatchPlan
+from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 from firesteel.testing import run_local
 
 LENGTHS: dict[str, int] = {}
@@ -67,13 +71,13 @@ def read(plan: BatchPlan) -> dict[int, list[tuple[str, int, int]]]:
 
 def test_a_split_is_read_as_far_as_it_has_grown_and_no_further() -> None:
     splits = enumerator(Growing())
-    assert read(splits.plan(0)) == {0: [("a", 0, 3), ("c", 0, 1)]}
-    assert read(splits.plan(1)) == {0: [("c", 1, 5)]}
+    assert read(splits.plan(0)) == {0: [("a", 100, 102), ("c", 100, 102)], 1: [("b", 100, 100)]}
+    assert read(splits.plan(1)) == {0: [("a", 102, 103), ("c", 102, 105)]}
     assert read(splits.plan(2)) == {}
     LENGTHS.update({"a": 4, "b": 2, "d": 1})
     assert read(splits.plan(5)) == {}, "it is not time to look again"
     assert splits.pause_s(5) == pytest.approx(0.005)
-    assert read(splits.plan(10)) == {0: [("a", 3, 4)], 1: [("b", 0, 2), ("d", 0, 1)]}
+    assert read(splits.plan(10)) == {0: [("a", 103, 104)], 1: [("b", 100, 102), ("d", 100, 101)]}
     assert not splits.has_ended
 
 
@@ -82,9 +86,234 @@ def test_positions_are_restored_in_another_parallelism() -> None:
     splits.plan(0)
     later = enumerator(Growing(), parallelism=3)
     later.restore(splits.snapshot())
-    assert read(later.plan(1)) == {2: [("c", 1, 5)]}
+    assert read(later.plan(1)) == {0: [("a", 102, 103)], 1: [("b", 100, 100)], 2: [("c", 102, 105)]}
     LENGTHS["a"] = 7
-    assert read(later.plan(20)) == {0: [("a", 3, 7)]}
+    assert read(later.plan(20)) == {0: [("a", 103, 107)]}
+
+
+class Retained(Source):
+    """One split whose oldest records are deleted."""
+
+    discovery_interval_ms = 1
+    first = last = 0
+
+    def is_bounded(self) -> bool:
+        return False
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        return [SourceSplit("log", self.last, start=self.first)]
+
+    def read_split(self, split_id: str, start: int, end: int) -> Any:
+        raise NotImplementedError
+
+
+def test_a_first_position_that_moves_skips_nothing_that_exists() -> None:
+    source = Retained()
+    source.last = 10
+    splits = enumerator(source, 1, elements=6)
+    assert read(splits.plan(0)) == {0: [("log", 0, 6)]}
+    source.first, source.last = 3, 12
+    assert read(splits.plan(1)) == {0: [("log", 6, 12)]}
+    later = enumerator(source, 1, elements=6)
+    later.restore(splits.snapshot())
+    source.first, source.last = 20, 40
+    assert read(later.plan(2)) == {0: [("log", 20, 26)]}, "what was deleted unread is gone, and nothing else"
+
+
+@pytest.mark.parametrize("splits", [2, 3, 50])
+def test_reading_is_fair_over_the_splits_of_a_subtask(splits: int) -> None:
+    LENGTHS.clear()
+    LENGTHS.update({str(number): 40 * (number + 1) for number in range(splits)})
+    reader = enumerator(Growing(bounded=True), 1, elements=20)
+    done = dict.fromkeys(LENGTHS, 0)
+    while not reader.has_ended:
+        for name, start, end in read(reader.plan(0)).get(0, ()):
+            assert start == 100 + done[name], "in order, and nothing twice"
+            done[name] += end - start
+        begun = [done[name] for name in done if done[name] < LENGTHS[name]]
+        assert not begun or max(begun) - min(begun) <= 20
+    assert done == LENGTHS
+
+
+def test_budget_is_dealt_over_splits_and_whole_ones_starve_nobody() -> None:
+    assert deal(10, [3, 100, 100], [False] * 3) == [3, 3, 3]
+    assert deal(2, [5, 5, 5], [False] * 3) == [1, 1, 0]
+    shares = deal(10, [100, 100, 100, 7], [True, True, False, False])
+    assert shares[:2] == [100, 0]
+    assert shares[2:] == [2, 2]
+    assert deal(100, [10, 10, 10], [True, True, True]) == [10, 10, 10]
+    assert deal(0, [10, 10], [True, False]) == [0, 0]
+
+
+def test_finished_splits_are_forgotten() -> None:
+    splits = enumerator(Growing(), elements=1_000)
+    sizes = []
+    for number in range(60):
+        LENGTHS.clear()
+        LENGTHS[f"hour {number}"] = 5
+        plan = splits.plan(10 * number)
+        ends = [part.is_last for parts in plan.ranges.values() for part in parts]
+        assert sorted(ends) == ([False, True] if number else [False])
+        sizes.append(len(splits.snapshot()))
+    assert max(sizes) <= sizes[0] + 50
+
+
+class Closing(Growing):
+    """Says which splits are finished, and lists them for ever."""
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        return [SourceSplit(name, length, is_finished=name < "c") for name, length in LENGTHS.items()]
+
+
+def test_split_that_says_it_is_finished_is_read_once_although_it_is_listed() -> None:
+    splits = enumerator(Closing(), 1, elements=100)
+    first = splits.plan(0).ranges
+    assert [[(p.split.split_id, p.is_last) for p in parts] for parts in first.values()] == [
+        [("a", True), ("c", False), ("b", True)]
+    ]
+    later = enumerator(Closing(), 1)
+    later.restore(splits.snapshot())
+    assert read(later.plan(50)) == {0: [("c", 5, 5)]}
+    assert read(later.plan(100)) == {}
+
+
+def test_planning_costs_nothing_for_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    LENGTHS.clear()
+    LENGTHS.update({str(number): 1 for number in range(2_000)})
+    splits = enumerator(Growing(), elements=1_000_000)
+    splits.plan(0)
+    calls = []
+    monkeypatch.setattr(SourceSplits, "_position", lambda *args: calls.append(args))
+    assert read(splits.plan(5)) == read(splits.plan(10)) == {}
+    assert not calls
+
+
+def ended(plan: BatchPlan) -> list[int]:
+    return sorted(subtask for _, subtask in plan.ended)
+
+
+def test_a_subtask_ends_when_its_own_splits_are_read() -> None:
+    splits = enumerator(Growing(bounded=True), parallelism=4)
+    assert ended(splits.plan(0)) == [0, 1, 3], "of a few elements, of none and without splits"
+    later = enumerator(Growing(bounded=True), parallelism=4)
+    later.restore(splits.snapshot())
+    assert ended(later.plan(1)) == [0, 1, 2, 3], "what had ended ends once more, for operators of another job"
+    assert later.has_ended
+
+
+def hybrid(*sources: Source) -> Source:
+    builder = HybridSource.builder(sources[0])
+    for source in sources[1:]:
+        builder.add_source(source)
+    return builder.build()
+
+
+class Listed(Growing):
+    """Counts how often it is listed."""
+
+    def __init__(self, bounded: bool) -> None:
+        super().__init__(bounded)
+        self.times = 0
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        self.times += 1
+        return super().discover_splits()
+
+
+def test_growing_last_source_of_a_hybrid_is_read_on_and_earlier_ones_are_listed_once() -> None:
+    first, last = Listed(True), Listed(False)
+    splits = enumerator(hybrid(NumberSequenceSource(1, 3), first, last), 2, elements=100)
+    assert read(splits.plan(0)) == {0: [("1", 1, 2)], 1: [("2", 2, 4)]}
+    assert read(splits.plan(1))[0] == [("a", 100, 103), ("c", 100, 105)]
+    assert last.times == 0, "it begins when the one before was read in all subtasks"
+    assert read(splits.plan(2))[0] == [("a", 100, 103), ("c", 100, 105)]
+    later = enumerator(hybrid(NumberSequenceSource(1, 3), first, last), 2, elements=100)
+    later.restore(splits.snapshot())
+    LENGTHS["a"] = 8
+    after = read(later.plan(20))
+    assert {subtask: sorted(parts) for subtask, parts in after.items()} == {
+        0: [("a", 103, 108), ("c", 105, 105)],
+        1: [("b", 100, 100)],
+    }
+    LENGTHS["a"] = 9
+    assert read(later.plan(40)) == {0: [("a", 108, 109)]}
+    assert (first.times, last.times) == (1, 3)
+    assert not later.has_ended
+    assert later.endless
+
+
+def test_monitored_directory_after_a_bounded_source_is_looked_at_again(tmp_path: Path) -> None:
+    text = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    monitored = text.monitor_continuously(Duration.of_millis(10)).build()
+    splits = enumerator(hybrid(NumberSequenceSource(1, 3), monitored), 1, elements=100)
+    (tmp_path / "a").write_text("line\n")
+    assert read(splits.plan(0)) == {0: [("1", 1, 4)]}
+    assert read(splits.plan(1)) == {0: [(f"{tmp_path}/a:0", 0, 5)]}
+    (tmp_path / "b").write_text("line\n")
+    assert read(splits.plan(5)) == {}
+    assert read(splits.plan(11)) == {0: [(f"{tmp_path}/b:0", 0, 5)]}
+    assert read(splits.plan(21)) == {}
+
+
+def test_own_sources_of_a_hybrid_are_read_with_their_own_split_ids() -> None:
+    for mode in RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_runtime_mode(mode)
+        env.set_parallelism(2)
+        source = hybrid(Growing(True), hybrid(Growing(True), NumberSequenceSource(1, 2)))
+        env.from_source(source, WatermarkStrategy.no_watermarks(), "own").map(str, Types.STRING()).collect_async()
+        own = [f"a{100 + i}" for i in range(3)] + [f"c{100 + i}" for i in range(5)]
+        assert sorted(run_local(env, batch_elements=2).elements) == sorted([*own, *own, "1", "2"])
+
+
+def test_file_is_known_by_its_path_even_if_it_grows(tmp_path: Path) -> None:
+    text = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    splits = enumerator(text.monitor_continuously(Duration.of_millis(1)).build(), elements=1_000)
+    (tmp_path / "a").write_text("line\n")
+    (tmp_path / "b").write_text("")
+    assert read(splits.plan(0)) == {0: [(f"{tmp_path}/a:0", 0, 5)]}
+    (tmp_path / "a").write_text("line\nanother\n")
+    (tmp_path / "b").write_text("line\n")
+    later = enumerator(text.monitor_continuously(Duration.of_millis(1)).build(), elements=1_000)
+    later.restore(splits.snapshot())
+    assert read(later.plan(10)) == {1: [(f"{tmp_path}/b:0", 0, 5)]}
+
+
+def test_what_is_known_of_many_files_is_small(tmp_path: Path) -> None:
+    keys = KnownKeys({f"/data/in/2024-05-01/part-{number:05}.txt" for number in range(2_000)})
+    packed = pickle.dumps(keys)
+    assert len(packed) < 20_000
+    assert pickle.loads(packed).keys == keys.keys
+
+
+def report(vertex_id: str, source_bytes: int) -> SubtaskReport:
+    return SubtaskReport(vertex_id, 0, 0, 0, False, source_bytes=source_bytes)
+
+
+def test_batches_are_bounded_by_the_bytes_of_their_elements() -> None:
+    LENGTHS.clear()
+    LENGTHS["large"] = 1_000_000
+    splits = SplitEnumerator(graph_of(Growing(bounded=True), 1))
+    (((vertex, _), _),) = splits.plan(0).ranges.items()
+    given = 64
+    for size in (1_000_000, 1_000_000, 10_000, 1, 1, 1):
+        splits.batch_ended([report(vertex, given * size)])
+        splits.batch_took(0.1)
+        ((_, start, end),) = read(splits.plan(0))[0]
+        given = end - start
+        if size > 1:
+            assert given * size <= 64 << 20
+    assert given > 10_000, "small elements are bounded by time"
+
+
+def test_a_batch_that_reads_little_makes_the_next_no_larger() -> None:
+    splits = enumerator(Growing(), 1, elements=100)
+    for _ in range(5):
+        splits.plan(0)
+        splits.batch_took(0.1)
+    LENGTHS["a"] = 1_000_000
+    ((_, start, end),) = read(splits.plan(50))[0]
+    assert end - start == 100
 
 
 def test_a_source_of_ones_own_is_read_once_in_all_modes(tmp_path: Path) -> None:
@@ -123,7 +352,8 @@ def test_batches_begin_small_and_grow_to_the_interval_of_checkpoints(
     interval_s: float, target_s: float, element_s: float
 ) -> None:
     """A function that takes 2 ms an element holds nothing back for minutes; one of 1 us gets large batches soon."""
-    LENGTHS.update({"a": 50_000_000})
+    LENGTHS.clear()
+    LENGTHS["a"] = 50_000_000
     splits = SplitEnumerator(graph_of(Growing(bounded=True), 1), checkpoint_interval_s=interval_s)
     batches: list[float] = []
     for _ in range(5):

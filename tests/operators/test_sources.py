@@ -1,23 +1,28 @@
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
+from firesteel.datastream.connectors.file_system import FileEnumeratorProvider, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
-from firesteel.operators.sources import SplitRange, kind_of
+from firesteel.operators import file_splits
+from firesteel.operators.sources import kind_of
+from firesteel.operators.splits import SplitRange
 
 
 def read(source: Any, parallelism: int, step: int) -> dict[int, list[Any]]:
     """All elements by subtask, read in ranges of `step` units."""
     kind = kind_of(source)
     found: dict[int, list[Any]] = {}
-    for split in kind.discover(source, parallelism):
-        for start in range(0, split.length, step):
-            part = SplitRange(split, start, min(start + step, split.length))
+    for split in kind.discover(source, parallelism, frozenset())[0]:
+        for start in range(split.start, split.end, split.end if split.is_whole else step):
+            part = SplitRange(split, start, split.end if split.is_whole else min(start + step, split.end))
             for chunk in kind.read(source, part):
                 found.setdefault(split.subtask_index, []).extend(chunk)
     return found
@@ -56,3 +61,98 @@ def test_compressed_and_nested_files_are_read_and_hidden_ones_are_not(tmp_path: 
     with gzip.open(tmp_path / "a.gz", "wt") as file:
         file.write("a\naa\n")
     assert read(text_source(tmp_path), 2, 1000) == {0: ["a", "aa"], 1: ["b"]}
+
+
+def lines_of(path: Path, charset: str, step: int) -> list[str]:
+    text_format = StreamFormat.text_line_format(charset)
+    return read(FileSource.for_record_stream_format(text_format, str(path)).build(), 1, step).get(0, [])
+
+
+AS_JAVA: list[tuple[str, str, list[str]]] = [
+    ("UTF-8", "61 0d 62 0d 0a 63 0a 0d 64 0d", ["a", "b", "c", "", "d"]),
+    ("UTF-8", "0d 0d 0a 0a", ["", "", ""]),
+    ("UTF-8", "61 e2 80 a8 62 0c 63 c2 85 64", ["a\u2028b\x0cc\x85d"]),
+    ("UTF-8", "ef bb bf 61 0a 62", ["\ufeffa", "b"]),
+    ("UTF-8", "61 ed a0 80 62 ed a0 63 ed b0", ["a\ufffdb\ufffdc\ufffd"]),
+    (
+        "UTF-8",
+        "61 c0 80 62 e0 80 63 f4 90 80 80 64 f0 9f 98",
+        ["a\ufffd\ufffdb\ufffd\ufffdc" + 4 * "\ufffd" + "d\ufffd"],
+    ),
+    ("ISO-8859-1", "e9 0d 85 0a", ["\xe9", "\x85"]),
+    ("US-ASCII", "61 e9 0a", ["a\ufffd"]),
+    ("windows-1252", "80 81 0d 0a 61", ["\u20ac\ufffd", "a"]),
+    ("UTF-16", "fe ff 00 61 00 0d 00 0a 0a 0a", ["a", "\u0a0a"]),
+    ("UTF-16", "ff fe 61 00 0a 00 0a 0a", ["a", "\u0a0a"]),
+    ("UTF-16", "00 61 00 0d 00 62", ["a", "b"]),
+    ("UTF-16LE", "ff fe 61 00 0a 00", ["\ufeffa"]),
+    ("UTF-16BE", "d8 00 00 61 00 62 de 00 00 63", ["\ufffdb\ufffdc"]),
+    ("UTF-32", "00 00 00 61 00 00 00 0d 00 00 0d 0a", ["a", "\u0d0a"]),
+    ("UTF-32LE", "ff fe 00 00 61 00 00 00", ["a"]),
+    ("IBM037", "81 25 82", ["a", "b"]),
+    ("GBK", "a1 a1 0a 81", ["\u3000", "\ufffd"]),
+]
+"""What a BufferedReader over an InputStreamReader gives in Java 17."""
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 1000])
+@pytest.mark.parametrize(("charset", "data", "expected"), AS_JAVA)
+def test_text_is_read_as_java_reads_it(charset: str, data: str, expected: list[str], step: int, tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(bytes.fromhex(data))
+    assert lines_of(path, charset, step) == expected
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_lines_longer_than_any_block_stay_whole(end: str, tmp_path: Path) -> None:
+    lines = [character * size for character, size in (("a", 1), ("b", 700_000), ("", 0), ("c", 300_000), ("d", 2))]
+    (tmp_path / "file.txt").write_bytes(end.join(lines).encode())
+    for step in (1_000_000, 262_144, 100_001):
+        assert lines_of(tmp_path, "UTF-8", step) == lines
+
+
+COMPRESS: dict[str, Any] = {
+    ".gz": gzip.compress,
+    ".gzip": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".deflate": zlib.compress,
+}
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("charset", ["UTF-8", "UTF-16"])
+def test_compressed_files_are_read_by_their_extension(suffix: str, charset: str, tmp_path: Path) -> None:
+    text = "\u00e4" * 100_000 + "\r\nb\rc"
+    (tmp_path / f"file{suffix}").write_bytes(COMPRESS[suffix](text.encode(charset)))
+    assert lines_of(tmp_path, charset, 1000) == ["\u00e4" * 100_000, "b", "c"]
+
+
+def test_compression_that_can_not_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.zst").write_bytes(b"x")
+    with pytest.raises(NotImplementedError, match=r"a\.zst.* may end with \.gz"):
+        lines_of(tmp_path, "UTF-8", 1)
+
+
+@pytest.mark.parametrize(
+    ("charset", "enumerator", "pieces"),
+    [
+        ("UTF-8", None, 3),
+        ("windows-1252", FileEnumeratorProvider.default_splittable_file_enumerator(), 3),
+        ("UTF-8", FileEnumeratorProvider.default_non_splittable_file_enumerator(), 1),
+        ("UTF-16", None, 1),
+        ("Shift_JIS", None, 1),
+    ],
+)
+def test_large_file_is_cut_where_that_is_exact_and_wanted(
+    charset: str, enumerator: Any, pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_splits, "_FILE_SPLIT_BYTES", 1000)
+    (tmp_path / "a.txt").write_bytes(b"x" * 2500)
+    builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(charset), str(tmp_path))
+    if enumerator is not None:
+        builder = builder.set_file_enumerator(enumerator)
+    source = builder.build()
+    splits, _ = kind_of(source).discover(source, 2, frozenset())
+    assert [(split.start, split.end) for split in splits][-1][1] == 2500
+    assert len(splits) == pieces

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.graph.job_graph import JobGraph
-from firesteel.operators.sources import Split, SplitRange, kind_of, source_of
+from firesteel.operators.sources import source_of
+from firesteel.operators.splits import SplitRange
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 
-_FIRST_ELEMENTS = 1000
-"""Few, as it is not known yet what an element costs: a function takes microseconds or seconds."""
-
 _MAX_ELEMENTS = 4_000_000
+_MAX_BYTES = 64 << 20
+"""What one subtask of a source should read, or send, in one batch, unless one element is larger."""
+
+_FORGETTING = 8
+"""How many times smaller elements may seem from one batch to the next."""
+
 _MAX_GROWTH = 50.0
 _LONGEST_BATCH_S = 2.0
 """A batch should take so long while there is a backlog: long enough to make Spark's fixed cost per batch small."""
@@ -31,108 +35,55 @@ _EMPTY_BATCH_S = 0.08
 
 _NOTHING_TO_COME_S = 60.0
 
-Ranges = dict[tuple[str, int], list[SplitRange]]
-
-
-@dataclass(slots=True)
-class _SourceState:
-    """How far one source was read.
-
-    Attributes:
-        parallelism: The number of subtasks that the splits were dealt to.
-        unread: The splits of which something is left.
-        positions: How far those were read that were begun, by split id.
-        done: Ids of the splits that were read and may be discovered again.
-        discovered_ms: When splits were looked for last; -1: never.
-        ended: Nothing will ever follow.
-    """
-
-    parallelism: int
-    unread: list[Split] = field(default_factory=list)
-    positions: dict[str, int] = field(default_factory=dict)
-    done: set[str] = field(default_factory=set)
-    discovered_ms: int = -1
-    ended: bool = False
+Ranges = dict[Reader, list[SplitRange]]
 
 
 class _Source:
-    """One source vertex: what it reads and how far it is."""
+    """One source vertex: its splits, and how much of them a batch may read."""
 
     def __init__(self, vertex: Any) -> None:
         self.vertex_id: str = vertex.id
         self.name: str = vertex.name
         self.operator_id: str = vertex.chain[0].operator_id
-        self.source = source_of(vertex.chain[0].operator)
-        self.kind = kind_of(self.source)
         self.parallelism: int = vertex.parallelism
-        self.rediscover_ms = self.kind.rediscover_ms(self.source)
-        self.state = _SourceState(self.parallelism)
+        self.splits = SourceSplits(source_of(vertex.chain[0].operator), vertex.parallelism)
         strategy = getattr(vertex.chain[0].operator, "watermark_strategy", None)
         self.alignment = None if strategy is None else strategy.alignment
-
-    def discover(self, now: int) -> None:
-        """Look for new splits if it is time to."""
-        state = self.state
-        if state.ended or (state.discovered_ms >= 0 and now < self.next_discovery()):
-            return
-        state.discovered_ms = now
-        found = self.kind.discover(self.source, self.parallelism)
-        if self.kind.grows:
-            now_long = {split.split_id: split.length for split in found}
-            state.unread = [replace(s, length=now_long.get(s.split_id, s.length)) for s in state.unread]
-        known = state.done.union(split.split_id for split in state.unread)
-        state.done.intersection_update([split.split_id for split in found])
-        state.unread += [split for split in found if split.split_id not in known]
-
-    def next_discovery(self) -> float:
-        """When splits are looked for again (ms)."""
-        return float("inf") if self.rediscover_ms is None else self.state.discovered_ms + self.rediscover_ms
+        self._given: dict[Reader, int] = {}
+        self._unit_bytes = 0.0
 
     def readers(self) -> set[Reader]:
-        """The subtasks that have something to read, or may get it."""
-        unread = {split.subtask_index for split in self.state.unread}
-        subtasks = unread if self.rediscover_ms is None else range(self.parallelism)
-        return {(self.vertex_id, subtask) for subtask in subtasks}
+        """Return the subtasks that have something to read, or may get it."""
+        return {(self.vertex_id, subtask) for subtask in self.splits.reading_subtasks()}
 
-    def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> None:
-        """Add what each subtask reads next, about so many elements; the sources of a HybridSource one by one."""
-        state, units = self.state, self.kind.units_per_element
-        limits = {s: aligner.limit((self.vertex_id, s), elements) * units for s in range(self.parallelism)}
-        left = dict(limits)
-        phase = min((split.source_index for split in state.unread), default=0)
-        for split in state.unread:
-            position = state.positions.get(split.split_id, 0)
-            unread = split.length - position
-            amount = unread if split.is_whole else min(unread, left[split.subtask_index])
-            if split.source_index == phase and left[split.subtask_index] > 0 and amount > 0:
-                left[split.subtask_index] -= amount
-                state.positions[split.split_id] = position + amount
-                part = SplitRange(split, position, position + amount)
-                ranges.setdefault((self.vertex_id, split.subtask_index), []).append(part)
-        for subtask, limit in limits.items():
-            aligner.give((self.vertex_id, subtask), (limit - left[subtask]) // units)
-        self._forget_read_splits()
+    def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> bool:
+        """Add what each subtask reads next, about so many elements; True if one of them reads as many as it may."""
+        units = self.splits.kind.units_per_element
+        if self._unit_bytes:
+            elements = min(elements, max(1, int(_MAX_BYTES / (self._unit_bytes * units))))
+        self._given, is_full = {}, False
+        for subtask in range(self.parallelism):
+            reader = (self.vertex_id, subtask)
+            parts = self.splits.take(subtask, aligner.limit(reader, elements) * units)
+            given = sum(part.end - part.start for part in parts)
+            aligner.give(reader, given // units)
+            if parts:
+                ranges[reader] = parts
+                self._given[reader] = given
+            is_full = is_full or given >= elements * units
+        return is_full
 
-    def _forget_read_splits(self) -> None:
-        state = self.state
-        read = {s.split_id for s in state.unread if state.positions.get(s.split_id, 0) >= s.length}
-        if self.kind.grows and self.rediscover_ms is not None:
-            return
-        if read:
-            state.unread = [split for split in state.unread if split.split_id not in read]
-            for split_id in read:
-                state.positions.pop(split_id, None)
-            if self.rediscover_ms is not None:
-                state.done |= read
-        state.ended = self.rediscover_ms is None and not state.unread
-
-    def restore(self, state: _SourceState) -> None:
-        """Go on from there; another number of subtasks is dealt the splits anew."""
-        unread = state.unread
-        if state.parallelism != self.parallelism:
-            unread = [replace(split, subtask_index=i % self.parallelism) for i, split in enumerate(unread)]
-        # What ended before ends once more, by a batch that reads nothing: operators of another job must see it.
-        self.state = replace(state, parallelism=self.parallelism, unread=unread, ended=False)
+    def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
+        """Learn how many bytes a unit of the source has, or becomes: in the subtask where these are most."""
+        given, self._given = self._given, {}
+        sizes = [
+            report.source_bytes / units
+            for report in reports
+            if (units := given.get((report.vertex_id, report.subtask_index), 0))
+        ]
+        if sizes:
+            # Elements that were large may come again, so their size is forgotten slowly.
+            self._unit_bytes = max(max(sizes), self._unit_bytes / _FORGETTING)
 
 
 class SplitEnumerator:
@@ -140,28 +91,31 @@ class SplitEnumerator:
 
     Args:
         job_graph: The job.
-        elements: About how many each subtask of a source reads in the first batch.
+        elements: About how many each subtask of a source reads in the first batch; None: few.
         checkpoint_interval_s: How often checkpoints are to be taken, which is behind a batch; 0: nobody said.
     """
 
-    def __init__(self, job_graph: JobGraph, elements: int = _FIRST_ELEMENTS, checkpoint_interval_s: float = 0) -> None:
-        self._sources = [_Source(vertex) for vertex in job_graph.vertices if not vertex.inputs]
-        self._elements = elements
+    def __init__(self, job_graph: JobGraph, elements: int | None = None, checkpoint_interval_s: float = 0) -> None:
+        self._sources = {vertex.id: _Source(vertex) for vertex in job_graph.vertices if not vertex.inputs}
+        sources = self._sources.values()
+        first = min((source.splits.first_elements for source in sources), default=1)
+        self._elements = first if elements is None else elements
+        self._is_full = True
         self._target_s = min(_LONGEST_BATCH_S, max(_SHORTEST_BATCH_S, checkpoint_interval_s or _LONGEST_BATCH_S))
-        self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in self._sources if s.alignment is not None})
+        self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
 
     @property
     def has_ended(self) -> bool:
         """True when the last plan read all that there will ever be."""
-        return all(source.state.ended for source in self._sources)
+        return all(source.splits.state.ended for source in self._sources.values())
 
     @property
     def endless(self) -> list[str]:
         """The names of the sources that never end."""
-        return [source.name for source in self._sources if source.rediscover_ms is not None]
+        return [source.name for source in self._sources.values() if source.splits.is_endless]
 
     def plan_all(self) -> BatchPlan:
-        """One plan that reads everything: BATCH mode.
+        """Return one plan that reads everything: BATCH mode.
 
         Raises:
             NotImplementedError: a source never ends.
@@ -169,55 +123,59 @@ class SplitEnumerator:
         if self.endless:
             raise NotImplementedError(f"BATCH mode needs bounded sources: {self.endless[0]!r} never ends")
         ranges: Ranges = {}
-        for source in self._sources:
-            source.discover(0)
-            for split in source.state.unread:
-                part = SplitRange(split, 0, split.length)
-                ranges.setdefault((source.vertex_id, split.subtask_index), []).append(part)
-        return BatchPlan(ranges, frozenset(source.vertex_id for source in self._sources))
+        for source in self._sources.values():
+            for part in source.splits.all_ranges():
+                ranges.setdefault((source.vertex_id, part.split.subtask_index), []).append(part)
+        return BatchPlan(ranges, self._end_all())
 
     def plan(self, now: int) -> BatchPlan:
-        """What a batch reads that starts at `now` (ms); it may be nothing."""
+        """Return what a batch reads that starts at `now` (ms); it may be nothing. The batch before has ended."""
         ranges: Ranges = {}
-        ended: set[str] = set()
-        unended = [source for source in self._sources if not source.state.ended]
+        ended: set[Reader] = set()
+        unended = [source for source in self._sources.values() if not source.splits.state.ended]
         for source in unended:
-            source.discover(now)
+            source.splits.discover(now)
         self._aligner.begin_plan({reader for source in unended for reader in source.readers()})
+        self._is_full = False
         for source in unended:
-            source.take(self._elements, ranges, self._aligner)
-            if source.state.ended:
-                ended.add(source.vertex_id)
+            self._is_full |= source.take(self._elements, ranges, self._aligner)
+            ended.update((source.vertex_id, subtask) for subtask in source.splits.newly_ended())
         return BatchPlan(ranges, frozenset(ended))
 
     def plan_end(self) -> BatchPlan:
-        """A batch that reads nothing and ends all sources, wherever they are."""
-        ended = frozenset(source.vertex_id for source in self._sources if not source.state.ended)
-        for source in self._sources:
-            source.state.ended = True
-        return BatchPlan({}, ended)
+        """Return a batch that reads nothing and ends all sources, wherever they are."""
+        return BatchPlan({}, self._end_all())
+
+    def _end_all(self) -> frozenset[Reader]:
+        sources = self._sources.values()
+        return frozenset((source.vertex_id, subtask) for source in sources for subtask in source.splits.end())
 
     def pause_s(self, now: int) -> float:
-        """How long no source has anything to read (seconds), after a plan that read nothing."""
-        next_ms = min((source.next_discovery() for source in self._sources), default=float("inf"))
+        """Return how long no source has anything to read (seconds), after a plan that read nothing."""
+        unended = [source.splits for source in self._sources.values() if not source.splits.state.ended]
+        next_ms = min((splits.next_discovery() for splits in unended), default=float("inf"))
         return min(_NOTHING_TO_COME_S, max(0.0, (next_ms - now) / 1000))
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
-        """Take the watermarks that the sources have now: the next plans keep aligned ones together."""
+        """Learn from what the sources report: watermarks keep aligned ones together, bytes bound batches."""
+        reports = list(reports)
         self._aligner.observe(reports)
+        for source in self._sources.values():
+            source.batch_ended(report for report in reports if report.vertex_id == source.vertex_id)
 
     def batch_took(self, seconds: float) -> None:
-        """Read more per batch while batches are short, less when they are long."""
+        """Read more per batch while full batches are short, less when batches are long."""
         factor = min(_MAX_GROWTH, self._target_s / max(seconds - _EMPTY_BATCH_S, 0.001))
-        self._elements = int(min(_MAX_ELEMENTS, max(1, self._elements * factor)))
+        if self._is_full or factor < 1:
+            self._elements = int(min(_MAX_ELEMENTS, max(1, self._elements * factor)))
 
     def snapshot(self) -> bytes:
-        """Where all sources are: pickled, by operator id."""
-        return pickle.dumps({source.operator_id: source.state for source in self._sources}, protocol=5)
+        """Return where all sources are: pickled, by operator id."""
+        return pickle.dumps({s.operator_id: s.splits.state for s in self._sources.values()}, protocol=5)
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from there; sources that were not there before begin at their beginning."""
         states = pickle.loads(snapshot)
-        for source in self._sources:
+        for source in self._sources.values():
             if source.operator_id in states:
-                source.restore(states[source.operator_id])
+                source.splits.restore(states[source.operator_id])

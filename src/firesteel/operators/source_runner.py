@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.sources import SplitRange, kind_of, source_of
-from firesteel.operators.watermarks import WatermarkEmitter
+from firesteel.operators.sources import kind_of, parts_of, source_of
+from firesteel.operators.spill import SizeEstimate
+from firesteel.operators.split_watermarks import SplitWatermarks
+from firesteel.operators.splits import SplitRange
+
+_READ_AT_ONCE = 16
+"""So many splits are read in turns; each may hold a file or a connection open."""
+
+_SMALL_BYTES = 256
+"""Elements up to this size (bytes, with the overhead of their objects) are bounded by their number."""
 
 
 class SourceRunner(Operator):
@@ -17,27 +27,59 @@ class SourceRunner(Operator):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: Any) -> None:
         super().__init__(name, task, output)
-        self._source = source_of(descriptor)
-        self._kind = kind_of(self._source)
+        self._parts = parts_of(source_of(descriptor))
+        self._kinds = [kind_of(part) for part in self._parts]
         strategy = getattr(descriptor, "watermark_strategy", None) or WatermarkStrategy.no_watermarks()
-        self._emitter = WatermarkEmitter(strategy, output, task)
+        self._watermarks = SplitWatermarks(strategy, output, task)
         assigner = strategy.timestamp_assigner
         self._extract = None if assigner is None else method_of(assigner, "extract_timestamp")
+        self._sizes = SizeEstimate()
         self.has_ended = False
 
-    def read(self, ranges: Iterable[SplitRange]) -> Iterator[None]:
-        """Emit the elements of the ranges; yields after each chunk, so that the caller can send what came out."""
+    @property
+    def bytes_read(self) -> int:
+        """About how many bytes were read in this batch, small elements not counted."""
+        return max(0, self._sizes.bytes - _SMALL_BYTES * self._sizes.elements)
+
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[None]:
+        """Emit the elements of the ranges, a chunk of each in turn; yields after each chunk.
+
+        The caller can then send what came out. All splits are assigned before the first is read.
+        """
+        self._sizes = SizeEstimate()
         for part in ranges:
-            for values in self._kind.read(self._source, part):
-                self._emitter.emit(values, self._timestamps_of(values), values)
-                yield
+            self._watermarks.assign(part.split.split_id)
+        waiting = iter(ranges)
+        # Without watermarks nothing is gained by reading several files at once.
+        at_once = _READ_AT_ONCE if self._watermarks.is_active else 1
+        reading: deque[tuple[SplitRange, Iterator[list[Any]]]] = deque()
+        while True:
+            reading.extend((part, self._chunks_of(part)) for part in islice(waiting, at_once - len(reading)))
+            if not reading:
+                return
+            part, chunks = reading.popleft()
+            values = next(chunks, None)
+            if values is None:
+                if part.is_last:
+                    self._watermarks.release(part.split.split_id)
+                continue
+            reading.append((part, chunks))
+            self._sizes.add(values)
+            self._watermarks.emit(part.split.split_id, values, self._timestamps_of(values))
+            yield
+
+    def _chunks_of(self, part: SplitRange) -> Iterator[list[Any]]:
+        if part.start == part.end:
+            return iter(())
+        index = part.split.source_index
+        return self._kinds[index].read(self._parts[index], part)
 
     def _timestamps_of(self, values: list[Any]) -> Timestamps:
         extract, remaining = self._extract, iter(values)
         return None if extract is None else [int(extract(value, MIN_TIMESTAMP)) for value in remaining]
 
     def end(self) -> None:
-        """All splits were read: emit the final watermark and the end of input."""
+        """Emit the final watermark and the end of input: all splits were read."""
         if not self.has_ended:
             self.has_ended = True
             self.watermark = MAX_WATERMARK
@@ -47,22 +89,22 @@ class SourceRunner(Operator):
     @property
     def alignment_watermark(self) -> int | None:
         """The watermark that aligned sources wait for; None if this one ended, is idle or has none."""
-        return None if self.has_ended else self._emitter.current
+        return None if self.has_ended else self._watermarks.current
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Emit the periodic watermark."""
         if not self.has_ended:
-            self._emitter.on_time(now_ms)
+            self._watermarks.on_time(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """When the idle timeout is over."""
-        return self._emitter.next_time()
+        """Return when the idle timeout is over, or a generator of the user's is to be called again."""
+        return self._watermarks.next_time()
 
     def snapshot(self) -> Any:
-        """The generator and whether all was read; where the splits are is part of the batch."""
-        return self._emitter.snapshot(), self.has_ended
+        """Return the generators and whether all was read; where the splits are is part of the batch."""
+        return self._watermarks.snapshot(), self.has_ended
 
     def restore(self, snapshot: Any) -> None:
         """Go on from there."""
-        emitter, self.has_ended = snapshot
-        self._emitter.restore(emitter)
+        watermarks, self.has_ended = snapshot
+        self._watermarks.restore(watermarks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from firesteel.common.key_groups import key_group_range
@@ -19,7 +19,7 @@ from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.metrics import measured
 from firesteel.operators.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.source_runner import SourceRunner
-from firesteel.operators.sources import SplitRange
+from firesteel.operators.splits import SplitRange
 from firesteel.operators.state_backend import Delta
 
 FITTING_OUTPUT = (
@@ -95,6 +95,7 @@ class Subtask:
         self._is_open = False
         self._snapshots: dict[str, Any] = {}
         self._edges = [edge for group in edges.values() for edge in group]
+        self._sent_before = 0
         self._by_node: dict[int, Operator] = {}
         self._outputs: dict[int, Output] = {}
         for node in vertex.chain:
@@ -145,6 +146,14 @@ class Subtask:
         """Elements written to edges so far."""
         return sum(edge.records_out for edge in self._edges)
 
+    @property
+    def source_bytes(self) -> int:
+        """About how many bytes a source read or sent in this batch, whichever is more; 0 where there is none."""
+        return 0 if self.source is None else max(self.source.bytes_read, self._bytes_sent() - self._sent_before)
+
+    def _bytes_sent(self) -> int:
+        return sum(edge.bytes_out for edge in self._edges)
+
     def metrics(self) -> dict[str, float]:
         """What is measured: Flink's names for the task's own, `<operator>.<group>.<name>` for the user's."""
         own: dict[str, float] = {
@@ -153,7 +162,7 @@ class Subtask:
             "numBytesIn": self.gate.bytes_in,
             "numBytesInLocal": self.gate.bytes_in - self.gate.bytes_in_remote,
             "numBytesInRemote": self.gate.bytes_in_remote,
-            "numBytesOut": sum(edge.bytes_out for edge in self._edges),
+            "numBytesOut": self._bytes_sent(),
             "accumulateBusyTimeMs": round(self.busy_s * 1000),
         }
         own["currentOutputWatermark"] = self.operators[-1][1].watermark
@@ -191,10 +200,11 @@ class Subtask:
 
     def begin_batch(self) -> None:
         """Fire what is due in processing time."""
+        self._sent_before = self._bytes_sent()
         if self._is_open:
             self._advance_processing_time()
 
-    def read(self, ranges: Iterable[SplitRange]) -> Iterator[None]:
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[None]:
         """Let the source read the ranges; yields after each chunk."""
         assert self.source is not None
         chunks = self.source.read(ranges)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
@@ -28,29 +29,46 @@ class _AscendingWatermarks(WatermarkGenerator):
         output.emit_watermark(self.max_timestamp - self.bound_ms - 1)
 
 
+class EmitterOutput(Protocol):
+    """Where a `WatermarkEmitter` emits to."""
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take elements."""
+
+    def watermark(self, timestamp: int) -> None:
+        """Take a watermark (milliseconds)."""
+
+    def idle(self, is_idle: bool) -> None:
+        """Take a change of idleness."""
+
+
+@cache
+def _milliseconds(interval: str) -> int:
+    return Duration.parse(interval).to_millis()
+
+
 class WatermarkEmitter(WatermarkOutput):
-    """Feeds the generator of one subtask and emits its watermarks, never backwards, periodically and when idle.
+    """Feeds one generator and emits its watermarks, never backwards, periodically and when idle.
 
     Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between chunks of elements.
+
+    Attributes:
+        emitted: The last watermark.
+        is_idle: Whether nobody should wait for the next one.
     """
 
-    def __init__(self, strategy: WatermarkStrategy, output: Output, task: TaskInfo) -> None:
+    def __init__(self, strategy: WatermarkStrategy, output: EmitterOutput, task: TaskInfo) -> None:
         self._generator = _generator(strategy)
         self._output = output
         interval = task.configuration.get(AUTO_WATERMARK_INTERVAL)
-        self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else Duration.parse(interval).to_millis()
+        self._interval_ms = _DEFAULT_INTERVAL_MS if interval is None else _milliseconds(interval)
         self._idle_timeout_ms = None if strategy.idle_timeout is None else strategy.idle_timeout.to_millis()
         self._active = self._generator is not None and not task.is_batch
-        self._emitted = MIN_TIMESTAMP
-        self._is_idle = False
+        self.emitted = MIN_TIMESTAMP
+        self.is_idle = False
         self._last_emit_ms = self._last_element_ms = now_ms()
         self._unsent: tuple[list[Any], Timestamps] = ([], None)
         self._sent = self._seen = 0
-
-    @property
-    def current(self) -> int | None:
-        """The last watermark; None while idle and before the first one."""
-        return None if self._is_idle or self._emitted <= MIN_TIMESTAMP else self._emitted
 
     def emit(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
         """Emit elements, and watermarks behind those that call for one; `events` is what the generator sees of them."""
@@ -66,8 +84,8 @@ class WatermarkEmitter(WatermarkOutput):
                 generator.max_timestamp = max(generator.max_timestamp, max(known))
         else:
             self._emit_seen(values, timestamps, events)
-        if self._is_idle:
-            self._is_idle = False
+        if self.is_idle:
+            self.is_idle = False
             self._output.idle(False)
         if now - self._last_emit_ms >= self._interval_ms:
             self.on_time(now)
@@ -97,38 +115,47 @@ class WatermarkEmitter(WatermarkOutput):
         self._last_emit_ms = now
         self._generator.on_periodic_emit(self)
         timeout = self._idle_timeout_ms
-        if timeout is not None and not self._is_idle and now - self._last_element_ms >= timeout:
+        if timeout is not None and not self.is_idle and now - self._last_element_ms >= timeout:
             self.mark_idle()
 
     def next_time(self) -> int | None:
-        """When `on_time` has something to do although no element comes: the idle timeout."""
-        if not self._active or self._idle_timeout_ms is None or self._is_idle:
+        """Return when `on_time` has something to do although no element comes (ms), None: never.
+
+        That is at the end of the idle timeout, and each interval for a generator of the user's own. The watermark of a
+        built-in generator depends on the elements alone.
+        """
+        if not self._active:
             return None
-        return self._last_element_ms + self._idle_timeout_ms
+        times = []
+        if self._idle_timeout_ms is not None and not self.is_idle:
+            times.append(self._last_element_ms + self._idle_timeout_ms)
+        if type(self._generator) is not _AscendingWatermarks and self._interval_ms > 0:
+            times.append(self._last_emit_ms + self._interval_ms)
+        return min(times, default=None)
 
     def emit_watermark(self, timestamp: int) -> None:
         """Emit a watermark unless one as large was emitted already."""
         self._send_seen()
-        if timestamp > self._emitted:
-            self._emitted = timestamp
-            if self._is_idle:
-                self._is_idle = False
+        if timestamp > self.emitted:
+            self.emitted = timestamp
+            if self.is_idle:
+                self.is_idle = False
                 self._output.idle(False)
             self._output.watermark(timestamp)
 
     def mark_idle(self) -> None:
         """Tell the receivers not to wait for this subtask."""
         self._send_seen()
-        self._is_idle = True
+        self.is_idle = True
         self._output.idle(True)
 
     def snapshot(self) -> Any:
         """The generator and what was emitted."""
-        return self._generator, self._emitted, self._is_idle
+        return self._generator, self.emitted, self.is_idle
 
     def restore(self, snapshot: Any) -> None:
         """Go on from there."""
-        self._generator, self._emitted, self._is_idle = snapshot
+        self._generator, self.emitted, self.is_idle = snapshot
 
 
 def _generator(strategy: WatermarkStrategy) -> WatermarkGenerator | None:
@@ -187,7 +214,7 @@ class TimestampsAndWatermarksRunner(Operator):
         self._emitter.on_time(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """When the idle timeout is over."""
+        """Return when the idle timeout is over, or a generator of the user's is to be called again."""
         return self._emitter.next_time()
 
     def snapshot(self) -> Any:

@@ -12,8 +12,8 @@ from firesteel.graph.job_graph import JobVertex
 from firesteel.operators import edge_writer
 from firesteel.operators.buffers import Item, decode, encode
 from firesteel.operators.operator import TaskInfo, Timestamps
-from firesteel.operators.sources import SplitRange
 from firesteel.operators.spill import SpilledList
+from firesteel.operators.splits import SplitRange
 from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
@@ -31,7 +31,7 @@ class SubtaskReport:
     """What one subtask did so far in this attempt, and whether it is done.
 
     `source_watermark` is how far a source is in event time; None where that should hold nobody back. `metrics` are
-    measured at the end of a batch.
+    measured at the end of a batch. `source_bytes` is about how much a source read or sent in the batch.
     """
 
     vertex_id: str
@@ -41,6 +41,7 @@ class SubtaskReport:
     has_ended: bool
     source_watermark: int | None = None
     metrics: dict[str, float] = field(default_factory=dict)
+    source_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,14 @@ class BatchPlan:
 
     Attributes:
         ranges: (vertex id, subtask) -> ranges to read.
-        ended: Vertices whose input ends with this batch.
+        ended: (vertex id, subtask) of the sources whose input ends with this batch.
         is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
         in_full: Whether all keyed state is written after the batch, even if little of it changed.
         is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish what they have begun.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
-    ended: frozenset[str] = frozenset()
+    ended: frozenset[tuple[str, int]] = frozenset()
     is_checkpoint: bool = True
     in_full: bool = False
     is_savepoint: bool = False
@@ -332,10 +333,11 @@ class SlotTasks:
         source = subtask.source
         if source is None or source.has_ended:
             return
-        chunks = subtask.read(batch.ranges.get((subtask.task.vertex_id, subtask.task.subtask_index), ()))
+        reader = (subtask.task.vertex_id, subtask.task.subtask_index)
+        chunks = subtask.read(batch.ranges.get(reader, ()))
         while self._reads(subtask, chunks):
             yield from self._take_rows()
-        if subtask.task.vertex_id in batch.ended:
+        if reader in batch.ended:
             with self._stopwatch.within(subtask):
                 source.end()
 
@@ -377,6 +379,7 @@ class SlotTasks:
                 s.records_out,
                 s.has_ended,
                 None if s.source is None else s.source.alignment_watermark,
+                source_bytes=s.source_bytes,
             )
             for s in self._stages.get(stage, {}).values()
         ]

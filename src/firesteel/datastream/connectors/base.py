@@ -36,15 +36,21 @@ class DeliveryGuarantee(Enum):
 class SourceSplit:
     """A part of a source that one subtask reads (Flink: `api.connector.source.SourceSplit`).
 
+    Positions count from the beginning of the split for good: `start` moves up when the oldest records are deleted, and
+    the record at a position stays the same.
+
     Attributes:
         split_id: Unique within the source, the same whenever it is discovered: a partition, a file.
         end: Positions from `start` up to this one, exclusive, can be read by now. Of an unbounded source it may grow.
-        start: The first position.
+        start: The first position that can still be read.
+        is_finished: `end` never grows again, although the source is unbounded: after it the split holds no watermark
+            back.
     """
 
     split_id: str
     end: int
     start: int = 0
+    is_finished: bool = False
 
 
 class Source:
@@ -75,7 +81,10 @@ class Source:
         return True
 
     def discover_splits(self) -> Sequence[SourceSplit]:
-        """All splits, with how far they can be read by now; called in the process of the JobManager."""
+        """Return all splits, with how far they can be read by now; called in the process of the JobManager.
+
+        A split that an unbounded source no longer returns is finished: the rest of it is read, then it is forgotten.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no discover_splits()")
 
     def read_split(self, split_id: str, start: int, end: int) -> Iterable[Any]:

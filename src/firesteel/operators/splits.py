@@ -1,0 +1,87 @@
+"""Splits: parts of a source that one subtask reads, and the ranges of them that batches read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from firesteel.operators.spill import SizeEstimate
+
+CHUNK_ELEMENTS = 4096
+"""Elements that a reader hands on at once."""
+
+CHUNK_BYTES = 4 << 20
+"""About as many bytes are handed on at once at most, unless one element has more."""
+
+_FIRST_ELEMENTS = 16
+_GROWTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a source that one subtask reads (Flink: `SourceSplit`).
+
+    Positions count units of the source, such as elements or bytes, from the beginning of the source itself: they stay
+    the same when `start` moves up because what was before is gone.
+
+    Attributes:
+        split_id: Unique within the source.
+        subtask_index: The subtask that reads it.
+        start: The first position.
+        end: The position after the last one that can be read by now.
+        path: The file, for file sources.
+        source_index: Which of the sources of a HybridSource it belongs to.
+        is_whole: A batch reads all of it or nothing: it can only be read from its beginning.
+        grows: `end` may move up.
+    """
+
+    split_id: str
+    subtask_index: int
+    start: int
+    end: int
+    path: str = ""
+    source_index: int = 0
+    is_whole: bool = False
+    grows: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name by which a source knows later that it has seen the split: of a file, its path."""
+        return self.path or self.split_id
+
+    def dealt_to(self, subtask_index: int) -> Split:
+        """Return the split for another subtask."""
+        return replace(self, subtask_index=subtask_index)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRange:
+    """What one batch reads of a split: positions `start` (inclusive) to `end` (exclusive) of the source.
+
+    A range may be empty: it tells the reader that the split is assigned to it, or finished.
+
+    Attributes:
+        is_last: The split is finished after it.
+    """
+
+    split: Split
+    start: int
+    end: int
+    is_last: bool = False
+
+
+Discovered = tuple[list[Split], set[str]]
+"""Splits that are not known yet, or may have changed, and the keys of known ones that still exist."""
+
+
+def in_chunks(elements: Iterator[Any]) -> Iterator[list[Any]]:
+    """Read elements in lists that are bounded in number and, by an estimate, in bytes."""
+    sizes, count = SizeEstimate(), _FIRST_ELEMENTS
+    while chunk := list(islice(elements, count)):
+        before = sizes.bytes
+        sizes.add(chunk)
+        mean = max(1, (sizes.bytes - before) // len(chunk))
+        yield chunk
+        count = max(1, min(CHUNK_ELEMENTS, _GROWTH * count, CHUNK_BYTES // mean))

@@ -1,0 +1,231 @@
+"""Text as Flink's file sources read it: Java's line ends and decoding, and compression by file extension.
+
+Flink: `TextLineInputFormat`, a `BufferedReader` over an `InputStreamReader`. A line feed, a carriage return, or both
+end a line, and malformed bytes become U+FFFD where Java's decoders put one.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from importlib import import_module
+from pathlib import PurePath
+from typing import IO, Any, TextIO
+
+_BLOCK_BYTES = 256 * 1024
+_PIECE_BYTES = 16 * 1024
+_JAVA = "firesteel-java"
+_REPLACEMENT = "\ufffd"
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+class _Inflated(io.RawIOBase):
+    """The content of a file in zlib format (Flink: `DeflateInflaterInputStreamFactory`)."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._inflate = zlib.decompressobj()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._inflate.eof:
+            data = self._inflate.unconsumed_tail or self._file.read(_PIECE_BYTES)
+            if not data:
+                raise EOFError("the compressed file ended before its end-of-stream marker was reached")
+            if content := self._inflate.decompress(data, len(buffer)):
+                buffer[: len(content)] = content
+                return len(content)
+        return 0
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+_OPENERS: dict[str, Callable[[str], Any]] = {
+    ".gz": gzip.open,
+    ".gzip": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".deflate": lambda path: io.BufferedReader(_Inflated(open(path, "rb"))),  # noqa: SIM115 - closed with it
+}
+_UNREADABLE = (".zst", ".zstd")
+
+
+def is_compressed(path: str) -> bool:
+    """Return whether the extension of a file says that it is compressed.
+
+    Raises:
+        NotImplementedError: Flink can read the compression, and Python's standard library cannot.
+    """
+    suffix = PurePath(path).suffix
+    if suffix in _UNREADABLE:
+        readable = ", ".join(_OPENERS)
+        raise NotImplementedError(f"FileSource: cannot read {path!r}: compressed files may end with {readable}")
+    return suffix in _OPENERS
+
+
+def open_decompressed(path: str) -> IO[bytes]:
+    """Open a file for reading its bytes, decompressed."""
+    opener = _OPENERS.get(PurePath(path).suffix)
+    return open(path, "rb") if opener is None else opener(path)
+
+
+# --- decoding -------------------------------------------------------------------------------------------------------
+
+
+def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
+    """Put one U+FFFD in place of malformed bytes, and skip as many of them as Java's decoders do.
+
+    Java takes an encoded surrogate for one malformed character, and in UTF-16 drops the two bytes that follow a
+    high surrogate together with it. Python replaces byte by byte, and unit by unit.
+    """
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    data, start, end = error.object, error.start, error.end
+    if error.encoding == "utf-8" and data[start] == 0xED and data[start + 1 : start + 2] >= b"\xa0":
+        end = start + 1
+        while end < min(start + 3, len(data)) and data[end] & 0xC0 == 0x80:
+            end += 1
+    elif error.encoding.startswith("utf-16") and len(data) >= start + 4:
+        high = data[start + 1] if error.encoding.endswith("le") else data[start]
+        end = start + 4 if 0xD8 <= high <= 0xDB else end
+    return _REPLACEMENT, max(end, start + 1)
+
+
+codecs.register_error(_JAVA, _replace_as_java)
+
+
+@cache
+def is_line_splittable(charset: str) -> bool:
+    """Return whether the bytes 10 and 13 always end a line, so that a file can be read from anywhere."""
+    name = codecs.lookup(charset).name
+    if name in ("utf-8", "ascii", "iso8859-1"):
+        return True
+    try:
+        table = getattr(import_module(f"encodings.{name.replace('-', '_')}"), "decoding_table", "")
+    except ImportError:
+        return False
+    return [table.find("\n"), table.find("\r"), table.count("\n"), table.count("\r")] == [10, 13, 1, 1]
+
+
+_BYTE_ORDER_MARKS = {
+    "utf-16": ((codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF16_LE, "utf-16-le"), (b"", "utf-16-be")),
+    "utf-32": ((codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF32_LE, "utf-32-le"), (b"", "utf-32-be")),
+    "utf-32-be": ((codecs.BOM_UTF32_BE, "utf-32-be"),),
+    "utf-32-le": ((codecs.BOM_UTF32_LE, "utf-32-le"),),
+}
+"""The marks at the beginning that Java skips, and the byte order that they tell; big endian without one."""
+
+
+def open_text(path: str, charset: str, newline: str | None) -> TextIO:
+    """Open a file, compressed or not, as text that is decoded as Java does it.
+
+    Args:
+        path: The file.
+        charset: Name of the character set.
+        newline: As for `open()`; None translates all line ends to line feeds.
+    """
+    name = codecs.lookup(charset).name
+    with ExitStack() as opened:
+        file = opened.enter_context(open_decompressed(path))
+        buffered = io.BufferedReader(file)  # type: ignore[type-var]
+        head = buffered.peek(4)
+        for mark, order in _BYTE_ORDER_MARKS.get(name, ()):
+            if head.startswith(mark):
+                buffered.read(len(mark))
+                name = order
+                break
+        opened.pop_all()
+        return io.TextIOWrapper(buffered, encoding=name, errors=_JAVA, newline=newline)
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def read_lines(path: str, charset: str, start: int, end: int) -> Iterator[list[str]]:
+    """Read the lines that begin in a range of bytes, wherever they end.
+
+    A compressed file, and one whose charset has no bytes that end lines, is read to its end.
+    """
+    if not is_line_splittable(charset):
+        yield from _decoded_lines(path, charset)
+        return
+    with open_decompressed(path) as file:
+        yield from _lines_of_range(file, start, sys.maxsize if is_compressed(path) else end, charset)
+
+
+def _decoded_lines(path: str, charset: str) -> Iterator[list[str]]:
+    with open_text(path, charset, newline=None) as file:
+        while lines := file.readlines(_BLOCK_BYTES):
+            yield [line.removesuffix("\n") for line in lines]
+
+
+def _lines_of_range(file: IO[bytes], start: int, end: int, charset: str) -> Iterator[list[str]]:
+    reader, position = _LineReader(file), start
+    if start > 0:
+        file.seek(start - 1)
+        position += len(reader.rest_of_line(reader.read(1)))
+    while position < end and (block := reader.read(min(_BLOCK_BYTES, end - position))):
+        block += reader.rest_of_line(block)
+        position += len(block)
+        yield _lines_of(block.decode(charset, _JAVA))
+
+
+def _lines_of(text: str) -> list[str]:
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+class _LineReader:
+    """Reads bytes, and on to the end of a line."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._ahead = b""
+
+    def read(self, size: int) -> bytes:
+        """Read up to `size` bytes; none at the end of the file."""
+        if not self._ahead:
+            return self._file.read(size)
+        data, self._ahead = self._ahead[:size], self._ahead[size:]
+        return data
+
+    def rest_of_line(self, data: bytes) -> bytes:
+        """Read what is missing of the last line of `data`, which was read just before."""
+        if data.endswith(b"\n"):
+            return b""
+        pieces: list[bytes] = []
+        while not data.endswith((b"\n", b"\r")) and (data := self.read(_PIECE_BYTES)):
+            ends = [place + 1 for mark in (b"\n", b"\r") if (place := data.find(mark)) >= 0]
+            if ends:
+                self._ahead = data[min(ends) :] + self._ahead
+                data = data[: min(ends)]
+            pieces.append(data)
+        if data.endswith(b"\r"):
+            pieces.append(self._newline())
+        return b"".join(pieces)
+
+    def _newline(self) -> bytes:
+        """Read the line feed after a carriage return, if there is one."""
+        following = self.read(1)
+        if following != b"\n":
+            self._ahead = following + self._ahead
+            return b""
+        return following
