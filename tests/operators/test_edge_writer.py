@@ -66,3 +66,70 @@ def test_full_buffers_are_sent_at_once_and_marks_stay_in_order() -> None:
     writer.flush()
     assert sent == [(0, [(["x"], [1]), 5, True, None]), (1, [(["x"], [1]), 5, True, None])]
     assert writer.records_out == edge_writer.BUFFER_ELEMENTS + 1
+
+
+def writer_of(split: Any, channels: list[int]) -> tuple[edge_writer.EdgeWriter, list[tuple[int, bytes]]]:
+    sent: list[tuple[int, bytes]] = []
+    return edge_writer.EdgeWriter(split, channels, lambda channel, payload: sent.append((channel, payload))), sent
+
+
+def received(sent: list[tuple[int, bytes]], channel: int) -> list[tuple[Any, int | None]]:
+    items = [item for target, payload in sent if target == channel for item in decode(payload)]
+    return [pair for values, times in items for pair in zip(values, times or [None] * len(values), strict=True)]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("call", [1, 7, 2000])
+@pytest.mark.parametrize("size", [1_000, 100_000, 3_000_000])
+def test_buffers_are_bounded_by_bytes(size: int, call: int) -> None:
+    writer, sent = writer_of(edge_writer.RoundRobin([0, 1], 0), [0, 1])
+    count = 20_000_000 // size
+    values = [f"{n:07}".ljust(size) for n in range(count)]
+    for start in range(0, count, call):
+        writer.process(values[start : start + call], list(range(start, min(start + call, count))))
+    largest_pending = sum(writer._bytes.values())
+    writer.flush()
+    small = edge_writer.BUFFER_ELEMENTS * edge_writer._SMALL_BYTES
+    assert max(len(payload) for _, payload in sent) <= max(edge_writer.BUFFER_BYTES, size) + small
+    assert largest_pending <= 2 * max(edge_writer.BUFFER_BYTES, size)
+    for channel in (0, 1):
+        assert received(sent, channel) == [(values[n], n) for n in range(channel, count, 2)]
+
+
+def test_large_elements_after_small_ones_are_noticed() -> None:
+    writer, sent = writer_of(edge_writer.SplitToAll([0]), [0])
+    writer.process(["x"] * 100, None)
+    writer.process(["y" * 1_000_000 for _ in range(50)], None)
+    assert len(sent) > 40
+    writer.process(["z"] * 100, None)
+    writer.process(["z"] * 100, None)
+    writer.flush()
+    assert [value[0] for value, _ in received(sent, 0)] == ["x"] * 100 + ["y"] * 50 + ["z"] * 200
+
+
+def test_all_channels_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_writer, "_PENDING_BYTES", 1_000_000)
+    channels = list(range(100))
+    writer, sent = writer_of(edge_writer.RoundRobin(channels, 0), channels)
+    for _ in range(30):
+        writer.process(["x" * 100_000], None)
+        assert sum(writer._bytes.values()) <= 1_000_000
+    assert sent
+
+
+def test_broadcast_is_encoded_once_and_counts_for_each_channel() -> None:
+    writer, sent = writer_of(edge_writer.SplitToAll([0, 1, 2]), [0, 1, 2])
+    writer.process(["x"], None)
+    writer.watermark(5)
+    writer.flush()
+    assert [channel for channel, _ in sent] == [0, 1, 2]
+    assert sent[0][1] is sent[1][1] is sent[2][1]
+    assert decode(sent[0][1]) == [(["x"], None), 5]
+    assert writer.bytes_out == 3 * len(sent[0][1])
+
+
+def test_global_gives_elements_to_one_channel_and_marks_to_all() -> None:
+    writer, sent = writer_of(edge_writer.SplitToAll([0]), [0, 1])
+    writer.process(["x"], None)
+    writer.end()
+    writer.flush()
+    assert [(channel, decode(payload)) for channel, payload in sent] == [(0, [(["x"], None), None]), (1, [None])]

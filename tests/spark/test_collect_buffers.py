@@ -43,3 +43,38 @@ def test_a_run_waits_for_a_client_that_is_far_behind_unless_it_is_to_stop() -> N
     is_stopping.set()
     stopped.join(10)
     assert not stopped.is_alive()
+
+
+def test_a_client_gets_pieces_that_are_bounded_by_bytes() -> None:
+    buffers = CollectBuffers()
+    elements = ["x" * 1_000_000 + str(number) for number in range(50)]
+    buffers.put("sink", elements, lambda: False)
+    found: list[str] = []
+    asked = CollectRequest()
+    while (answer := buffers.fetch("sink", asked)).elements:
+        assert len(answer.elements) <= 5
+        found += answer.elements
+        asked = CollectRequest(answer.version, len(found))
+    assert found == elements
+
+
+def test_a_run_waits_when_a_client_leaves_too_many_bytes() -> None:
+    buffers = CollectBuffers()
+    buffers.put("sink", ["x" * 1_000_000] * 70, lambda: False)
+    run = threading.Thread(target=lambda: buffers.put("sink", ["y"], lambda: False))
+    run.start()
+    version = buffers.fetch("sink", CollectRequest()).version
+    assert run.is_alive()
+    buffers.fetch("sink", CollectRequest(version, 20))
+    run.join(10)
+    assert not run.is_alive()
+
+
+def test_small_answers_are_put_together() -> None:
+    buffers = CollectBuffers()
+    for number in range(100):
+        buffers.put("sink", [number], lambda: False)
+    first = buffers.fetch("sink", CollectRequest())
+    assert first.elements == list(range(100))
+    buffers.put("sink", [100], lambda: False)
+    assert buffers.fetch("sink", CollectRequest(first.version, 30)).elements == list(range(30, 101))

@@ -22,7 +22,7 @@ from firesteel.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
 )
-from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter
+from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, Source, SourceSplit
 from firesteel.datastream.connectors.file_system import BucketAssigner, FileSink, FileSource, StreamFormat
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.state import ValueStateDescriptor
@@ -374,3 +374,31 @@ def test_a_batch_job_whose_commit_failed_in_the_middle_is_committed_and_not_run_
     lines = [line for path in (tmp_path / "files").glob("[!.]*") for line in path.read_text().splitlines()]
     assert sorted(shown) == sorted(lines)
     assert sorted(int(line.split()[0]) for line in lines) == list(range(100))
+
+
+@MODES
+def test_large_output_is_printed_and_collected_in_order(mode, capsys):
+    """More than travels with the reports of a batch: it goes through files."""
+    env = environment(mode, parallelism=1)
+    texts = numbers(env, 6_000).map(lambda n: f"{n:0200}", Types.STRING())
+    texts.print()
+    with texts.execute_and_collect() as results:
+        assert list(results) == [f"{n:0200}" for n in range(6_000)]
+    assert capsys.readouterr().out.splitlines() == [f"{n:0200}" for n in range(6_000)]
+
+
+@MODES
+def test_elements_of_a_megabyte_pass_an_exchange(mode, capsys):
+    class Large(Source):
+        def discover_splits(self):
+            return [SourceSplit("large", 150)]
+
+        def read_split(self, split_id, start, end):
+            return (f"{position:04}".ljust(1_000_000, "x") for position in range(start, end))
+
+    env = environment(mode)
+    large = env.from_source(Large(), WatermarkStrategy.no_watermarks(), "large", Types.STRING())
+    large.rebalance().map(lambda text: f"{text[:4]} {len(text)}", Types.STRING()).print()
+    env.execute()
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line[3:] for line in lines) == [f"{n:04} 1000000" for n in range(150)]

@@ -23,7 +23,7 @@ from firesteel.coordinator.version_files import VersionFiles
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.buffers import pickled
-from firesteel.operators.committables import Committable, check
+from firesteel.operators.committables import Committable, check, remove_files
 from firesteel.operators.subtask import operators_of
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -244,7 +244,9 @@ class Checkpoints:
                     self._add(self._written, operator_id, report.slot, size)
         committables = [committable for report in reports for committable in report.committables]
         self._pending += [committable for committable in committables if committable.is_durable]
-        self._commit([committable for committable in committables if not committable.is_durable])
+        shown = [committable for committable in committables if not committable.is_durable]
+        self._commit(shown)
+        remove_files(shown)
 
     def _check_complete(self, batch_id: int, reports: Sequence[StageReport]) -> None:
         found = [(report.stage, report.slot) for report in reports]

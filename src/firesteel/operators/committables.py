@@ -5,12 +5,22 @@ A committable is handed to a `Driver` by its one method. Those that are durable 
 
 from __future__ import annotations
 
+import pickle
+import struct
+import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.errors import FiresteelError
+from firesteel.operators.buffers import pickled
+
+OUTPUT_BYTES = 256 * 1024
+"""What a sink shows of one batch travels with the batch's reports up to about so much, else in a file."""
+
+_LENGTH = struct.Struct(">Q")
 
 
 class Driver(Protocol):
@@ -59,6 +69,96 @@ class CollectedElements:
     def hand_to(self, driver: Driver) -> None:
         """Deliver them."""
         driver.collect(self.collect_id, self.elements)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """Committables that are too large to travel with the reports of a batch: a file that all processes see."""
+
+    is_durable: ClassVar[bool] = False
+    path: str
+    length: int
+
+    def hand_to(self, driver: Driver) -> None:
+        """Hand over the committables one after the other; the file stays until nobody can ask for it again.
+
+        Raises:
+            OutputFileError: the file is not as it was written.
+        """
+        path = Path(self.path)
+        if not path.exists() or path.stat().st_size != self.length:
+            raise OutputFileError(self.path, self.length)
+        with path.open("rb") as file:
+            while header := file.read(_LENGTH.size):
+                committable: Committable = pickle.loads(file.read(*_LENGTH.unpack(header)))
+                committable.hand_to(driver)
+
+
+class OutputFileError(FiresteelError):
+    """What a sink put out is missing: the job's checkpoint directory must be shared by all machines."""
+
+    def __init__(self, path: str, length: int) -> None:
+        super().__init__(path, length)
+
+    def __str__(self) -> str:
+        return f"output file {self.args[0]!r} of {self.args[1]} bytes is missing or incomplete"
+
+
+def remove_files(committables: Iterable[Committable]) -> None:
+    """Remove the files of output that was shown."""
+    for committable in committables:
+        if isinstance(committable, OutputFile):
+            Path(committable.path).unlink(missing_ok=True)
+
+
+class OutputBuffer:
+    """Gathers committables of a sink for the end of the batch: in memory while they are small, else in a file.
+
+    Args:
+        directory: Where the file is made; empty keeps everything in memory.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._kept: list[Committable] = []
+        self._kept_bytes = 0
+        self._path: Path | None = None
+        self._length = 0
+
+    def add(self, committable: Committable, size: int) -> None:
+        """Take the next committable, of about so many bytes."""
+        self._kept.append(committable)
+        self._kept_bytes += size
+        if self._kept_bytes > OUTPUT_BYTES and self._directory:
+            self._write()
+
+    def _write(self) -> None:
+        if self._path is None:
+            # Only this one: if the directory of the run is gone, the run is over.
+            Path(self._directory).mkdir(exist_ok=True)
+            # A name of its own: another try of the same batch writes another file.
+            self._path = Path(self._directory) / uuid.uuid4().hex
+        with self._path.open("ab") as file:
+            for committable in self._kept:
+                data = pickled(committable)
+                file.write(_LENGTH.pack(len(data)))
+                file.write(data)
+            self._length = file.tell()
+        self._kept, self._kept_bytes = [], 0
+
+    def take(self) -> tuple[Committable, ...]:
+        """Return what was gathered since the last call, in order."""
+        kept, self._kept, self._kept_bytes = self._kept, [], 0
+        if self._path is None:
+            return tuple(kept)
+        written, self._path = OutputFile(str(self._path), self._length), None
+        return (written, *kept)
+
+    def close(self) -> None:
+        """Drop what was not taken."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+            self._path = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,22 @@ from typing import Any, Protocol
 from firesteel.common.key_groups import key_group_assigner, operator_index
 from firesteel.operators.buffers import Item, encode
 from firesteel.operators.operator import Timestamps
+from firesteel.operators.spill import size_of
 
 BUFFER_ELEMENTS = 4096
 """A channel's elements are sent when there are so many, and at the end of the batch."""
+
+BUFFER_BYTES = 1 << 20
+"""They are also sent when they have about so many bytes, those of small elements not counted."""
+
+_PENDING_BYTES = 32 << 20
+"""All channels are sent when together they have about so many bytes."""
+
+_SMALL_BYTES = 256
+"""Elements of up to so many bytes, with the overhead of their objects, are bounded by their number alone."""
+
+_SAMPLED_ELEMENTS = 16
+"""Two elements are measured whenever so many were written since."""
 
 _REMEMBERED_KEYS = 1_000_000
 
@@ -121,11 +134,11 @@ class SplitToAll(_StatelessSplit):
     """BROADCAST, and FORWARD and GLOBAL with their one channel: all elements to each of the channels."""
 
     def __init__(self, channels: Sequence[int]) -> None:
-        self._channels = channels
+        self.channels = channels
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
         """The elements by channel."""
-        return [(channel, values, timestamps) for channel in self._channels]
+        return [(channel, values, timestamps) for channel in self.channels]
 
 
 def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[list[Any]], list[int]]:
@@ -171,26 +184,63 @@ class EdgeWriter:
     """Writes one edge: splits elements by channel, gathers them into buffers, sends watermarks and the end to all.
 
     `send(channel, payload)` takes each finished buffer; `channels` are the consuming subtasks that this one reaches.
+    Buffers are bounded in number and in bytes, so a payload has few megabytes unless one element has more. What goes
+    to all channels is encoded once.
     """
 
     def __init__(self, split: Split, channels: Sequence[int], send: Callable[[int, bytes], None]) -> None:
         self._split = split
-        self._channels = channels
         self._send = send
-        self._pending: dict[int, list[Item]] = {channel: [] for channel in channels}
-        self._sizes = dict.fromkeys(channels, 0)
+        is_broadcast = isinstance(split, SplitToAll) and list(split.channels) == list(channels)
+        self._targets = {channels[0]: channels} if is_broadcast else {channel: (channel,) for channel in channels}
+        self._pending: dict[int, list[Item]] = {channel: [] for channel in self._targets}
+        self._sizes = dict.fromkeys(self._targets, 0)
+        self._bytes = dict.fromkeys(self._targets, 0)
+        self._split_once: Split = SplitToAll(channels[:1]) if is_broadcast else split
+        self._unmeasured = _SAMPLED_ELEMENTS
+        self._has_large = False
         self.records_out = 0
         self.bytes_out = 0
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Take elements."""
-        self.records_out += len(values)
+        count = len(values)
+        self.records_out += count
+        self._unmeasured += count
+        if self._unmeasured >= _SAMPLED_ELEMENTS:
+            self._unmeasured = 0
+            self._has_large = max(size_of(values[0]), size_of(values[count // 2])) > _SMALL_BYTES
+        if self._has_large:
+            self._process_large(values, timestamps)
+            return
         sizes = self._sizes
-        for channel, part, part_timestamps in self._split(values, timestamps):
+        for channel, part, part_timestamps in self._split_once(values, timestamps):
             self._pending[channel].append((part, part_timestamps))
             sizes[channel] += len(part)
             if sizes[channel] >= BUFFER_ELEMENTS:
                 self._flush(channel)
+
+    def _process_large(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take elements each of which is measured, in parts that fit into a buffer."""
+        for channel, part, part_timestamps in self._split_once(values, timestamps):
+            start = 0
+            for end, value in enumerate(part):
+                size = max(0, size_of(value) - _SMALL_BYTES)
+                if self._bytes[channel] + size > BUFFER_BYTES and (self._sizes[channel] or end > start):
+                    self._add(channel, part, part_timestamps, start, end)
+                    self._flush(channel)
+                    start = end
+                self._bytes[channel] += size
+            self._add(channel, part, part_timestamps, start, len(part))
+            if self._sizes[channel] >= BUFFER_ELEMENTS:
+                self._flush(channel)
+        if sum(self._bytes.values()) > _PENDING_BYTES:
+            self.flush()
+
+    def _add(self, channel: int, part: list[Any], timestamps: Timestamps, start: int, end: int) -> None:
+        if start < end:
+            self._pending[channel].append((part[start:end], None if timestamps is None else timestamps[start:end]))
+            self._sizes[channel] += end - start
 
     def watermark(self, timestamp: int) -> None:
         """Send a watermark behind what was written so far."""
@@ -205,12 +255,12 @@ class EdgeWriter:
         self._mark(None)
 
     def _mark(self, item: Item) -> None:
-        for channel in self._channels:
-            self._pending[channel].append(item)
+        for items in self._pending.values():
+            items.append(item)
 
     def flush(self) -> None:
         """Send what is pending."""
-        for channel in self._channels:
+        for channel in self._targets:
             self._flush(channel)
 
     def snapshot(self) -> Any:
@@ -225,7 +275,8 @@ class EdgeWriter:
         items = self._pending[channel]
         if items:
             self._pending[channel] = []
-            self._sizes[channel] = 0
+            self._sizes[channel] = self._bytes[channel] = 0
             payload = encode(items)
-            self.bytes_out += len(payload)
-            self._send(channel, payload)
+            for target in self._targets[channel]:
+                self.bytes_out += len(payload)
+                self._send(target, payload)

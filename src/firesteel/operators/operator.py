@@ -116,6 +116,7 @@ class TaskInfo:
         is_checkpoint: Whether a checkpoint follows the batch that runs.
         is_savepoint: Whether a savepoint follows that checkpoint.
         began: Run, batch and try in which the subtask was made; later ones are larger, over restarts and leaders.
+        output_directory: Where large output for the driver goes, in a place that all processes see; empty: nowhere.
     """
 
     job_id: str
@@ -132,6 +133,7 @@ class TaskInfo:
     is_savepoint: bool = False
     began: tuple[int, int, int] = (0, 0, 0)
     metrics: dict[str, Any] = field(default_factory=dict)
+    output_directory: str = ""
 
 
 class Operator:

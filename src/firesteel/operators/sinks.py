@@ -12,11 +12,23 @@ from firesteel.common.types import Row
 from firesteel.datastream.connectors.base import CommitRequest, Sink, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.file_system import FileSink, StreamingFileSink
 from firesteel.operators.clock import now_ms
-from firesteel.operators.committables import CollectedElements, PrintedLines, SinkCommittables
+from firesteel.operators.committables import (
+    OUTPUT_BYTES,
+    CollectedElements,
+    OutputBuffer,
+    PrintedLines,
+    SinkCommittables,
+)
 from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.functions import method_of
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.spill import SizeEstimate
+
+_STEP_ELEMENTS = 4096
+"""At most so many elements are made ready at once."""
+
+_FIRST_ELEMENTS = 64
 
 
 class PrintRunner(Operator):
@@ -29,16 +41,37 @@ class PrintRunner(Operator):
         self._prefix = f"{':'.join(parts)}> " if parts else ""
         self._text = java_formatter(input_type)
         self._lines: list[str] = []
+        self._length = 0
+        self._output = OutputBuffer(task.output_directory)
+        self._step = _FIRST_ELEMENTS
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Make a line of each value."""
         prefix, text = self._prefix, self._text
-        self._lines.extend([f"{prefix}{text(value)}\n" for value in values])
+        start = 0
+        while start < len(values):
+            part = values[start : start + self._step]
+            lines = "".join([f"{prefix}{text(value)}\n" for value in part])
+            self._lines.append(lines)
+            self._length += len(lines)
+            if self._length > OUTPUT_BYTES:
+                self._set_aside()
+            start += len(part)
+            self._step = max(1, min(_STEP_ELEMENTS, 8 * len(part), OUTPUT_BYTES * len(part) // len(lines)))
+
+    def _set_aside(self) -> None:
+        if self._lines:
+            self._output.add(PrintedLines("".join(self._lines)), self._length)
+            self._lines, self._length = [], 0
 
     def committables(self) -> Sequence[Any]:
-        """The lines of this batch."""
-        lines, self._lines = self._lines, []
-        return (PrintedLines("".join(lines)),) if lines else ()
+        """Return the lines of this batch."""
+        self._set_aside()
+        return self._output.take()
+
+    def close(self) -> None:
+        """Remove what was written of a batch that failed."""
+        self._output.close()
 
 
 class CollectRunner(Operator):
@@ -49,15 +82,36 @@ class CollectRunner(Operator):
         self._keyed = keyed
         self._collect_id = collect_id
         self._elements: list[Any] = []
+        self._sizes = SizeEstimate()
+        self._output = OutputBuffer(task.output_directory)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Keep the values until the batch is committed."""
-        self._elements += [_keyed_row(*pair) for pair in values] if self._keyed else values
+        elements = [_keyed_row(*pair) for pair in values] if self._keyed else values
+        for start in range(0, len(elements), _STEP_ELEMENTS):
+            part = elements[start : start + _STEP_ELEMENTS]
+            self._elements += part
+            self._sizes.add(part)
+            if self._sizes.bytes > OUTPUT_BYTES:
+                self._set_aside()
+
+    def _set_aside(self) -> None:
+        """Put what was gathered into committables of a bounded size."""
+        elements, size = self._elements, self._sizes.bytes
+        step = max(1, OUTPUT_BYTES // self._sizes.mean())
+        for start in range(0, len(elements), step):
+            part = elements[start : start + step]
+            self._output.add(CollectedElements(self._collect_id, part), size * len(part) // len(elements))
+        self._elements, self._sizes = [], SizeEstimate()
 
     def committables(self) -> Sequence[Any]:
-        """The values of this batch."""
-        elements, self._elements = self._elements, []
-        return (CollectedElements(self._collect_id, elements),) if elements else ()
+        """Return the values of this batch."""
+        self._set_aside()
+        return self._output.take()
+
+    def close(self) -> None:
+        """Remove what was written of a batch that failed."""
+        self._output.close()
 
 
 def _keyed_row(key: Any, value: Any) -> Row:

@@ -8,6 +8,7 @@ import cloudpickle
 
 from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.operators.committables import remove_files
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
 from firesteel.spark.pipeline import Pipeline
@@ -31,6 +32,7 @@ class BatchRun(Run):
             output.decide(committables, owner=str(run))
         commit(committables, self._collect)
         output.delivered()
+        remove_files(committables)
         self._tell_progress(reports)
 
     def _run_job(self, run: int) -> list[StageReport]:

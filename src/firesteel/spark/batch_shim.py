@@ -30,13 +30,14 @@ class LocalSlots:
 
     def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
         """Run the stage; an error carries the failure of the operator."""
-        noted = Path(request.checkpoint) / f"failure-{self.attempt}-{request.stage}-{slot}"
+        directory = Path(request.checkpoint)
+        noted = directory / f"failure-{self.attempt}-{request.stage}-{slot}"
         if noted.exists():
             raise SlotFailedError(pickle.loads(noted.read_bytes()))
         try:
             with (
-                python_environment(self.configuration, Path(request.checkpoint)),
-                closing(SlotTasks(self.job, slot, self.attempt, store=None)) as tasks,
+                python_environment(self.configuration, directory),
+                closing(SlotTasks(self.job, slot, self.attempt, None, job_directory=directory)) as tasks,
             ):
                 yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), rows)
         except Exception as error:

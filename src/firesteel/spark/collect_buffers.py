@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
 import uuid
@@ -12,9 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.operators.buffers import pickled
+from firesteel.operators.spill import SizeEstimate
 
 _MOST_ELEMENTS = 100_000
+_MOST_BYTES = 64 << 20
 _MOST_AT_ONCE = 10_000
+_MOST_BYTES_AT_ONCE = 4 << 20
 _MOST_BUFFERS = 100
 
 
@@ -61,10 +63,58 @@ class CollectResponse:
 
 
 @dataclass(slots=True)
+class _Piece:
+    """Elements that are fetched together, and about how many bytes they have."""
+
+    elements: list[Any] = field(default_factory=list)
+    size: int = 0
+
+
+@dataclass(slots=True)
 class _Buffer:
+    """What one sink put out and its client does not have yet: `fetched` counts what the client has."""
+
     version: str = field(default_factory=lambda: uuid.uuid4().hex)
     fetched: int = 0
-    elements: deque[Any] = field(default_factory=deque)
+    pieces: deque[_Piece] = field(default_factory=deque)
+    elements: int = 0
+    size: int = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.elements >= _MOST_ELEMENTS or self.size >= _MOST_BYTES
+
+    def append(self, elements: list[Any]) -> None:
+        """Add elements, in pieces that are bounded in number and bytes."""
+        sizes = SizeEstimate()
+        sizes.add(elements)
+        mean, start = sizes.mean(), 0
+        most = max(1, min(_MOST_AT_ONCE, _MOST_BYTES_AT_ONCE // mean))
+        while start < len(elements):
+            last = self.pieces[-1] if self.pieces else None
+            if last is None or len(last.elements) >= most or last.size >= _MOST_BYTES_AT_ONCE:
+                last = _Piece()
+                self.pieces.append(last)
+            part = elements[start : start + most - len(last.elements)]
+            last.elements += part
+            last.size += mean * len(part)
+            start += len(part)
+        self.elements += len(elements)
+        self.size += mean * len(elements)
+
+    def acknowledge(self, offset: int) -> None:
+        """Forget the elements before an offset: the client has them."""
+        while self.fetched < offset and self.pieces:
+            first = self.pieces[0]
+            known = min(offset - self.fetched, len(first.elements))
+            size = first.size * known // len(first.elements)
+            del first.elements[:known]
+            first.size -= size
+            self.size -= size
+            self.elements -= known
+            self.fetched += known
+            if not first.elements:
+                self.pieces.popleft()
 
 
 class CollectBuffers:
@@ -81,9 +131,9 @@ class CollectBuffers:
         """Keep elements; waits while the client is far behind, until the run is to stop."""
         with self._changed:
             buffer = self._buffer(collect_id)
-            while len(buffer.elements) >= _MOST_ELEMENTS and not is_stopping():
+            while buffer.is_full and not is_stopping():
                 self._changed.wait(0.1)
-            buffer.elements.extend(elements)
+            buffer.append(elements)
             self._changed.notify_all()
 
     def answer(self, collect_id: str, request: bytes) -> bytes:
@@ -99,13 +149,11 @@ class CollectBuffers:
         with self._changed:
             buffer = self._buffer(collect_id)
             if asked.version == buffer.version:
-                while buffer.fetched < asked.offset and buffer.elements:
-                    buffer.elements.popleft()
-                    buffer.fetched += 1
+                buffer.acknowledge(asked.offset)
                 self._changed.notify_all()
-            if not buffer.elements:
+            if not buffer.pieces:
                 self._changed.wait(wait_s)
-            return CollectResponse(buffer.version, list(itertools.islice(buffer.elements, _MOST_AT_ONCE)))
+            return CollectResponse(buffer.version, list(buffer.pieces[0].elements) if buffer.pieces else [])
 
     def _buffer(self, collect_id: str) -> _Buffer:
         buffer = self._buffers.setdefault(collect_id, _Buffer())

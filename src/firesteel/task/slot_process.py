@@ -176,7 +176,8 @@ class SlotProcess:
         checkpoint = Path(request.checkpoint)
         self._enter_environment(deploy, checkpoint)
         restored = partial(read_restored_state, checkpoint)
-        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, VersionStore(checkpoint, deploy.slot), restored)
+        store = VersionStore(checkpoint, deploy.slot)
+        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, checkpoint)
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
         """Once: a slot's process runs tasks of one job only."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from firesteel.common.key_groups import default_max_parallelism
@@ -18,7 +19,7 @@ from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.stopwatch import Stopwatch
-from firesteel.task.version_store import Frame, VersionStore
+from firesteel.task.version_store import Frame, VersionStore, shown_in
 from firesteel.task.versions import BatchTry, Chain
 
 _PENDING_BYTES = 64 << 20
@@ -134,6 +135,7 @@ class SlotTasks:
         attempt: Number of the attempt.
         store: Where the versions are; None keeps none (BATCH: an attempt runs one batch from start to end).
         restored: The state of another job that this one begins with.
+        job_directory: The job's checkpoint directory, for large output for the driver; None keeps it in memory.
     """
 
     def __init__(
@@ -143,12 +145,14 @@ class SlotTasks:
         attempt: int,
         store: VersionStore | None,
         restored: Callable[[], RestoredState | None] = lambda: None,
+        job_directory: Path | None = None,
     ) -> None:
         self._job = job
         self._slot = slot
         self._attempt = attempt
         self._store = store
         self._restored = restored
+        self._job_directory = job_directory
         self._stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
@@ -219,6 +223,7 @@ class SlotTasks:
             dict(job_graph.configuration),
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
+            output_directory="" if self._job_directory is None else str(shown_in(self._job_directory, at.run)),
         )
 
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:

@@ -53,6 +53,11 @@ def versions_of(job_directory: Path, run: int) -> Path:
     return job_directory / f"versions-{run}"
 
 
+def shown_in(job_directory: Path, run: int) -> Path:
+    """Return the directory for large output that sinks of a run show, removed with the run's versions."""
+    return versions_of(job_directory, run) / "shown"
+
+
 def claim_run(job_directory: Path) -> int:
     """Claim the next run number of a job by creating its directory of versions.
 

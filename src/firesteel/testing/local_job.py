@@ -21,14 +21,14 @@ from firesteel.errors import InvalidProgramError, TranslationError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode
-from firesteel.operators.committables import Committable, SinkCommittables, carry_out
+from firesteel.operators.committables import Committable, SinkCommittables, carry_out, remove_files
 from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.sinks import SinkWriterRunner
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
-from firesteel.task.version_store import VersionStore
+from firesteel.task.version_store import VersionStore, versions_of
 from firesteel.task.versions import BatchTry
 from firesteel.testing.manual_clock import ManualClock
 
@@ -207,8 +207,11 @@ class _LocalJob:
 
     def run_batch(self, batch: BatchPlan) -> None:
         """Run one batch through all stages, then commit it."""
+        versions_of(self._checkpoint, 1).mkdir(parents=True, exist_ok=True)
         reports = self._try_until_done(BatchTry(1, 0), batch)
-        self._commit([committable for report in reports for committable in report.committables])
+        committables = [committable for report in reports for committable in report.committables]
+        self._commit(committables)
+        remove_files(committables)
 
     def _kill_slots(self) -> None:
         for slot in list(self._slots):
@@ -267,7 +270,8 @@ class _LocalJob:
     def _tasks(self, slot: int) -> SlotTasks:
         if slot not in self._slots:
             store = VersionStore(self._checkpoint, slot) if self._keeps_versions else None
-            self._slots[slot] = SlotTasks(self._job, slot, 0, store, partial(read_restored_state, self._checkpoint))
+            restored = partial(read_restored_state, self._checkpoint)
+            self._slots[slot] = SlotTasks(self._job, slot, 0, store, restored, self._checkpoint)
         return self._slots[slot]
 
     def print(self, text: str) -> None:
