@@ -86,11 +86,9 @@ def test_buffers_are_bounded_by_bytes(size: int, call: int) -> None:
     values = [f"{n:07}".ljust(size) for n in range(count)]
     for start in range(0, count, call):
         writer.process(values[start : start + call], list(range(start, min(start + call, count))))
-    largest_pending = sum(writer._bytes.values())
     writer.flush()
     small = edge_writer.BUFFER_ELEMENTS * edge_writer._SMALL_BYTES
     assert max(len(payload) for _, payload in sent) <= max(edge_writer.BUFFER_BYTES, size) + small
-    assert largest_pending <= 2 * max(edge_writer.BUFFER_BYTES, size)
     for channel in (0, 1):
         assert received(sent, channel) == [(values[n], n) for n in range(channel, count, 2)]
 
@@ -106,14 +104,27 @@ def test_large_elements_after_small_ones_are_noticed() -> None:
     assert [value[0] for value, _ in received(sent, 0)] == ["x"] * 100 + ["y"] * 50 + ["z"] * 200
 
 
-def test_all_channels_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge_writer, "_PENDING_BYTES", 1_000_000)
-    channels = list(range(100))
+def test_all_channels_together_are_bounded() -> None:
+    channels = list(range(1000))
     writer, sent = writer_of(edge_writer.RoundRobin(channels, 0), channels)
-    for _ in range(30):
-        writer.process(["x" * 100_000], None)
-        assert sum(writer._bytes.values()) <= 1_000_000
-    assert sent
+    for _ in range(40):
+        writer.process(["x" * 10_000] * 100, None)
+    pending = 4_000 - sum(len(received(sent, channel)) for channel in channels)
+    assert pending * 10_000 < 33_000_000
+
+
+def test_payload_that_the_sample_did_not_foretell_is_sent_in_parts() -> None:
+    writer, sent = writer_of(edge_writer.SplitToAll([0]), [0])
+    values = [str(n).ljust(1 if n in (0, 10) else 1_000_000) for n in range(21)]
+    writer.process(values, list(range(len(values))))
+    writer.watermark(3)
+    writer.flush()
+    assert len(sent) > 2
+    assert max(len(payload) for _, payload in sent) <= edge_writer._LARGEST_PAYLOAD
+    items = [item for _, payload in sent for item in decode(payload)]
+    assert items.pop() == 3
+    assert [v for found, _ in items for v in found] == values  # type: ignore[misc]
+    assert [t for _, times in items for t in times] == list(range(len(values)))  # type: ignore[misc]
 
 
 def test_broadcast_is_encoded_once_and_counts_for_each_channel() -> None:

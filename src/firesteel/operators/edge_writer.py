@@ -15,15 +15,18 @@ BUFFER_ELEMENTS = 4096
 """A channel's elements are sent when there are so many, and at the end of the batch."""
 
 BUFFER_BYTES = 1 << 20
-"""They are also sent when they have about so many bytes, those of small elements not counted."""
+"""They are also sent when they have about so many bytes, by a sample of them."""
+
+_LARGEST_PAYLOAD = 8 << 20
+"""A payload that has more after all is sent in parts: Spark takes no row of 2 GB."""
 
 _PENDING_BYTES = 32 << 20
-"""All channels are sent when together they have about so many bytes."""
+"""All channels together keep about so many bytes."""
 
-_SMALL_BYTES = 256
-"""Elements of up to so many bytes, with the overhead of their objects, are bounded by their number alone."""
+_SMALL_BYTES = 768
+"""Elements of up to so many bytes in memory are bounded by their number alone."""
 
-_SAMPLED_ELEMENTS = 16
+_SAMPLE_EVERY = 64
 """Two elements are measured whenever so many were written since."""
 
 _REMEMBERED_KEYS = 1_000_000
@@ -195,52 +198,41 @@ class EdgeWriter:
         self._targets = {channels[0]: channels} if is_broadcast else {channel: (channel,) for channel in channels}
         self._pending: dict[int, list[Item]] = {channel: [] for channel in self._targets}
         self._sizes = dict.fromkeys(self._targets, 0)
-        self._bytes = dict.fromkeys(self._targets, 0)
         self._split_once: Split = SplitToAll(channels[:1]) if is_broadcast else split
-        self._unmeasured = _SAMPLED_ELEMENTS
-        self._has_large = False
+        self._limit = BUFFER_ELEMENTS
+        self._next_sample = 0
         self.records_out = 0
         self.bytes_out = 0
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Take elements."""
-        count = len(values)
-        self.records_out += count
-        self._unmeasured += count
-        if self._unmeasured >= _SAMPLED_ELEMENTS:
-            self._unmeasured = 0
-            self._has_large = max(size_of(values[0]), size_of(values[count // 2])) > _SMALL_BYTES
-        if self._has_large:
-            self._process_large(values, timestamps)
+        if self.records_out >= self._next_sample:
+            self._measure(values)
+        self.records_out += len(values)
+        if self._limit == BUFFER_ELEMENTS:
+            self._write(values, timestamps)
             return
-        sizes = self._sizes
+        for start in range(0, len(values), self._limit):
+            end = start + self._limit
+            self._write(values[start:end], None if timestamps is None else timestamps[start:end])
+
+    def _measure(self, values: list[Any]) -> None:
+        """Find out how many elements a buffer may have; where there are many channels, all have fewer."""
+        self._next_sample = self.records_out + _SAMPLE_EVERY
+        size = max(size_of(values[0]), size_of(values[len(values) // 2])) - _SMALL_BYTES
+        if size <= 0:
+            self._limit = BUFFER_ELEMENTS
+        else:
+            room = min(BUFFER_BYTES, _PENDING_BYTES // len(self._targets))
+            self._limit = max(1, min(BUFFER_ELEMENTS - 1, room // size))
+
+    def _write(self, values: list[Any], timestamps: Timestamps) -> None:
+        sizes, limit = self._sizes, self._limit
         for channel, part, part_timestamps in self._split_once(values, timestamps):
             self._pending[channel].append((part, part_timestamps))
             sizes[channel] += len(part)
-            if sizes[channel] >= BUFFER_ELEMENTS:
+            if sizes[channel] >= limit:
                 self._flush(channel)
-
-    def _process_large(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take elements each of which is measured, in parts that fit into a buffer."""
-        for channel, part, part_timestamps in self._split_once(values, timestamps):
-            start = 0
-            for end, value in enumerate(part):
-                size = max(0, size_of(value) - _SMALL_BYTES)
-                if self._bytes[channel] + size > BUFFER_BYTES and (self._sizes[channel] or end > start):
-                    self._add(channel, part, part_timestamps, start, end)
-                    self._flush(channel)
-                    start = end
-                self._bytes[channel] += size
-            self._add(channel, part, part_timestamps, start, len(part))
-            if self._sizes[channel] >= BUFFER_ELEMENTS:
-                self._flush(channel)
-        if sum(self._bytes.values()) > _PENDING_BYTES:
-            self.flush()
-
-    def _add(self, channel: int, part: list[Any], timestamps: Timestamps, start: int, end: int) -> None:
-        if start < end:
-            self._pending[channel].append((part[start:end], None if timestamps is None else timestamps[start:end]))
-            self._sizes[channel] += end - start
 
     def watermark(self, timestamp: int) -> None:
         """Send a watermark behind what was written so far."""
@@ -275,8 +267,31 @@ class EdgeWriter:
         items = self._pending[channel]
         if items:
             self._pending[channel] = []
-            self._sizes[channel] = self._bytes[channel] = 0
-            payload = encode(items)
-            for target in self._targets[channel]:
-                self.bytes_out += len(payload)
-                self._send(target, payload)
+            self._sizes[channel] = 0
+            self._encode_and_send(self._targets[channel], items)
+
+    def _encode_and_send(self, targets: Sequence[int], items: list[Item]) -> None:
+        payload = encode(items)
+        if len(payload) > _LARGEST_PAYLOAD and len(parts := _halves(items)) > 1:
+            del payload
+            for part in parts:
+                self._encode_and_send(targets, part)
+            return
+        for target in targets:
+            self.bytes_out += len(payload)
+            self._send(target, payload)
+
+
+def _halves(items: list[Item]) -> list[list[Item]]:
+    """Cut a buffer in two; one that is a single element or mark stays whole."""
+    if len(items) > 1:
+        middle = len(items) // 2
+        return [items[:middle], items[middle:]]
+    item = items[0]
+    if not isinstance(item, tuple) or len(item[0]) < 2:
+        return [items]
+    values, timestamps = item
+    middle = len(values) // 2
+    if timestamps is None:
+        return [[(values[:middle], None)], [(values[middle:], None)]]
+    return [[(values[:middle], timestamps[:middle])], [(values[middle:], timestamps[middle:])]]
