@@ -146,10 +146,13 @@ class SpilledList:
         self._file: SpillFile | None = None
         self._places: list[tuple[int, int]] = []
 
-    def add(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Append elements."""
+    def add(self, values: list[Any], timestamps: Timestamps, size: int | None = None) -> None:
+        """Append elements; `size` is how many bytes they have, None: it is estimated."""
         self._kept.append((values, timestamps))
-        self._estimate.add(values)
+        if size is None:
+            self._estimate.add(values)
+        else:
+            self._estimate.bytes += size
         if self._estimate.bytes > self._memory:
             self._spill()
 

@@ -11,12 +11,12 @@ import pickle
 import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import IO, Any
 
+from firesteel.operators.spill import SpilledList
 from firesteel.task.protocol import (
     END_GATE,
     ERROR_GATE,
@@ -35,6 +35,8 @@ FAILURE_MARK = "FIRESTEEL-FAILURE:"
 
 _CONNECT_TIMEOUT_S = 60
 _SOCKET_BUFFER = 1 << 20
+_PASSING_BYTES = 32 << 20
+"""Rows for later stages are kept in memory up to so much."""
 
 Buffer = tuple[int, int, bytes]
 """(source slot, gate, payload): a row at its target."""
@@ -151,24 +153,24 @@ class Stage:
     def __call__(self, slot: int, rows: Iterable[Any]) -> Iterator[tuple[int, Buffer]]:
         """Run the stage over the rows of one partition: `(target slot, buffer)` in and out."""
         _keep_modules_from_garbage_collection()
-        passing: deque[tuple[int, Buffer]] = deque()
+        # All rows are read before the run ends, by this thread or another one.
+        passing = SpilledList(_PASSING_BYTES, None)
         own = self._own_rows(rows, passing) if self.request.stage else ()
         request = replace(self.request, parent=self.parents[slot])
         for target, source, gate, payload in self.run(slot, request, own):
             yield target, (source, gate, payload)
-            while passing:
-                yield passing.popleft()
-        yield from passing
+        for passed, _ in passing.take():
+            yield from passed
 
-    def _own_rows(self, rows: Iterable[tuple[int, Buffer]], passing: deque[tuple[int, Buffer]]) -> Iterator[Buffer]:
-        """The rows for this stage; the others are put aside."""
+    def _own_rows(self, rows: Iterable[tuple[int, Buffer]], passing: SpilledList) -> Iterator[Buffer]:
+        """Yield the rows for this stage; the others are put aside, on disk if they are many."""
         level_of_gate, stage = self.level_of_gate, self.request.stage
         for row in rows:
-            gate = row[1][1]
+            gate, payload = row[1][1:]
             if gate >= 0 and level_of_gate[gate] == stage:
                 yield row[1]
             else:
-                passing.append(row)
+                passing.add([row], None, len(payload))
 
 
 @cache

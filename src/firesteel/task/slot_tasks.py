@@ -234,7 +234,7 @@ class SlotTasks:
         base, slot, gate = plan.base_of(target), self._slot, edge.gate
 
         def send(channel: int, payload: bytes) -> None:
-            self._rows.add([(base + channel, slot, gate, payload)], None)
+            self._rows.add([(base + channel, slot, gate, payload)], None, len(payload))
 
         return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
 
