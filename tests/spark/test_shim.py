@@ -10,6 +10,7 @@ import pytest
 from firesteel.operators.spill import SpillFile
 from firesteel.spark import shim
 from firesteel.task.protocol import Row, StageRequest
+from firesteel.task.versions import BatchTry
 
 
 def silent_until_the_end(slot: int, request: StageRequest, rows: Iterable[shim.Buffer]) -> Iterator[Row]:
@@ -28,7 +29,8 @@ def test_rows_for_later_stages_are_passed_on_in_order(kept_bytes: int, monkeypat
         return write(file, chunk)
 
     monkeypatch.setattr(SpillFile, "write", note)
-    stage = shim.Stage(silent_until_the_end, StageRequest(1, 0, "", "", b""), level_of_gate=(1, 2))
+    request = StageRequest(1, BatchTry(1, 0), "", b"")
+    stage = shim.Stage(silent_until_the_end, request, ((),) * 4, level_of_gate=(1, 2))
     rows = [(3, (source, gate, b"x" * 100)) for source in range(100) for gate in (0, 1, -1)]
     found = list(stage(3, iter(rows)))
     assert found == [(3, (3, 0, b"100")), *(row for row in rows if row[1][1] != 0)]
