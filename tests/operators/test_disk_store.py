@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from firesteel.common.keys import told_apart
+from firesteel.common.keys import canonical_key
 from firesteel.common.types import Row
 from firesteel.datastream.window import TimeWindow
 from firesteel.operators import disk_store
@@ -18,7 +18,7 @@ from firesteel.operators.map_table import MapsInMemory, MapsOnDisk, MapTable
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.state_table import DELETED
 
-NUMBERS = (0, 1, -5, 2**70, *range(2, 12), told_apart(1.0), told_apart(True))
+NUMBERS = (0, 1, -5, 2**70, *range(2, 12), canonical_key(1.0), canonical_key(True))
 TUPLES = (("a", "a"), ("a", 1), Row("a", 1), ("k", TimeWindow(0, 10)), ("k", TimeWindow(10, 20)))
 ENTRIES = st.sampled_from(("a", "ä", "", b"a", *NUMBERS, *TUPLES))
 

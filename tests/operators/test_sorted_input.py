@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.common import Types
-from firesteel.common.keys import told_apart
+from firesteel.common.keys import canonical_key
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedCoProcessFunction
 from firesteel.datastream.operator_descriptors import BroadcastProcessOperator, CoProcessOperator, ReduceOperator
 from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
@@ -51,7 +51,7 @@ KEYS = st.one_of(
     st.integers(0, 5),
     st.sampled_from(["a", "b", "c" * 50, "", None, 1.0, True, ("a", 1), ("a", 1.0)]),
     st.integers(0, 6).map(Clashing),
-    st.sampled_from([1, 1.0, True, (True, 2), [1], {"a": 1}]).map(told_apart),
+    st.sampled_from([1, 1.0, True, (True, 2), [1], {"a": 1}]).map(canonical_key),
 )
 ELEMENTS = st.tuples(KEYS, st.one_of(st.none(), st.integers(-3, 3)), st.integers(0, 1), st.booleans())
 

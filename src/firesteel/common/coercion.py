@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from firesteel.common.ownership import IMMUTABLE, IS_IMMUTABLE, own
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -77,13 +78,15 @@ def coerce_all(values):
     remaining = iter(values)
     return [v if {check} else coerce(v) for v in remaining]
 """
-    scope: dict[str, Any] = {"coerce": coerce}
+    scope: dict[str, Any] = {"coerce": coerce, "immutable": IMMUTABLE}
     exec(compile(source, f"{__file__}:compiled", "exec"), scope)
     return scope["coerce_all"]  # type: ignore[no-any-return]
 
 
 def fits(type_info: Any, value: str) -> str:
     """Source that is true for values that pass as they are, by their name; `False` if that can't be said so easily.
+
+    Where it is true nobody can change the value. It refers to `ownership.IMMUTABLE` as `immutable`.
 
     Example:
         >>> fits(Types.STRING(), "name")
@@ -94,16 +97,37 @@ def fits(type_info: Any, value: str) -> str:
 
 def _check_of(type_info: Any, value: str) -> str | None:
     """Source that is true for values that pass as they are; None if that can't be said so easily."""
+    if coercer(type_info) is None:
+        return IS_IMMUTABLE.format(v=value)
     if isinstance(type_info, BasicTypeInfo):
         check = _INLINE.get(type_info.basic_type)
         return None if check is None else check.format(v=value)
     if not isinstance(type_info, TupleTypeInfo):
         return None
     fields = type_info.get_field_types()
-    checks = [_check_of(field, f"{value}[{i}]") for i, field in enumerate(fields) if coercer(field) is not None]
+    checks = [_check_of(field, f"{value}[{i}]") for i, field in enumerate(fields)]
     if None in checks:
         return None
     return " and ".join([f"{value}.__class__ is tuple and len({value}) == {len(fields)}", *map(str, checks)])
+
+
+def settler(type_info: TypeInformation | None) -> tuple[str, Coercer]:
+    """What makes a value of user code one of a type that nobody else can change: `(source, function)`.
+
+    The source is true for a value `v` that passes as it is, so that it costs no call; the function is for the others.
+    """
+    return fits(type_info, "v"), coercer(type_info) or own
+
+
+def is_immutable_type(type_info: TypeInformation | None) -> bool:
+    """Return whether nobody can change the values of a type, once they were converted to it."""
+    while isinstance(type_info, ExternalTypeInfo):
+        type_info = type_info.type_info
+    if isinstance(type_info, TupleTypeInfo):
+        return all(map(is_immutable_type, type_info.get_field_types()))
+    if isinstance(type_info, PrimitiveArrayTypeInfo):
+        return coercer(type_info) is _bytes_array
+    return isinstance(type_info, (BasicTypeInfo, DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo))
 
 
 # --- scalars ---------------------------------------------------------------------------------------------------------
@@ -135,8 +159,10 @@ def _whole(name: str, bits: int) -> Coercer:
 
 
 def _string(value: Any) -> Any:
-    if value is None or isinstance(value, str):
+    if value is None or value.__class__ is str:
         return value
+    if isinstance(value, str):
+        return str.__str__(value)
     raise TypeMismatchError("STRING (str)", value)
 
 
@@ -174,8 +200,10 @@ def _double(value: Any) -> Any:
 
 
 def _char(value: Any) -> Any:
-    if value is None or (isinstance(value, str) and len(value) == 1):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str) and len(value) == 1:
+        return str.__str__(value)
     raise TypeMismatchError("CHAR (str of length 1)", value)
 
 
@@ -259,7 +287,7 @@ def _array(type_info: Any) -> Coercer:
     element = type_info.element_type
     if isinstance(type_info, PrimitiveArrayTypeInfo) and element.basic_type is BasicType.BYTE:
         return _bytes_array
-    convert = coercer(element)
+    convert = coercer(element) or own
     expected = f"{type_info!r} (list)"
 
     def coerce(value: Any) -> Any:
@@ -267,8 +295,6 @@ def _array(type_info: Any) -> Coercer:
             return None
         if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
             raise TypeMismatchError(expected, value)
-        if convert is None:
-            return list(value)
         try:
             return [convert(item) for item in value]
         except TypeMismatchError:
@@ -279,8 +305,8 @@ def _array(type_info: Any) -> Coercer:
 
 
 def _map(type_info: Any) -> Coercer:
-    key = coercer(type_info.key_type) or _same
-    item = coercer(type_info.value_type) or _same
+    key = coercer(type_info.key_type) or own
+    item = coercer(type_info.value_type) or own
 
     def coerce(value: Any) -> Any:
         if value is None:
@@ -295,10 +321,6 @@ def _map(type_info: Any) -> Coercer:
             raise
 
     return coerce
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _locate(parts: Any) -> None:
@@ -329,11 +351,9 @@ def _compile_fields(
     checks, results = [], []
     scope: dict[str, Any] = {"TypeMismatchError": TypeMismatchError, **names}
     for i, field in enumerate(fields):
-        convert = coercer(field)
+        convert = coercer(field) or own
         inline = _INLINE.get(field.basic_type) if isinstance(field, BasicTypeInfo) else None
-        if convert is None:
-            results.append(variables[i])
-        elif inline is not None:
+        if inline is not None:
             checks.append(inline.format(v=variables[i]))
             results.append(variables[i])
         else:
@@ -359,7 +379,7 @@ def coerce(v):
 def _slow_fields(
     fields: list[TypeInformation], names: list[str] | None, expected: str
 ) -> Callable[[Any, Any], list[Any]]:
-    converts = [coercer(field) or _same for field in fields]
+    converts = [coercer(field) or own for field in fields]
     steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]
 
     def convert_all(values: Any, whole: Any) -> list[Any]:

@@ -1,13 +1,12 @@
 """Keys to key groups to subtasks, as Flink's `KeyGroupRangeAssignment` and PyFlink's `Row.of(key)` hash them.
 
 A key group is `murmur(hash) mod max parallelism`; a subtask owns a contiguous range of them. Keys without declared type
-are pickled by PyFlink and hashed as bytes; here scalars are hashed the same way, while containers are pickled without
-memo and equal numbers as the same number, so that equal keys always share a group.
+are pickled by PyFlink and hashed as bytes. So they are here, from their canonical form, so that keys which are the same
+key always share a group.
 """
 
 from __future__ import annotations
 
-import io
 import pickle
 import struct
 from array import array
@@ -17,7 +16,8 @@ from typing import Any
 
 import mmh3
 
-from firesteel.common.keys import key_of
+from firesteel.common.key_forms import form_bytes, form_of, has_set, rebuilt
+from firesteel.common.keys import PLAIN, ObjectKey, ValueKey, canonical_key, key_of
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -39,6 +39,9 @@ UPPER_BOUND_MAX_PARALLELISM = 32768
 Hasher = Callable[[Any], int]
 
 _MASK = 0xFFFFFFFF
+_PROTOCOL = 5
+"""The pickle protocol of PyFlink 2.3."""
+
 _POWERS = tuple(31**exponent & _MASK for exponent in range(255, -1, -1))
 
 
@@ -84,6 +87,8 @@ def java_hash_of_key(key: Any, key_type: TypeInformation | None) -> int:
 
 def _key_hasher(key_type: TypeInformation | None) -> Hasher:
     hasher = _hasher(key_type)
+    if hasher is _pickled_hash:
+        return lambda key: 62 + _pickled_hash(key) & _MASK  # None, too, is pickled
 
     def hash_key(key: Any) -> int:
         value = key_of(key)
@@ -196,26 +201,21 @@ def _time_hash(type_info: Any) -> Hasher:
     return hash_millis
 
 
-def _pickled_hash(value: Any) -> int:
-    if value.__class__ is bool or (value.__class__ is float and value.is_integer()):
-        value = int(value)
-    if value.__class__ in (int, str, bytes, float):
-        data = pickle.dumps(value, protocol=4)
-    else:
-        buffer = io.BytesIO()
-        pickler = pickle.Pickler(buffer, protocol=4)
-        pickler.fast = True  # no memo: its references depend on the identity of the parts, not on their values
-        pickler.dump(_canonical(value))
-        data = buffer.getvalue()
-    return _bytes_hash(data)
+def _pickled_hash(key: Any) -> int:
+    return _bytes_hash(_routed_bytes(canonical_key(key)))
 
 
-def _canonical(value: Any) -> Any:
-    if value.__class__ is tuple:
-        return tuple(map(_canonical, value))
-    if value.__class__ is bool or (value.__class__ is float and value.is_integer()):
-        return int(value)
-    return value
+def _routed_bytes(kept: Any) -> bytes:
+    """Return the bytes that PyFlink's cloudpickle would write, where they are the same in each process.
+
+    They are not for sets and for objects of the script's classes: those are routed by their form. In a tuple, parts
+    that are equal may be one object or two, which changes the bytes; here they are always two.
+    """
+    kind = kept.__class__
+    if kind is ObjectKey or (kind is ValueKey and has_set(kept[1])):
+        return form_bytes(kept[1] if kind is ValueKey else kept[0])
+    key = kept if kind in PLAIN else rebuilt(kept[1] if kind is ValueKey else form_of(kept))
+    return pickle.dumps(key, protocol=_PROTOCOL)
 
 
 def _bytes_hash(data: bytes) -> int:

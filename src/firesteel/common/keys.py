@@ -1,45 +1,52 @@
-"""Keys as they are kept: told apart as their pickled bytes would be, and always hashable.
+"""Keys as they are kept: one notion of equality for hashing, routing, look-ups, sorting and versions.
 
-Python holds 1, 1.0 and True for equal. PyFlink compares keys without declared type by their pickled bytes, where they
-are three keys. So where the class of a key, or of a part of it, decides, its class becomes part of the key. Keys with a
-declared type have one class each and need none of that. Lists, sets and dicts, which PyFlink takes for keys as well,
-are kept as bytes.
+PyFlink compares keys without declared type by their pickled bytes, and keys with one as Java compares values of that
+type. Python differs: it takes 1, 1.0 and True for equal, and a NaN for different from itself. So a key is kept in a
+canonical form, and two keys are the same key if their forms are equal:
+
+- Values that Python compares as Flink does stay as they are: int, str, bytes, None, and times without zone, and tuples
+  of those. That costs one look-up of the class.
+- Other values of built-in classes and of the standard library become a `ValueKey`: their form alone. The key is made
+  of it again where user code wants it.
+- Instances of other classes become an `ObjectKey`: their form, and beside it the key, which travels by pickling. The
+  form names classes by module and name only, as a class of the user's script is another object in each process.
 """
 
 from __future__ import annotations
 
 import datetime
-import io
-import pickle
 from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
-from numbers import Number
 from typing import Any
 
 from firesteel.common.coercion import coercer
-from firesteel.common.typeinfo import MapTypeInfo, TypeInformation, _ElementTypeInfo
+from firesteel.common.key_forms import KeyFormError, form_bytes, form_of, is_rebuildable, rebuilt
+from firesteel.common.ownership import IMMUTABLE, own
+from firesteel.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+    _ElementTypeInfo,
+)
 from firesteel.common.types import Row
 
-NEVER_WRAPPED = frozenset(
-    {int, str, bytes, type(None), datetime.date, datetime.datetime, datetime.time, datetime.timedelta}
-)
-"""Classes whose values are equal to none of the other ones' here."""
+PLAIN = frozenset({int, str, bytes, type(None), datetime.date, datetime.timedelta})
+"""Classes whose values are keys as they are: they are equal to no value of another class."""
 
-_LIKE_OTHERS = frozenset({bool, float, complex, Decimal, Fraction})
-
-
-class KeyOfClass(tuple[Any, Any]):
-    """`(classes, key)`: a key that Python might hold for equal to one of other classes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return repr(self[1])
+_TIMES = frozenset({datetime.datetime, datetime.time})
+"""Classes whose values are keys as they are if they are naive."""
 
 
-class FrozenKey(tuple[bytes]):
-    """`(pickled key,)`: a key that can't be hashed."""
+class ValueKey(tuple[Any, Any]):
+    """`(..., form)`: a key that can be made of its form again. The ellipsis keeps it from being equal to plain keys."""
 
     __slots__ = ()
 
@@ -47,67 +54,205 @@ class FrozenKey(tuple[bytes]):
         return repr(key_of(self))
 
 
-def told_apart(key: Any) -> Any:
-    """The key as it is kept: itself, or a `KeyOfClass`. Objects of other classes are compared by their own equality.
+class ObjectKey(tuple[Any, Any]):
+    """`(form, key)`: a key of a class that is not known by its name in each process. Only the form is compared."""
 
-    What can't be hashed becomes a `FrozenKey`.
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is ObjectKey and self[0] == other[0]  # type: ignore[index]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[0])
+
+    def __repr__(self) -> str:
+        return repr(self[1])
+
+
+IMMUTABLE.update((ValueKey, ObjectKey))
+
+
+def canonical_key(key: Any) -> Any:
+    """Return the canonical form of a key without declared type; that of a canonical form is the form itself.
+
+    Raises:
+        KeyFormError: the key can't be pickled, or refers to itself.
 
     Example:
-        >>> len({told_apart(key) for key in (1, 1.0, True, (1,), (True,))})
-        5
+        >>> len({canonical_key(key) for key in (1, 1.0, True, (1,), (True,), float("nan"), -float("nan"))})
+        6
     """
-    if key.__class__ in NEVER_WRAPPED:
+    kind = key.__class__
+    if kind in PLAIN or (kind is tuple and PLAIN.issuperset(map(type, key))):
         return key
-    classes = _classes(key)
-    return _frozen(key if classes is None else KeyOfClass((classes, key)), key)
+    if _is_naive_time(key) or (kind is tuple and all(p.__class__ in PLAIN or _is_naive_time(p) for p in key)):
+        return key
+    if kind is ValueKey or kind is ObjectKey:
+        return key
+    form = form_of(key)
+    return ValueKey((..., form)) if is_rebuildable(form) else ObjectKey((form, own(key)))
 
 
-def key_keeper(key_type: TypeInformation | None) -> Callable[[Any], Any]:
-    """What makes of a user's key the one that is kept: in its declared type or, without one, `told_apart`."""
-    convert = coercer(key_type)
-    if convert is None:
-        return told_apart
-    if not isinstance(key_type, (_ElementTypeInfo, MapTypeInfo)):
-        return convert
-
-    def keep(key: Any) -> Any:
-        converted = convert(key)
-        return _frozen(converted, converted)
-
-    return keep
+def _is_naive_time(value: Any) -> bool:
+    return value.__class__ in _TIMES and _is_naive(value)
 
 
-def _frozen(kept: Any, key: Any) -> Any:
-    """What is kept if it can be hashed, else the key as a `FrozenKey`."""
-    try:
-        hash(kept)
-    except TypeError:
-        buffer = io.BytesIO()
-        pickler = pickle.Pickler(buffer, protocol=5)
-        pickler.fast = True  # no memo: its references depend on the identity of the parts, not on their values
-        pickler.dump(key)
-        return FrozenKey((buffer.getvalue(),))
-    return kept
+def _is_naive(time: Any) -> bool:
+    """Return whether a datetime or time has neither zone nor fold, so that Python compares it as its bytes."""
+    return time.tzinfo is None and not time.fold
 
 
 def key_of(kept: Any) -> Any:
-    """The user's key, of what is kept."""
+    """Return the user's key of its canonical form; user code may change what it gets."""
     kind = kept.__class__
-    if kind is KeyOfClass:
-        return kept[1]
-    return pickle.loads(kept[0]) if kind is FrozenKey else kept
+    if kind is ValueKey:
+        return rebuilt(kept[1])
+    return own(kept[1]) if kind is ObjectKey else kept
 
 
-def _classes(key: Any) -> Any:
-    """What to tell the key apart by: its class or those of its parts; None: by nothing but its value."""
-    kind = key.__class__
-    if kind in NEVER_WRAPPED:
-        return None
-    if kind in _LIKE_OTHERS:
-        return kind
-    if kind is tuple or kind is Row:
-        if NEVER_WRAPPED.issuperset(map(type, key)):
-            return None
-        parts = [_classes(part) for part in key]
-        return (kind, *parts) if any(part is not None for part in parts) else None
-    return kind if isinstance(key, (Number, str, bytes)) else None
+# --- declared types --------------------------------------------------------------------------------------------------
+
+Keep = Callable[[Any], Any]
+
+_PLAIN_TYPES = (
+    BasicType.STRING,
+    BasicType.CHAR,
+    BasicType.BOOLEAN,
+    BasicType.BYTE,
+    BasicType.SHORT,
+    BasicType.INT,
+    BasicType.LONG,
+    BasicType.BIG_INT,
+    BasicType.INSTANT,
+)
+
+
+def key_keeper(key_type: TypeInformation | None) -> Keep:
+    """Return what turns a user's key of a declared type, or of none, into its canonical form.
+
+    Keys of a declared type have one class each. So they stay as they are where Python compares them as Java does.
+    """
+    while isinstance(key_type, ExternalTypeInfo):
+        key_type = key_type.type_info
+    convert = coercer(key_type)
+    if convert is None:
+        return canonical_key
+    if _is_plain(key_type):
+        return convert
+    if isinstance(key_type, BasicTypeInfo) and key_type.basic_type in (BasicType.DOUBLE, BasicType.FLOAT):
+        return lambda key: _double(convert(key))
+    normal = _normalizer(key_type)
+    return lambda key: canonical_key(normal(convert(key)))
+
+
+def _is_plain(key_type: Any) -> bool:
+    """Return whether Python compares the converted values of a type as Java does."""
+    if isinstance(key_type, TupleTypeInfo):
+        return all(map(_is_plain, key_type.get_field_types()))
+    return isinstance(key_type, DateTypeInfo) or (
+        isinstance(key_type, BasicTypeInfo) and key_type.basic_type in _PLAIN_TYPES
+    )
+
+
+def _double(value: Any) -> Any:
+    """Return a float as Java's `Double.equals` sees it: all NaNs are one key, 0.0 and -0.0 are two."""
+    if value is None or value > 0 or value < 0 or str(value) == "0.0":
+        return value
+    return canonical_key(value)
+
+
+def _normalizer(key_type: Any) -> Keep:
+    """Return what makes converted values the same that Java holds for equal; `canonical_key` tells the others apart."""
+    for kind, build in _NORMALIZERS:
+        if isinstance(key_type, kind):
+            normalize = build(key_type)
+            return lambda value: None if value is None else normalize(value)
+    return lambda value: value
+
+
+def _basic(key_type: Any) -> Keep:
+    return _without_negative_zero if key_type.basic_type is BasicType.BIG_DEC else lambda value: value
+
+
+def _without_negative_zero(value: Decimal) -> Decimal:
+    return value.copy_abs() if value.is_zero() else value
+
+
+def _as_stored(key_type: Any) -> Keep:
+    """Times: those that Flink stores as the same number are the same key."""
+    to_internal, from_internal = key_type.to_internal_type, key_type.from_internal_type
+    return lambda value: value if _is_naive(value) else from_internal(to_internal(value))
+
+
+def _time_of_day(key_type: Any) -> Keep:
+    day = 86_400 * 10**6
+    return lambda value: (
+        value if _is_naive(value) else key_type.from_internal_type(key_type.to_internal_type(value) % day)
+    )
+
+
+def _local_time(key_type: Any) -> Keep:
+    return _normalizer(key_type._plain())
+
+
+def _elements(key_type: Any) -> Keep:
+    normal = _normalizer(key_type.element_type)
+    return lambda value: value if value.__class__ is bytes else list(map(normal, value))
+
+
+def _fields(key_type: Any) -> list[Keep]:
+    return [_normalizer(field) for field in key_type.get_field_types()]
+
+
+def _tuple(key_type: Any) -> Keep:
+    normals = _fields(key_type)
+    return lambda value: tuple([normal(part) for normal, part in zip(normals, value, strict=True)])
+
+
+def _row(key_type: Any) -> Keep:
+    normals = _fields(key_type)
+
+    def normalize(value: Row) -> Row:
+        parts = [normal(part) for normal, part in zip(normals, value._values, strict=True)]
+        row = Row.of_kind(value._row_kind, *parts)
+        row._fields = value._fields
+        return row
+
+    return normalize
+
+
+def _map(key_type: Any) -> Keep:
+    """Maps: the order of the entries does not count."""
+    key_normal, value_normal = _normalizer(key_type.key_type), _normalizer(key_type.value_type)
+
+    def normalize(value: dict[Any, Any]) -> dict[Any, Any]:
+        entries = [(key_normal(k), value_normal(v)) for k, v in value.items()]
+        return dict(sorted(entries, key=lambda entry: form_bytes(form_of(entry[0]))))
+
+    return normalize
+
+
+_NORMALIZERS: tuple[tuple[Any, Callable[[Any], Keep]], ...] = (
+    (BasicTypeInfo, _basic),
+    (TimestampTypeInfo, _as_stored),
+    (TimeTypeInfo, _time_of_day),
+    (LocalTimeTypeInfo, _local_time),
+    (TupleTypeInfo, _tuple),
+    (RowTypeInfo, _row),
+    (_ElementTypeInfo, _elements),
+    (MapTypeInfo, _map),
+    (ExternalTypeInfo, lambda key_type: _normalizer(key_type.type_info)),
+)
+
+__all__ = [
+    "PLAIN",
+    "KeyFormError",
+    "ObjectKey",
+    "ValueKey",
+    "canonical_key",
+    "key_keeper",
+    "key_of",
+]

@@ -26,6 +26,7 @@ class AsyncWaitRunner(FunctionOperator):
         self._capacity = descriptor.capacity
         self._ordered = descriptor.ordered
         self._retry = descriptor.retry_strategy
+        self._settle = output.settler(output.output_type, "v")[1]
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self) -> None:
@@ -53,7 +54,7 @@ class AsyncWaitRunner(FunctionOperator):
         for found, timestamp in answers:
             results.extend(found)
             result_timestamps.extend([timestamp] * (len(results) - len(result_timestamps)))
-        self.output.emit(results, None if timestamps is None else result_timestamps)
+        self.output.hand_on(results, None if timestamps is None else result_timestamps)
 
     async def _ask_all(self, elements: list[tuple[Any, int | None]]) -> list[_Result]:
         free = asyncio.Semaphore(self._capacity)
@@ -77,7 +78,7 @@ class AsyncWaitRunner(FunctionOperator):
         except TimeoutError:
             if not limit.expired():  # It is the user's own.
                 raise
-            return list(self.function.timeout(value))
+            return list(map(self._settle, self.function.timeout(value)))
 
     async def _ask_with_retries(self, value: Any) -> list[Any]:
         attempt = 1
@@ -85,7 +86,7 @@ class AsyncWaitRunner(FunctionOperator):
             try:
                 found = await self.function.async_invoke(value)
                 if not self._wants_retry(attempt, found, None):
-                    return list(found)
+                    return list(map(self._settle, found))
             except Exception as error:
                 if not self._wants_retry(attempt, None, error):
                     raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.common.keys import NEVER_WRAPPED, key_of
+from firesteel.common.keys import PLAIN, key_of
 from firesteel.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction, RuntimeContext
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
@@ -155,7 +155,7 @@ class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.O
     def get_current_key(self) -> Any:
         """Key of the element or timer."""
         key = self.current_key
-        return key if key.__class__ in NEVER_WRAPPED else key_of(key)
+        return key if key.__class__ in PLAIN else key_of(key)
 
     def time_domain(self) -> TimeDomain:
         """Kind of the timer that fires."""

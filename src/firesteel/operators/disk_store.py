@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
+from firesteel.common.keys import ObjectKey
 from firesteel.operators.buffers import pickled
 
 CACHED_ENTRIES = 20_000
@@ -60,11 +61,12 @@ class DiskDict(MutableMapping[Any, Any]):
 
     def __init__(self, database: sqlite3.Connection, name: str) -> None:
         self._execute, self._execute_many = database.execute, database.executemany
-        self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID")
+        # `e` is the pickled entry where `k` does not tell all of it.
+        self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL, e BLOB) WITHOUT ROWID")
         self._read = f"SELECT v FROM {name} WHERE k = ?"
-        self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?)"
+        self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?, ?)"
         self._remove = f"DELETE FROM {name} WHERE k = ?"
-        self._read_between = f"SELECT k, v FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
+        self._read_between = f"SELECT k, v, e FROM {name} WHERE k > ? AND k < ? ORDER BY k LIMIT {_BATCH}"
         self._count = f"SELECT count(*) FROM {name}"
         self._young: dict[Any, Any] = {}
         self._old: dict[Any, Any] = {}
@@ -77,7 +79,7 @@ class DiskDict(MutableMapping[Any, Any]):
             return value
         value = self._old.get(entry)
         if value is None:
-            row = self._execute(self._read, (self._encode(entry),)).fetchone()
+            row = self._execute(self._read, (self._encode(entry)[0],)).fetchone()
             if row is None:
                 return default
             value = pickle.loads(row[0])
@@ -90,7 +92,7 @@ class DiskDict(MutableMapping[Any, Any]):
             self._old, self._young = self._young, {}
         self._young[entry] = value
 
-    def _encode(self, entry: Any) -> bytes:
+    def _encode(self, entry: Any) -> tuple[bytes, bytes | None]:
         return _encode(entry)
 
     def _decode(self, data: bytes) -> Any:
@@ -107,9 +109,13 @@ class DiskDict(MutableMapping[Any, Any]):
             young, old = self._young, self._old
             values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
             self._execute("BEGIN")
-            self._execute_many(self._write, sorted((self._encode(entry), pickled(value)) for entry, value in values))
+            self._execute_many(self._write, sorted(self._row(entry, value) for entry, value in values))
             self._execute("COMMIT")
             self._unwritten.clear()
+
+    def _row(self, entry: Any, value: Any) -> tuple[bytes, bytes, bytes | None]:
+        key, whole = self._encode(entry)
+        return key, pickled(value), whole
 
     def __getitem__(self, entry: Any) -> Any:
         value = self.get(entry)
@@ -125,7 +131,7 @@ class DiskDict(MutableMapping[Any, Any]):
         self._young.pop(entry, None)
         self._old.pop(entry, None)
         self._unwritten.discard(entry)
-        self._execute(self._remove, (self._encode(entry),))
+        self._execute(self._remove, (self._encode(entry)[0],))
 
     def __contains__(self, entry: Any) -> bool:
         return self.get(entry) is not None
@@ -144,8 +150,8 @@ class DiskDict(MutableMapping[Any, Any]):
         self.write()
         while rows := self._execute(self._read_between, (first, end)).fetchall():
             first = rows[-1][0]
-            for entry, value in rows:
-                yield self._decode(entry), value
+            for key, value, whole in rows:
+                yield self._decode(key) if whole is None else pickle.loads(whole), value
 
     def __len__(self) -> int:
         self.write()
@@ -166,27 +172,41 @@ class DiskDictOfPairs(DiskDict):
 
     @staticmethod
     def _begin(first: Any) -> bytes:
-        data = _encode(first)
+        data = _encode(first)[0]
         return _LENGTH.pack(len(data)) + data
 
-    def _encode(self, entry: Any) -> bytes:
+    def _encode(self, entry: Any) -> tuple[bytes, bytes | None]:
         first, second = entry
-        return self._begin(first) + _encode(second)
+        (first_data, first_whole), (second_data, second_whole) = _encode(first), _encode(second)
+        whole = None if first_whole is None and second_whole is None else pickled(entry)
+        return _LENGTH.pack(len(first_data)) + first_data + second_data, whole
 
     def _decode(self, data: bytes) -> Any:
         end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
         return _decode(data[_LENGTH.size : end]), _decode(data[end:])
 
 
-def _encode(entry: Any) -> bytes:
-    """The bytes of an entry, the same for equal ones: nothing in them depends on which objects are identical."""
+class _EntryPickler(pickle.Pickler):
+    """Writes entries: of an `ObjectKey` the form alone, which is what equal ones have in common."""
+
+    has_objects = False
+
+    def reducer_override(self, value: Any) -> Any:
+        if value.__class__ is not ObjectKey:
+            return NotImplemented
+        self.has_objects = True
+        return ObjectKey, ((value[0], None),)
+
+
+def _encode(entry: Any) -> tuple[bytes, bytes | None]:
+    """Return the bytes of an entry, the same for equal ones, and the pickled entry if it can't be made of those."""
     if entry.__class__ in (int, str, bytes):
-        return marshal.dumps(entry, 2)
+        return marshal.dumps(entry, 2), None
     buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer, 5)
-    pickler.fast = True
+    pickler = _EntryPickler(buffer, 5)
+    pickler.fast = True  # nothing in the bytes depends on which objects are identical
     pickler.dump(entry)
-    return buffer.getvalue()
+    return buffer.getvalue(), pickled(entry) if pickler.has_objects else None
 
 
 def _decode(data: bytes) -> Any:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
+from types import CodeType
 from typing import Any
 
+from firesteel.common.ownership import IMMUTABLE
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.operators.operator import Output, Timestamps
-from firesteel.operators.ownership import MUTABLE, own
+from firesteel.operators.spill import SizeEstimate
+
+PART_ELEMENTS = 4096
+"""At most so many results are emitted at once."""
+
+PART_BYTES = 8 << 20
+"""About so many bytes of results are emitted at once; a single result may be larger."""
+
+_FIRST_LOOK = 16
 
 
 def method_of(function: Any, name: str) -> Callable[..., Any]:
@@ -34,48 +45,114 @@ def close_function(function: Any) -> None:
         method()
 
 
-class Collector:
-    """Gathers what user code yields while a batch is processed, side outputs apart, and emits it as one batch."""
+class Part:
+    """Results that are emitted together; `values` and `timestamps` are appended to until `limit` results are there.
 
-    __slots__ = ("_output", "_sides", "_timestamps", "_values")
+    Attributes:
+        limit: At how many results `is_full` is to be asked.
+    """
+
+    __slots__ = ("_estimate", "_measured", "limit", "timestamps", "values")
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a new part."""
+        self.values: list[Any] = []
+        self.timestamps: list[int | None] = []
+        self._estimate = SizeEstimate()
+        self._measured = 0
+        self.limit = _FIRST_LOOK
+
+    def is_full(self) -> bool:
+        """Return whether it is time to emit the part; else `limit` says when to ask again."""
+        count = len(self.values)
+        self._estimate.add(self.values[self._measured :])
+        self._measured = count
+        room = PART_BYTES - self._estimate.bytes
+        if count >= PART_ELEMENTS or room <= 0:
+            return True
+        self.limit = min(PART_ELEMENTS, 2 * count, count + max(1, room // self._estimate.mean()))
+        return False
+
+
+class Collector:
+    """Gathers the results of user code, side outputs apart, and emits them in parts of bounded size.
+
+    Each result is settled as soon as the code yields it. `flush` emits what is left of a batch.
+    """
+
+    __slots__ = ("_main", "_output", "_settle_sides", "_sides", "collect")
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._values: list[Any] = []
-        self._timestamps: list[int | None] = []
-        self._sides: dict[OutputTag, tuple[list[Any], list[int | None]]] = {}
+        self._main = Part()
+        self._sides: dict[OutputTag, Part] = {}
+        self._settle_sides: dict[OutputTag, Callable[[Any], Any]] = {}
+        self.collect: Callable[[Iterable[Any] | None, int | None], None] = self._compiled_collect()
+        """Take all results of one call, or None, and their timestamp; `(OutputTag, value)` goes to the side output."""
 
-    def collect(self, results: Iterable[Any] | None, timestamp: int | None) -> None:
-        """Take all results of one call; `(OutputTag, value)` goes to the side output."""
-        if results is None:
-            return
-        for result in results:
-            kind = result.__class__
-            if kind is tuple:
-                if len(result) == 2 and result[0].__class__ is OutputTag:
-                    self.collect_side(result[0], result[1], timestamp)
-                    continue
-            elif kind in MUTABLE:
-                result = own(result)
-            self._values.append(result)
-            self._timestamps.append(timestamp)
+    def _compiled_collect(self) -> Any:
+        check, settle = self._output.settler(self._output.output_type, "v")
+        source = f"""
+def collect(results, timestamp):
+    if results is None:
+        return
+    values, timestamps = main.values, main.timestamps
+    for v in results:
+        if v.__class__ is tuple and len(v) == 2 and v[0].__class__ is OutputTag:
+            collect_side(v[0], v[1], timestamp)
+            continue
+        if not ({check}):
+            v = settle(v)
+        values.append(v)
+        timestamps.append(timestamp)
+        if len(values) >= main.limit and main.is_full():
+            flush()
+            values, timestamps = main.values, main.timestamps
+"""
+        scope = {"main": self._main, "OutputTag": OutputTag, "collect_side": self.collect_side, "flush": self.flush}
+        return compiled(source, scope | {"settle": settle, "immutable": IMMUTABLE}, "collect")
 
     def collect_side(self, tag: OutputTag, value: Any, timestamp: int | None) -> None:
-        """Take one result for a side output."""
-        values, timestamps = self._sides.setdefault(tag, ([], []))
-        values.append(own(value) if type(value) in MUTABLE else value)
-        timestamps.append(timestamp)
+        """Take one result for a side output; dropped where nobody reads it."""
+        settle = self._settle_sides.get(tag)
+        if settle is None:
+            if not self._output.reads_side(tag):
+                return
+            settle = self._settle_sides[tag] = self._output.settler(tag.type_info, "v")[1]
+        part = self._sides.get(tag)
+        if part is None:
+            part = self._sides[tag] = Part()
+        part.values.append(settle(value))
+        part.timestamps.append(timestamp)
+        if len(part.values) >= part.limit and part.is_full():
+            self.flush()
 
     def flush(self) -> None:
         """Emit what was gathered."""
-        if self._values:
-            values, timestamps = self._values, self._timestamps
-            self._values, self._timestamps = [], []
-            self._output.emit(values, _without_nones(timestamps))
+        main = self._main
+        if main.values:
+            values, timestamps = main.values, main.timestamps
+            main.begin()
+            self._output.hand_on(values, _without_nones(timestamps))
         if self._sides:
             sides, self._sides = self._sides, {}
-            for tag, (values, timestamps) in sides.items():
-                self._output.emit_side(tag, values, _without_nones(timestamps))
+            for tag, part in sides.items():
+                self._output.hand_on_side(tag, part.values, _without_nones(part.timestamps))
+
+
+@cache
+def _code(source: str) -> CodeType:
+    return compile(source, f"{__file__}:compiled", "exec")
+
+
+def compiled(source: str, scope: dict[str, Any], name: str) -> Any:
+    """Return the function of that name that some source defines; `errors.in_hand` takes its frames for ours."""
+    names = dict(scope)
+    exec(_code(source), names)
+    return names[name]
 
 
 def _without_nones(timestamps: list[int | None]) -> Timestamps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from typing import Any
 
+from firesteel.common.ownership import own
 from firesteel.datastream.functions import ProcessJoinFunction
 from firesteel.datastream.operator_descriptors import IntervalJoinOperator
 from firesteel.operators.context import TaskRuntimeContext
@@ -140,7 +141,8 @@ class IntervalJoinRunner(KeyedOperator):
     def _process_pair(self, left: Any, right: Any, left_time: int, right_time: int) -> None:
         context = self._context
         context.left, context.right = left_time, right_time
-        self.collector.collect(self.function.process_element(left, right, context), max(left_time, right_time))
+        results = self.function.process_element(own(left), own(right), context)
+        self.collector.collect(results, max(left_time, right_time))
 
     def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
         """Forget what waited for its partners until now; the timer's namespace is the side."""

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from firesteel.common.coercion import coercer
+from firesteel.common.ownership import IMMUTABLE, own
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, TaskRuntimeContext
 from firesteel.operators.disk_store import DiskStore
 from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.ownership import MUTABLE, own
 from firesteel.operators.sorted_input import Batch, SortedInput
 from firesteel.operators.spill import CHUNK_ELEMENTS
 from firesteel.operators.state_backend import KeyedStateBackend
@@ -108,6 +108,10 @@ class KeyedOperator(Operator):
             self.collector.flush()
             self.backend.forget_repetitions()
 
+    def emit_gathered(self) -> None:
+        """Emit what was gathered."""
+        self.collector.flush()
+
     def process_watermark(self, timestamp: int) -> None:
         """Fire the event-time timers up to the watermark, then pass it on; BATCH sees the final one key by key."""
         if self.task.is_batch:
@@ -168,10 +172,6 @@ class KeyedOperator(Operator):
     def restore(self, snapshot: Any) -> None:
         """Go on from that watermark."""
         self.watermark = self.timers.watermark = snapshot
-
-
-def _append_copy(results: list[Any]) -> Callable[[Any], None]:
-    return lambda value: results.append(own(value))
 
 
 class KeyedProcessRunner(KeyedOperator):
@@ -249,21 +249,24 @@ class ReduceRunner(KeyedOperator):
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Reduce each value into its key's state; STREAMING emits the result."""
         data, reduce, coerce, backend = self._table.data, self._reduce, self._coerce, self.backend
-        results: list[Any] = []
-        # A function may change the stored value: what is emitted must not change with it.
-        emit = _append_copy(results) if type(values[0][1]) in MUTABLE else results.append
-        for key, value in values:
+        # The function may change the stored value later: what is emitted must not change with it.
+        emits, collect = not self.task.is_batch, self.collector.collect
+        for (key, value), timestamp in pairs(values, timestamps):
             stored = data.get(key)
             if stored is not None:
                 backend.current_key = key  # the function may have state of its own
-                value = reduce(stored, value)
+                found = reduce(stored, value)
                 if coerce is not None:
-                    value = coerce(value)
+                    value = coerce(found)
+                elif found is stored or found is value or found.__class__ in IMMUTABLE:
+                    value = found
+                else:
+                    value = own(found)
             data[key] = value
-            emit(value)
-        if not self.task.is_batch:
+            if emits:
+                collect((value,), timestamp)
+        if emits:
             self._table.dirty.extend([key for key, _ in values])
-            self.output.emit(results, timestamps)
 
     def end_key(self, key: Any) -> None:
         """Emit the final value of the key, at the end of time (Flink: `BatchGroupedReduceOperator`)."""

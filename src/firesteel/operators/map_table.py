@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from firesteel.common.keys import key_of, told_apart
 from firesteel.operators.disk_store import DiskStore
 from firesteel.operators.state_table import DELETED, NAMESPACED, DirtyEntries, Unexpired
 
 
 class MapTable(DirtyEntries, ABC):
     """The maps of all entries (see `state_table.Table`, whose entries are `(entry, map key)` here).
+
+    Map keys are canonical forms (see `common.keys`), so that maps in memory and on disk have the same entries.
 
     Attributes:
         unexpired: What a full snapshot takes, None: all of it.
@@ -153,7 +154,7 @@ class MapsInMemory(MapTable):
 
 
 class MapsOnDisk(MapTable):
-    """A row per map key, so that a map may be larger than memory. Map keys are told apart as keys are."""
+    """A row per map key, so that a map may be larger than memory."""
 
     __slots__ = ("_data",)
 
@@ -163,19 +164,19 @@ class MapsOnDisk(MapTable):
 
     def get(self, entry: Any, key: Any, default: Any = None) -> Any:
         """The value of a map key."""
-        boxed = self._data.get((entry, told_apart(key)))
+        boxed = self._data.get((entry, key))
         return default if boxed is None else boxed[0]
 
     def _set(self, entry: Any, key: Any, value: Any) -> None:
-        self._data[entry, told_apart(key)] = (value,)
+        self._data[entry, key] = (value,)
 
     def _delete(self, entry: Any, key: Any) -> None:
-        del self._data[entry, told_apart(key)]
+        del self._data[entry, key]
 
     def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
         """Map keys and values; what is changed meanwhile may be seen or not."""
         for (_, key), (value,) in self._data.items_of(entry):
-            yield key_of(key), value
+            yield key, value
 
     def is_empty(self, entry: Any) -> bool:
         """True if no map key is there."""
@@ -187,4 +188,4 @@ class MapsOnDisk(MapTable):
 
     def _all(self) -> Iterator[tuple[Any, Any]]:
         for (entry, key), (value,) in self._data.items():
-            yield (entry, key_of(key)), value
+            yield (entry, key), value

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import compress
 from typing import Any
 
+from firesteel.common.ownership import IMMUTABLE, are_immutable, own
 from firesteel.operators.context import ProcessContext, TaskRuntimeContext
-from firesteel.operators.functions import Collector, close_function, method_of, open_function, pairs
+from firesteel.operators.element_loop import ElementLoop
+from firesteel.operators.functions import (
+    Collector,
+    Part,
+    close_function,
+    compiled,
+    method_of,
+    open_function,
+    pairs,
+)
 from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
 
 
@@ -47,6 +56,10 @@ class _ElementOperator(FunctionOperator):
             collect(call(value), timestamp)
         self._collector.flush()
 
+    def emit_gathered(self) -> None:
+        """Emit what was gathered for main and side outputs."""
+        self._collector.flush()
+
     def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
         """Emit the results of all values."""
         raise NotImplementedError
@@ -59,18 +72,15 @@ class _ElementOperator(FunctionOperator):
 class MapRunner(_ElementOperator):
     """`map`: one result per element."""
 
+    is_filter = False
+
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
-        self._map = method_of(function, "map")
+        self.call = method_of(function, "map")
+        self._process_batch = ElementLoop([self]).process  # type: ignore[method-assign]
 
     def _call(self, value: Any) -> Iterable[Any] | None:
-        return (self._map(value),)
-
-    def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
-        # A comprehension and not map(): a StopIteration of user code must not end the batch silently. Of `remaining`,
-        # here and elsewhere, `errors.in_hand` sees which element was not done when one fails.
-        function, remaining = self._map, iter(values)
-        self.output.emit([function(value) for value in remaining], timestamps)
+        return (self.call(value),)
 
 
 class FlatMapRunner(_ElementOperator):
@@ -78,45 +88,75 @@ class FlatMapRunner(_ElementOperator):
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
-        self._flat_map = method_of(function, "flat_map")
+        self._call = method_of(function, "flat_map")  # type: ignore[method-assign]
+        self._part = Part()
+        self._loop, self._timed_loop = self._compiled_loops()
 
-    def _call(self, value: Any) -> Iterable[Any] | None:
-        return self._flat_map(value)  # type: ignore[no-any-return]
+    def _compiled_loops(self) -> tuple[Any, Any]:
+        check, settle = self.output.settler(self.output.output_type, "v")
+        scope = {"flat_map": self._call, "settle": settle, "immutable": IMMUTABLE, "part": self._part}
+        scope["emit"] = self.emit_gathered
+        return (
+            compiled(_flat_loop(check, timed=False), scope, "loop"),
+            compiled(_flat_loop(check, timed=True), scope, "loop"),
+        )
+
+    def emit_gathered(self) -> None:
+        """Emit the results so far."""
+        super().emit_gathered()
+        values, timestamps = self._part.values, self._part.timestamps
+        self._part.begin()
+        self.output.hand_on(values, timestamps or None)
 
     def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
-        results: list[Any] = []
-        flat_map, extend = self._flat_map, results.extend
         if timestamps is None:
-            for value in values:
-                found = flat_map(value)
-                if found is not None:
-                    extend(found)
-            self.output.emit(results, None)
-            return
-        result_timestamps: list[int | None] = []
-        for value, timestamp in zip(values, timestamps, strict=True):
-            found = flat_map(value)
-            if found is not None:
-                extend(found)
-                result_timestamps.extend([timestamp] * (len(results) - len(result_timestamps)))
-        self.output.emit(results, result_timestamps)
+            self._loop(values)
+        else:
+            self._timed_loop(values, timestamps)
+        self.emit_gathered()
+
+
+def _flat_loop(check: str, timed: bool) -> str:
+    """Return the source of the loop of a flat_map.
+
+    Within the results of one element, a part ends only where they come from an iterator: a list is in memory anyway.
+    """
+    settled = f"results.append(v if {check} else settle(v))"
+    stamped = "stamps.extend([timestamp] * (len(results) - len(stamps)))" if timed else "pass"
+    full = "if len(results) >= part.limit and part.is_full():"
+    return f"""
+def loop(values{", timestamps" if timed else ""}):
+    results, stamps = part.values, part.timestamps
+    for {"value, timestamp in zip(values, timestamps)" if timed else "value in values"}:
+        found = flat_map(value)
+        if found is None:
+            continue
+        if found.__class__ is list or found.__class__ is tuple:
+            for v in found:
+                {settled}
+        else:
+            for v in found:
+                {settled}
+                {full}
+                    {stamped}
+                    emit()
+                    results, stamps = part.values, part.timestamps
+        {stamped}
+        {full}
+            emit()
+            results, stamps = part.values, part.timestamps
+"""
 
 
 class FilterRunner(FunctionOperator):
     """`filter`: keeps the elements for which the function is truthy."""
 
+    is_filter = True
+
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
-        self._filter = method_of(function, "filter")
-
-    def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit what passes, with its timestamp."""
-        keep_value, remaining = self._filter, iter(values)
-        if timestamps is None:
-            self.output.emit([value for value in remaining if keep_value(value)], None)
-            return
-        keep = [keep_value(value) for value in remaining]
-        self.output.emit(list(compress(values, keep)), list(compress(timestamps, keep)))
+        self.call = method_of(function, "filter")
+        self.process = ElementLoop([self]).process  # type: ignore[method-assign]
 
 
 class ProcessRunner(FunctionOperator):
@@ -134,6 +174,10 @@ class ProcessRunner(FunctionOperator):
         for value, timestamp in pairs(values, timestamps):
             context.current_timestamp = timestamp
             collect(process_element(value, context), timestamp)
+        self._collector.flush()
+
+    def emit_gathered(self) -> None:
+        """Emit what was gathered."""
         self._collector.flush()
 
     def process_watermark(self, timestamp: int) -> None:
@@ -167,40 +211,34 @@ class KeyByRunner(FunctionOperator):
     """`_stream_key_by_map_operator`, `_partition_custom_map_operator`: `value` becomes `(key, value)`."""
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, function: Any, coerce_key: Callable[[Any], Any] | None = None
+        self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any] = own
     ) -> None:
         super().__init__(name, task, output, function)
         self._get_key = method_of(function, "get_key")
-        self._coerce_key = coerce_key
+        self._keep_key = keep_key
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put the key before each value."""
-        get_key, coerce_key, remaining = self._get_key, self._coerce_key, iter(values)
-        if coerce_key is None:
-            self.output.emit([(get_key(value), value) for value in remaining], timestamps)
+        get_key, keep_key, remaining = self._get_key, self._keep_key, iter(values)
+        if self.output.reuses_objects or are_immutable(values):
+            self.output.emit([(keep_key(get_key(value)), value) for value in remaining], timestamps)
         else:
-            self.output.emit([(coerce_key(get_key(value)), value) for value in remaining], timestamps)
+            self.output.emit([(keep_key(get_key(value)), own(value)) for value in remaining], timestamps)
 
 
 class TagAndKeyByRunner(KeyByRunner):
     """The "Map" before a window join: `value` becomes `(key, (side, value))`."""
 
     def __init__(
-        self,
-        name: str,
-        task: TaskInfo,
-        output: Output,
-        function: Any,
-        coerce_key: Callable[[Any], Any] | None,
-        side: int,
+        self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any], side: int
     ) -> None:
-        super().__init__(name, task, output, function, coerce_key)
+        super().__init__(name, task, output, function, keep_key)
         self._side = side
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put key and side before each value."""
-        get_key, coerce_key, side, remaining = self._get_key, self._coerce_key, self._side, iter(values)
-        if coerce_key is None:
-            self.output.emit([(get_key(value), (side, value)) for value in remaining], timestamps)
+        get_key, keep_key, side, remaining = self._get_key, self._keep_key, self._side, iter(values)
+        if self.output.reuses_objects or are_immutable(values):
+            self.output.emit([(keep_key(get_key(value)), (side, value)) for value in remaining], timestamps)
         else:
-            self.output.emit([(coerce_key(get_key(value)), (side, value)) for value in remaining], timestamps)
+            self.output.emit([(keep_key(get_key(value)), (side, own(value))) for value in remaining], timestamps)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from firesteel.common.coercion import batch_coercer
+from firesteel.common.coercion import batch_coercer, coercer, fits
+from firesteel.common.ownership import are_immutable, own
 from firesteel.operators.errors import UserFunctionError
-from firesteel.operators.ownership import MUTABLE, own
 
 MIN_TIMESTAMP = -(2**63)
 MAX_WATERMARK = 2**63 - 1
@@ -39,14 +39,33 @@ class Receiver(Protocol):
 
 
 class Output:
-    """Where one operator emits to: main output and side outputs, converted to their declared types."""
+    """Where one operator emits to: main output and side outputs, converted to their declared types.
 
-    def __init__(self, output_type: Any = None) -> None:
+    What user code returns must be settled right after the call: converted to the declared type, or copied where the
+    code could change it later. `hand_on` takes settled values, `emit` those that no user code has seen.
+
+    Args:
+        output_type: The declared type of the main output, if any.
+        reuses_objects: Whether values are handed on without copies (`pipeline.object-reuse`).
+    """
+
+    def __init__(self, output_type: Any = None, reuses_objects: bool = False) -> None:
         self.output_type = output_type
+        self.reuses_objects = reuses_objects
         self._coerce = batch_coercer(output_type)
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
-        self._coerce_sides: dict[str, Callable[[list[Any]], list[Any]] | None] = {}
+
+    def settler(self, declared: Any, name: str) -> tuple[str, Callable[[Any], Any]]:
+        """What settles a result of a declared type: `(source, function)`.
+
+        The source is true for a value of that name which is settled as it is; the function takes the others. The
+        source refers to `ownership.IMMUTABLE` as `immutable`.
+        """
+        coerce = coercer(declared)
+        if coerce is None and self.reuses_objects:
+            return "True", _same
+        return fits(declared, name), coerce or own
 
     def connect(self, receiver: Receiver, output_tag: str | None) -> None:
         """Add a receiver of the main output, or of the side output with that tag id."""
@@ -68,20 +87,24 @@ class Output:
             self.hand_on(values if self._coerce is None else self._coerce(values), timestamps)
 
     def hand_on(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit elements that have the declared type to the main output."""
+        """Emit settled elements to the main output."""
         if values:
-            _hand_to(self._main, values, timestamps)
+            self._hand_to(self._main, values, timestamps)
 
-    def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit elements to the side output of `tag` (an OutputTag); dropped where nobody reads it."""
-        receivers = self._sides.get(tag.tag_id)
-        if receivers:
-            if tag.tag_id not in self._coerce_sides:
-                self._coerce_sides[tag.tag_id] = batch_coercer(tag.type_info)
-            coerce = self._coerce_sides[tag.tag_id]
-            if coerce is not None:
-                values = coerce(values)
-            _hand_to(receivers, values, timestamps)
+    def reads_side(self, tag: Any) -> bool:
+        """Return whether anybody reads the side output of `tag` (an OutputTag)."""
+        return tag.tag_id in self._sides
+
+    def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit settled elements to the side output of `tag` (an OutputTag), which somebody reads."""
+        self._hand_to(self._sides[tag.tag_id], values, timestamps)
+
+    def _hand_to(self, receivers: list[Receiver], values: list[Any], timestamps: Timestamps) -> None:
+        """Hand elements to receivers; each but the last gets copies of what it could change."""
+        shared = len(receivers) > 1 and not self.reuses_objects and not are_immutable(values)
+        for receiver in receivers:
+            own_values = [own(value) for value in values] if shared and receiver is not receivers[-1] else values
+            receiver.process(own_values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
         """Emit a watermark to all receivers."""
@@ -99,12 +122,11 @@ class Output:
             receiver.end()
 
 
-def _hand_to(receivers: list[Receiver], values: list[Any], timestamps: Timestamps) -> None:
-    """Each receiver but the last gets copies of values that it might change."""
-    shared = len(receivers) > 1 and type(values[0]) in MUTABLE
-    for receiver in receivers:
-        own_values = [own(value) for value in values] if shared and receiver is not receivers[-1] else values
-        receiver.process(own_values, timestamps)
+def _same(value: Any) -> Any:
+    return value
+
+
+OBJECT_REUSE = "pipeline.object-reuse"
 
 
 @dataclass(slots=True)
@@ -134,6 +156,11 @@ class TaskInfo:
     began: tuple[int, int, int] = (0, 0, 0)
     metrics: dict[str, Any] = field(default_factory=dict)
     output_directory: str = ""
+
+    @property
+    def reuses_objects(self) -> bool:
+        """Whether the configuration says that values are handed on without copies."""
+        return self.configuration.get(OBJECT_REUSE, "false").lower() == "true"
 
 
 class Operator:
@@ -170,6 +197,12 @@ class Operator:
     def process2(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the second input."""
         raise NotImplementedError(f"{type(self).__name__} has one input")
+
+    def emit_gathered(self) -> None:
+        """Emit the results of the elements before the one that user code failed at; errors downstream come first.
+
+        So a failure is that of the element that Flink, which takes them one by one, would have failed at.
+        """
 
     def process_watermark(self, timestamp: int) -> None:
         """Advance event time and tell the receivers."""
@@ -225,7 +258,9 @@ class OperatorInput:
         except UserFunctionError:
             raise
         except Exception as error:
-            raise UserFunctionError.of(error, operator) from error
+            failure = UserFunctionError.of(error, operator)
+            operator.emit_gathered()
+            raise failure from error
 
     def watermark(self, timestamp: int) -> None:
         """Hand a watermark to the operator."""

@@ -6,10 +6,11 @@ The same range always gives the same elements, so a batch that is fed again read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.common.ownership import IMMUTABLE, own
 from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.operators.file_splits import discover_files, monitoring_ms, read_files
@@ -53,7 +54,8 @@ def _discover_collection(elements: tuple[Any, ...], parallelism: int, known: Set
 
 
 def _read_collection(elements: tuple[Any, ...], part: SplitRange) -> Iterator[list[Any]]:
-    return in_chunks(iter(elements[part.start : part.end]))
+    # Subtasks of a process may share the elements, and a batch that is fed again reads them again.
+    return in_chunks(_owned(elements[part.start : part.end]))
 
 
 # --- number sequences -----------------------------------------------------------------------------------------------
@@ -92,7 +94,12 @@ def _discover_own(source: Source, parallelism: int, known: Set[str]) -> Discover
 
 
 def _read_own(source: Source, part: SplitRange) -> Iterator[list[Any]]:
-    return in_chunks(iter(source.read_split(part.split.split_id, part.start, part.end)))
+    return in_chunks(_owned(source.read_split(part.split.split_id, part.start, part.end)))
+
+
+def _owned(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values that the source keeps no part of."""
+    return (value if value.__class__ in IMMUTABLE else own(value) for value in values)
 
 
 def _own_rediscover_ms(source: Source) -> int | None:

@@ -112,7 +112,8 @@ class Subtask:
         """Make the operators of one node, several where the API merged them, and connect its edges."""
         operators: list[Operator] = []
         for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):
-            output = Output(None if isinstance(descriptor, FITTING_OUTPUT) else output_type)
+            declared = None if isinstance(descriptor, FITTING_OUTPUT) else output_type
+            output = Output(declared, self.task.reuses_objects)
             operator = make_operator(descriptor, name, self.task, output)
             operator.user_location = node.user_location
             if operators:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from firesteel.common.keys import key_of
+from firesteel.common.ownership import own
 from firesteel.datastream.state import StateDescriptor
 from firesteel.operators.clock import now_ms
-from firesteel.operators.ownership import own
 from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.states import (
     KeyedAggregatingState,
@@ -41,7 +42,7 @@ class TtlValueState(KeyedValueState):
 
     def value(self) -> Any:
         """The value of the current key, None if there is none."""
-        return self._life.read(self._entry())
+        return self._show(self._life.read(self._entry()))
 
     def update(self, value: Any) -> None:
         """Set the value of the current key, its life begins now; None clears it."""
@@ -76,7 +77,7 @@ class TtlListState(KeyedListState):
             self._table.remove(entry)
         elif self._life.renews_on_read:
             self._table.put(entry, [(value, now) for value, _ in kept])
-        return [value for value, _ in (stored if self._life.returns_expired else kept or ())]
+        return self._show_all([value for value, _ in (stored if self._life.returns_expired else kept or ())])  # type: ignore[no-any-return]
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append elements; their life begins now."""
@@ -119,25 +120,25 @@ class TtlMapState(KeyedMapState):
 
     def get(self, key: Any) -> Any:
         """The value of a map key, None if it is not there."""
-        now = self._life.access()
-        stamped = self._table.get(self._entry(), key)
-        return stamped[0] if stamped is not None and self._seen(key, stamped, now) else None
+        now, kept = self._life.access(), self._keep_key(key)
+        stamped = self._table.get(self._entry(), kept)
+        return self._show(stamped[0]) if stamped is not None and self._seen(kept, stamped, now) else None
 
     def contains(self, key: Any) -> bool:
         """True if the map key is there; this is a read."""
-        now = self._life.access()
-        stamped = self._table.get(self._entry(), key)
-        return stamped is not None and self._seen(key, stamped, now)
+        now, kept = self._life.access(), self._keep_key(key)
+        stamped = self._table.get(self._entry(), kept)
+        return stamped is not None and self._seen(kept, stamped, now)
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a map key; its life begins now."""
-        self.put_all({key: value})
+        self.put_all([(key, value)])
 
     def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
         """Set the values of several map keys; their life begins now."""
         now = self._life.access()
         for key, value in entries_of(dict_value):
-            self._table.put(self._entry(), self._coerce_key(key), (self._coerce_value(value), now))
+            self._table.put(self._entry(), self._keep_key(key), (self._coerce_value(value), now))
 
     def remove(self, key: Any) -> None:
         """Remove a map key if it is there."""
@@ -148,7 +149,8 @@ class TtlMapState(KeyedMapState):
         """Pairs of map key and value; the map may be changed meanwhile."""
         now = self._life.access()
         stored = self._table.items(self._entry())
-        return iter([(key, stamped[0]) for key, stamped in stored if self._seen(key, stamped, now)])
+        seen = [(key, stamped[0]) for key, stamped in stored if self._seen(key, stamped, now)]
+        return ((key_of(key), self._show(value)) for key, value in seen)
 
     def keys(self) -> Iterator[Any]:
         """The map keys; this is a read of all entries."""
@@ -190,15 +192,14 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
 
     def get(self) -> Any:
         """The reduced value, None if nothing was added."""
-        return self._life.read(self._entry())
+        return self._show(self._life.read(self._entry()))
 
     def add(self, value: Any) -> None:
         """Reduce one more value into the state; its life begins anew."""
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
-        reduced = value if stored is None else self._reduce(stored[0], value)
-        self._table.put(entry, (self._coerce(reduced), now))
+        self._table.put(entry, (self._reduced(None if stored is None else stored[0], value), now))
 
     def _combine(self, first: Any, second: Any) -> Any:
         return self._merge(first, second, super()._combine)
@@ -216,15 +217,14 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
     def get(self) -> Any:
         """The result of the accumulator, None if nothing was added."""
         accumulator = self._life.read(self._entry())
-        return None if accumulator is None else self._function.get_result(accumulator)
+        return None if accumulator is None else self._function.get_result(own(accumulator))
 
     def add(self, value: Any) -> None:
         """Accumulate one more value; the life of the accumulator begins anew."""
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
-        accumulator = self._function.create_accumulator() if stored is None else stored[0]
-        self._table.put(entry, (self._coerce(self._function.add(value, accumulator)), now))
+        self._table.put(entry, (self._accumulated(None if stored is None else stored[0], value), now))
 
     def _combine(self, first: Any, second: Any) -> Any:
         return self._merge(first, second, super()._combine)

@@ -53,6 +53,10 @@ class CoProcessRunner(FunctionOperator):
             collect(process_element(value, context), timestamp)
         self._collector.flush()
 
+    def emit_gathered(self) -> None:
+        """Emit what was gathered."""
+        self._collector.flush()
+
     def process_watermark(self, timestamp: int) -> None:
         """Let the function see the watermark."""
         self._context.timers.watermark = timestamp

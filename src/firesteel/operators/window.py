@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.common.keys import key_of
+from firesteel.common.ownership import own
 from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.window import MergingWindowAssigner, TriggerResult
 from firesteel.operators.functions import pairs
@@ -61,10 +62,10 @@ class WindowRunner(WindowOperatorBase):
             windows = assign(value, event_time, context)
             if self._merging:
                 windows = [self._merge_in(key, window) for window in windows]
-            late = True
+            late, shared = True, len(windows) > 1
             for window in windows:
                 if not self._is_late(window):
-                    self._add(key, value, event_time, window)
+                    self._add(key, own(value) if shared else value, event_time, window)
                     late = False
             if late and self._is_event_time and event_time + self._lateness <= self.timers.watermark:
                 self._drop(value, timestamp)
@@ -89,7 +90,8 @@ class WindowRunner(WindowOperatorBase):
     def _act_on(self, result: TriggerResult, key: Any, window: Any) -> None:
         entry = (key, window)
         if result.is_fire() and entry in self._table.data:
-            self._emit(key, window, self._table.data[entry])
+            stored = self._table.data[entry]
+            self._emit(key, window, stored if result.is_purge() else own(stored))
         if result.is_purge():
             self._table.remove(entry)
 

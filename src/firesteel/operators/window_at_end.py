@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from firesteel.common.keys import key_of
+from firesteel.common.ownership import are_immutable, own
 from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from firesteel.datastream.window import MergingWindowAssigner, SlidingEventTimeWindows, TumblingEventTimeWindows
@@ -69,11 +70,12 @@ class WindowAtEndRunner(WindowOperatorBase):
             if not opened:
                 late += runs
         part, part_runs = values, [(0, len(values))]
+        copies = len(runs_of) > 1 and not are_immutable(values)  # windows may share elements
         for window, runs in runs_of.items():
             runs.sort()
             if runs != part_runs:
                 part, part_runs = [element for begin, end in runs for element in values[begin:end]], runs
-            self._contents.add_all(window.by_key, part)
+            self._contents.add_all(window.by_key, [own(element) for element in part] if copies else part)
             window.touched.update(map(_key, part))
         if late:
             self._drop_late(late, list(pairs(values, timestamps)))

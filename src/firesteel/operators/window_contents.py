@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from firesteel.common.coercion import coercer
+from firesteel.common.ownership import IMMUTABLE, own
 from firesteel.datastream.functions import (
     AllWindowFunction,
     ProcessAllWindowFunction,
@@ -84,15 +85,21 @@ class ReducedContents:
             stored = get(key)
             if stored is not None:
                 backend.current_key = key
-                value = reduce(stored, value)
+                found = reduce(stored, value)
                 if coerce is not None:
-                    value = coerce(value)
+                    value = coerce(found)
+                elif found is stored or found is value or found.__class__ in IMMUTABLE:
+                    value = found
+                else:
+                    value = own(found)
             by_key[key] = value
 
     def merge(self, first: Any, second: Any) -> Any:
-        """Reduce."""
+        """Reduce; a value that was changed in place is not copied."""
         reduced = self._reduce(first, second)
-        return reduced if self._coerce is None else self._coerce(reduced)
+        if self._coerce is not None:
+            return self._coerce(reduced)
+        return reduced if reduced is first or reduced is second else own(reduced)
 
     def read(self, stored: Any) -> list[Any]:
         """The one value."""
@@ -109,9 +116,11 @@ class AggregatedContents:
 
     def add(self, stored: Any, value: Any) -> Any:
         """Accumulate."""
-        accumulator = self._function.create_accumulator() if stored is None else stored
+        accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
-        return added if self._coerce is None else self._coerce(added)
+        if self._coerce is not None:
+            return self._coerce(added)
+        return added if added is accumulator else own(added)
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Accumulate by key."""
@@ -120,12 +129,19 @@ class AggregatedContents:
         for key, value in values:
             backend.current_key = key
             stored = get(key)
-            added = add(value, create() if stored is None else stored)
-            by_key[key] = added if coerce is None else coerce(added)
+            if stored is None:
+                stored = own(create())
+            added = add(value, stored)
+            if coerce is not None:
+                added = coerce(added)
+            elif added is not stored and added.__class__ not in IMMUTABLE:
+                added = own(added)
+            by_key[key] = added
 
     def merge(self, first: Any, second: Any) -> Any:
         """Merge the accumulators."""
-        return self._function.merge(first, second)
+        merged = self._function.merge(first, second)
+        return merged if merged is first or merged is second else own(merged)
 
     def read(self, stored: Any) -> list[Any]:
         """The one result."""

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import cloudpickle
 
-from firesteel.common.coercion import coercer
 from firesteel.common.keys import key_keeper
 from firesteel.operators.factory import make_operator
 from firesteel.operators.keyed import KeyedOperator
@@ -67,7 +66,7 @@ class OperatorHarness:
         task = TaskInfo(
             "job", "vertex", "vertex", subtask_index, parallelism, max_parallelism, 0, is_batch, configuration or {}
         )
-        output = _RecordingOutput(self, output_type)
+        output = _RecordingOutput(self, output_type, task.reuses_objects)
         self.operator: Operator = make_operator(descriptor, "operator", task, output)
         self._inputs = (OperatorInput(self.operator, 0), OperatorInput(self.operator, 1))
         state, own = pickle.loads(snapshot) if snapshot is not None else ([], None)
@@ -153,8 +152,8 @@ class OperatorHarness:
 class _RecordingOutput(Output):
     """Keeps everything, also what nobody is connected to."""
 
-    def __init__(self, harness: OperatorHarness, output_type: Any) -> None:
-        super().__init__(output_type)
+    def __init__(self, harness: OperatorHarness, output_type: Any, reuses_objects: bool) -> None:
+        super().__init__(output_type, reuses_objects)
         self._harness = harness
         self.connect(_Recorder(harness), None)
 
@@ -162,10 +161,11 @@ class _RecordingOutput(Output):
     def has_side_outputs(self) -> bool:
         return True
 
-    def emit_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
-        coerce = coercer(tag.type_info)
-        kept = values if coerce is None else list(map(coerce, values))
-        self._harness._side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(kept, timestamps))
+    def reads_side(self, tag: Any) -> bool:
+        return True
+
+    def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
+        self._harness._side_elements.setdefault(tag.tag_id, []).extend(_with_timestamps(values, timestamps))
 
 
 class _Recorder:

@@ -1,0 +1,219 @@
+"""The form of a key: nested tuples of plain values that are equal exactly where PyFlink's pickled bytes are.
+
+It is what `pickle` would write, without what depends on the process or on which parts are the same object: a tag and
+the forms of the parts. Classes and functions stand there by module and name. NaNs have one form, and so have sets with
+the same elements.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import datetime
+import io
+import math
+import pickle
+import struct
+import sys
+import types
+from collections.abc import Callable
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+from firesteel.errors import FiresteelError
+
+_ATOMS = frozenset({int, str, bytes, type(None), datetime.date, datetime.timedelta})
+_FLOAT = struct.Struct(">d")
+_NAN = _FLOAT.pack(math.nan)
+_PROTOCOL = 5
+_KNOWN_PACKAGES = sys.stdlib_module_names | {"firesteel"}
+"""Packages whose classes are found by name in each process."""
+
+
+class KeyFormError(FiresteelError, TypeError):
+    """A value that can't be a key: it can't be pickled, or it refers to itself."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(kind, reason)
+        self.kind = kind
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"a key of class {self.kind} can't be compared: {self.reason}; let the key selector return a value that "
+            "pickle can write, such as a str, an int or a tuple of them"
+        )
+
+
+def form_of(key: Any) -> Any:
+    """Return the form of a key.
+
+    Raises:
+        KeyFormError: the key can't be pickled, or refers to itself.
+    """
+    try:
+        return _form(key)
+    except RecursionError:
+        raise KeyFormError(type(key).__qualname__, "it refers to itself or is nested too deeply") from None
+    except KeyFormError:
+        raise
+    except Exception as error:
+        raise KeyFormError(type(key).__qualname__, f"{type(error).__name__}: {error}") from error
+
+
+def _form(value: Any) -> Any:
+    kind = value.__class__
+    if kind in _ATOMS:
+        return value
+    build = _BUILDERS.get(kind)
+    if build is not None:
+        return build(value)
+    if isinstance(value, type):
+        return "global", value.__module__, value.__qualname__
+    return _reduced_form(value, kind)
+
+
+def _float_form(value: float) -> Any:
+    return "float", _FLOAT.pack(value) if value == value else _NAN
+
+
+def _dict_form(value: dict[Any, Any]) -> Any:
+    return ("dict", *[_form(part) for entry in value.items() for part in entry])
+
+
+def _set_form(value: Any) -> Any:
+    return (type(value).__name__, *sorted(map(_form, value), key=form_bytes))
+
+
+def _time_form(value: Any) -> Any:
+    return value if value.tzinfo is None and not value.fold else _reduced_form(value, type(value))
+
+
+def _function_form(value: Any) -> Any:
+    owner = getattr(value, "__self__", None)
+    if owner is not None and not isinstance(owner, types.ModuleType):
+        return "reduce", ("global", "builtins", "getattr"), ("tuple", _form(owner), value.__name__), None, None, None
+    if "<" in value.__qualname__:
+        raise TypeError(f"the function {value.__qualname__} has no name by which it could be compared")
+    return "global", value.__module__, value.__qualname__
+
+
+_BUILDERS: dict[type[Any], Callable[[Any], Any]] = {
+    bool: lambda value: ("bool", value),
+    float: _float_form,
+    tuple: lambda value: ("tuple", *map(_form, value)),
+    list: lambda value: ("list", *map(_form, value)),
+    dict: _dict_form,
+    set: _set_form,
+    frozenset: _set_form,
+    bytearray: lambda value: ("bytearray", bytes(value)),
+    datetime.datetime: _time_form,
+    datetime.time: _time_form,
+    types.FunctionType: _function_form,
+    types.BuiltinFunctionType: _function_form,
+}
+
+
+def _reduced_form(value: Any, kind: type[Any]) -> Any:
+    """Return the form of what `pickle` would write for an object."""
+    reducer = copyreg.dispatch_table.get(kind)
+    reduced = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
+    if isinstance(reduced, str):
+        return "global", value.__module__, reduced
+    function, args, state, items, entries, *_ = (*reduced, None, None, None)
+    return (
+        "reduce",
+        _form(function),
+        _form(args),
+        _form(state),
+        None if items is None else _form(list(items)),
+        None if entries is None else _form(list(entries)),
+    )
+
+
+def is_rebuildable(form: Any) -> bool:
+    """Return whether `rebuilt` can make the key of its form, in any process."""
+    if form.__class__ is not tuple:
+        return True
+    if form[0] == "global":
+        return form[1].partition(".")[0] in _KNOWN_PACKAGES
+    return all(map(is_rebuildable, form[1:]))
+
+
+def has_set(form: Any) -> bool:
+    """Return whether there is a set in the key, whose elements `pickle` would write in any order."""
+    return form.__class__ is tuple and (form[0] in ("set", "frozenset") or any(map(has_set, form[1:])))
+
+
+def form_bytes(form: Any) -> bytes:
+    """Return bytes of a form that are the same in each process."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, protocol=_PROTOCOL)
+    pickler.fast = True  # no memo: its references depend on the identity of the parts, not on their values
+    pickler.dump(form)
+    return buffer.getvalue()
+
+
+# --- back to the key -------------------------------------------------------------------------------------------------
+
+
+def rebuilt(form: Any) -> Any:
+    """Return a new key of a rebuildable form; no part of it is there twice unless Python has it only once.
+
+    So `pickle` writes the same bytes for it in each process.
+    """
+    kind = form.__class__
+    if kind is tuple:
+        return _REBUILDERS[form[0]](*form[1:])
+    # Strings and bytes of two and more are copied.
+    return form[:1] + form[1:] if kind is str or kind is bytes else form
+
+
+def _parts(*forms: Any) -> list[Any]:
+    return list(map(rebuilt, forms))
+
+
+def _entries(*forms: Any) -> dict[Any, Any]:
+    parts = iter(map(rebuilt, forms))
+    return dict(zip(parts, parts, strict=True))
+
+
+def _named(module: str, name: str) -> Any:
+    return reduce(getattr, name.split("."), import_module(module))
+
+
+def _made(function: Any, args: Any, state: Any, items: Any, entries: Any) -> Any:
+    made = rebuilt(function)(*rebuilt(args))
+    if state is not None:
+        _set_state(made, rebuilt(state))
+    for item in rebuilt(items) or ():
+        made.append(item)
+    for key, value in rebuilt(entries) or ():
+        made[key] = value
+    return made
+
+
+def _set_state(made: Any, state: Any) -> None:
+    """Set the state of an object as `pickle` does."""
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) else (state, None)
+    for name, value in (attributes or {}).items():
+        made.__dict__[sys.intern(name)] = value
+    for name, value in (slots or {}).items():
+        setattr(made, name, value)
+
+
+_REBUILDERS: dict[str, Callable[..., Any]] = {
+    "bool": lambda value: value,
+    "float": lambda data: _FLOAT.unpack(data)[0],
+    "tuple": lambda *forms: tuple(_parts(*forms)),
+    "list": _parts,
+    "dict": _entries,
+    "set": lambda *forms: set(_parts(*forms)),
+    "frozenset": lambda *forms: frozenset(_parts(*forms)),
+    "bytearray": bytearray,
+    "global": _named,
+    "reduce": _made,
+}
