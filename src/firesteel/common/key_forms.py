@@ -117,10 +117,11 @@ _BUILDERS: dict[type[Any], Callable[[Any], Any]] = {
 def _reduced_form(value: Any, kind: type[Any]) -> Any:
     """Return the form of what `pickle` would write for an object."""
     reducer = copyreg.dispatch_table.get(kind)
-    reduced = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
+    reduced: Any = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
     if isinstance(reduced, str):
         return "global", value.__module__, reduced
-    function, args, state, items, entries, *_ = (*reduced, None, None, None)
+    # State, items of a list and entries of a dict may be left out.
+    function, args, state, items, entries = (tuple(reduced) + (None,) * 3)[:5]
     return (
         "reduce",
         _form(function),

@@ -60,7 +60,7 @@ class ObjectKey(tuple[Any, Any]):
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return other.__class__ is ObjectKey and self[0] == other[0]  # type: ignore[index]
+        return other.__class__ is ObjectKey and self[0] == other[0]
 
     def __ne__(self, other: object) -> bool:
         return not self == other

@@ -74,7 +74,7 @@ def own(value: Any) -> Any:
         (0, [1, 2])
     """
     kind = value.__class__
-    if kind in IMMUTABLE:
+    if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, value))):
         return value
     copy_flat = _FLAT_COPIES.get(kind)
     if copy_flat is not None:
@@ -96,11 +96,15 @@ def are_immutable(values: Iterable[Any]) -> bool:
         >>> are_immutable([("a", 1), ("b", (2, 3))]), are_immutable([("a", [1])])
         (True, False)
     """
-    kinds = set(map(type, values)) - IMMUTABLE
-    while kinds == {tuple}:
-        values = list(chain.from_iterable([value for value in values if value.__class__ is tuple]))
-        kinds = set(map(type, values)) - IMMUTABLE
-    return not kinds
+    kinds = set(map(type, values))
+    while tuple in kinds:
+        if len(kinds) > 1:
+            if kinds - IMMUTABLE != {tuple}:
+                return False
+            values = [value for value in values if value.__class__ is tuple]
+        parts = list(chain.from_iterable(values))
+        values, kinds = parts, set(map(type, parts))
+    return kinds <= IMMUTABLE
 
 
 def own_all(values: list[Any]) -> list[Any]:

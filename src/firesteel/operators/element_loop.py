@@ -39,6 +39,7 @@ class Element(Protocol):
 
     output: Output
     is_filter: bool
+    takes_immutable: bool
     call: Callable[[Any], Any]
 
 
@@ -89,4 +90,5 @@ def _lines_of(operator: Element, number: int, scope: dict[str, Any]) -> list[str
     check, scope[settle] = operator.output.settler(operator.output.output_type, "value")
     scope[function] = operator.call
     first = f"if not {function}(value): continue" if operator.is_filter else f"value = {function}(value)"
-    return [first] if check == "True" else [first, f"if not ({check}): value = {settle}(value)"]
+    settled = check == "True" or (operator.is_filter and operator.takes_immutable)
+    return [first] if settled else [first, f"if not ({check}): value = {settle}(value)"]

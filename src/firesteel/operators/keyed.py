@@ -248,10 +248,20 @@ class ReduceRunner(KeyedOperator):
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Reduce each value into its key's state; STREAMING emits the result."""
+        results: list[Any] = []
+        try:
+            self._reduce_all(values, results)
+        finally:
+            # The results of the elements before one that fails go on, as in Flink.
+            self.output.hand_on(results, timestamps and timestamps[: len(results)])
+        if not self.task.is_batch:
+            self._table.dirty.extend([key for key, _ in values])
+
+    def _reduce_all(self, values: list[Any], results: list[Any]) -> None:
+        """Reduce; what is emitted must not change when the function changes the stored value later."""
         data, reduce, coerce, backend = self._table.data, self._reduce, self._coerce, self.backend
-        # The function may change the stored value later: what is emitted must not change with it.
-        emits, collect = not self.task.is_batch, self.collector.collect
-        for (key, value), timestamp in pairs(values, timestamps):
+        emits, append = not self.task.is_batch, results.append
+        for key, value in values:
             stored = data.get(key)
             if stored is not None:
                 backend.current_key = key  # the function may have state of its own
@@ -264,9 +274,7 @@ class ReduceRunner(KeyedOperator):
                     value = own(found)
             data[key] = value
             if emits:
-                collect((value,), timestamp)
-        if emits:
-            self._table.dirty.extend([key for key, _ in values])
+                append(value if value.__class__ in IMMUTABLE else own(value))
 
     def end_key(self, key: Any) -> None:
         """Emit the final value of the key, at the end of time (Flink: `BatchGroupedReduceOperator`)."""

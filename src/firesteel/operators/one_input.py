@@ -151,12 +151,20 @@ def loop(values{", timestamps" if timed else ""}):
 class FilterRunner(FunctionOperator):
     """`filter`: keeps the elements for which the function is truthy."""
 
-    is_filter = True
+    is_filter = passes_on = True
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
         self.call = method_of(function, "filter")
-        self.process = ElementLoop([self]).process  # type: ignore[method-assign]
+
+    def open(self) -> None:
+        """Open the function and compile the loop, which depends on what is known of the elements."""
+        super().open()
+        self._loop = ElementLoop([self])
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit what passes, with its timestamp."""
+        self._loop.process(values, timestamps)
 
 
 class ProcessRunner(FunctionOperator):
@@ -217,10 +225,14 @@ class KeyByRunner(FunctionOperator):
         self._get_key = method_of(function, "get_key")
         self._keep_key = keep_key
 
+    def _needs_no_copies(self, values: list[Any]) -> bool:
+        """Whether it does no harm that the selector has seen the values."""
+        return self.takes_immutable or self.output.reuses_objects or are_immutable(values)
+
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put the key before each value."""
         get_key, keep_key, remaining = self._get_key, self._keep_key, iter(values)
-        if self.output.reuses_objects or are_immutable(values):
+        if self._needs_no_copies(values):
             self.output.emit([(keep_key(get_key(value)), value) for value in remaining], timestamps)
         else:
             self.output.emit([(keep_key(get_key(value)), own(value)) for value in remaining], timestamps)
@@ -238,7 +250,7 @@ class TagAndKeyByRunner(KeyByRunner):
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put key and side before each value."""
         get_key, keep_key, side, remaining = self._get_key, self._keep_key, self._side, iter(values)
-        if self.output.reuses_objects or are_immutable(values):
+        if self._needs_no_copies(values):
             self.output.emit([(keep_key(get_key(value)), (side, value)) for value in remaining], timestamps)
         else:
             self.output.emit([(keep_key(get_key(value)), (side, own(value))) for value in remaining], timestamps)

@@ -72,6 +72,11 @@ class Output:
         (self._main if output_tag is None else self._sides.setdefault(output_tag, [])).append(receiver)
 
     @property
+    def main_receivers(self) -> list[Receiver]:
+        """The receivers of the main output."""
+        return self._main
+
+    @property
     def has_side_outputs(self) -> bool:
         """Whether anybody reads a side output."""
         return bool(self._sides)
@@ -170,11 +175,15 @@ class Operator:
     input, `close`.
 
     Attributes:
+        passes_on: Whether its results are elements that it takes, unchanged.
+        takes_immutable: Whether nobody can change the elements that it takes, by their declared type.
         carries_state: Whether a snapshot that is not empty must not get lost when another job goes on from it. What
             only belongs to this run, such as watermarks, may.
     """
 
     carries_state = False
+    passes_on = False
+    takes_immutable = False
 
     def __init__(self, name: str, task: TaskInfo, output: Output) -> None:
         self.name = name

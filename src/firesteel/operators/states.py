@@ -133,7 +133,7 @@ class KeyedListState(_TableState, ListState[Any]):
 
     def get(self) -> list[Any]:
         """The elements; an empty list if there are none."""
-        return self._show_all(list(self._stored() or ()))  # type: ignore[no-any-return]
+        return self._show_all(list(self._stored() or ()))
 
     def add(self, value: Any) -> None:
         """Append one element."""

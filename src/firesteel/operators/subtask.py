@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from firesteel.common.coercion import is_immutable_type
 from firesteel.common.key_groups import key_group_range
 from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.graph.job_graph import ChainedOperator, JobVertex
@@ -104,6 +105,7 @@ class Subtask:
             for chained in node.chained_outputs:
                 target = OperatorInput(self._by_node[chained.target_node_id])
                 self._outputs[node.node_id].connect(target, chained.output_tag)
+        _mark_immutable(operator for _, operator in self.operators)
         fuse(operator for _, operator in self.operators)
         self.head = self.operators[0][1]
         self.gate = InputGate(self.head, channels)
@@ -311,6 +313,16 @@ class Subtask:
             snapshot = self._snapshots.get(operator_id)
             if snapshot is not None:
                 operator.restore(snapshot)
+
+
+def _mark_immutable(operators: Iterable[Operator]) -> None:
+    """Tell the operators of a chain, in order, which of them take elements of an immutable type."""
+    for operator in operators:
+        known = operator.passes_on and operator.takes_immutable
+        if known or is_immutable_type(operator.output.output_type):
+            for receiver in operator.output.main_receivers:
+                if isinstance(receiver, OperatorInput):
+                    receiver.operator.takes_immutable = True
 
 
 def operator_ids(node: ChainedOperator) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from operator import itemgetter
 from typing import Any
 
 from firesteel.datastream.timerservice import TimerService
@@ -15,24 +16,58 @@ EVENT_TIME = 0
 PROCESSING_TIME = 1
 
 
-class _TimerQueue:
-    """The timers of one domain, earliest first; entries that were deleted meanwhile are skipped."""
+_SLACK = 64
+"""So many deleted timers may be queued beside as many as there are live ones."""
 
-    def __init__(self) -> None:
+
+class _TimerQueue:
+    """The timers of one domain, earliest first. Deleted ones stay queued, at most about as many as there are others.
+
+    Attributes:
+        live: How many timers there are.
+    """
+
+    def __init__(self, registered: Container[Any]) -> None:
+        self._registered = registered
         self._heap: list[tuple[int, int, Any]] = []
         self._sequence = 0
+        self.live = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
 
     def push(self, timestamp: int, entry: Any) -> None:
+        """Add a timer that was registered."""
         self._sequence += 1
+        self.live += 1
         heapq.heappush(self._heap, (timestamp, self._sequence, entry))
 
+    def removed(self) -> None:
+        """Take notice that a timer is no longer registered.
+
+        A rebuild costs as much as the deletions since the last one, so each of them costs O(log n) on average.
+        """
+        self.live -= 1
+        if len(self._heap) > 2 * self.live + _SLACK:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Drop what is not registered; a timer that was deleted and registered again is queued twice until then."""
+        first: dict[Any, tuple[int, int, Any]] = {}
+        for item in sorted(self._heap, key=itemgetter(0, 1)):
+            if item[2] in self._registered:
+                first.setdefault(item[2], item)
+        self._heap = list(first.values())  # sorted, so it is a heap
+
     def first(self) -> tuple[int, Any] | None:
-        if not self._heap:
-            return None
-        timestamp, _, entry = self._heap[0]
-        return timestamp, entry
+        """The timestamp and entry of the earliest timer."""
+        heap = self._heap
+        while heap and heap[0][2] not in self._registered:
+            heapq.heappop(heap)
+        return (heap[0][0], heap[0][2]) if heap else None
 
     def pop(self) -> None:
+        """Drop what `first` gave."""
         heapq.heappop(self._heap)
 
 
@@ -48,7 +83,7 @@ class InternalTimerService(TimerService):
     def __init__(self, backend: KeyedStateBackend) -> None:
         self._backend = backend
         self._table = backend.table(TIMERS_TABLE)
-        self._queues = (_TimerQueue(), _TimerQueue())
+        self._queues = (_TimerQueue(self._table.data), _TimerQueue(self._table.data))
         self.watermark = MIN_TIMESTAMP
         self.refuses_timers = False
         self.namespace: Any = None
@@ -73,11 +108,16 @@ class InternalTimerService(TimerService):
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Forget an event-time timer."""
-        self._table.remove(self._entry(EVENT_TIME, timestamp))
+        self._delete(self._entry(EVENT_TIME, timestamp))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Forget a processing-time timer."""
-        self._table.remove(self._entry(PROCESSING_TIME, timestamp))
+        self._delete(self._entry(PROCESSING_TIME, timestamp))
+
+    def _delete(self, entry: Any) -> None:
+        if entry in self._table.data:
+            self._table.remove(entry)
+            self._queues[entry[1]].removed()
 
     def _entry(self, domain: int, timestamp: int) -> tuple[Any, int, Any, int]:
         return (self._backend.current_key, domain, self.namespace, int(timestamp))
@@ -97,23 +137,23 @@ class InternalTimerService(TimerService):
         """Key, namespace and timestamp of all timers, which are deleted."""
         timers = list(self.registered())
         for entry in list(self._table.data):
-            self._table.remove(entry)
+            self._delete(entry)
         return timers
 
     def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
         """Take the timers up to `until`: `(key, namespace, timestamp)`; more may be registered meanwhile."""
-        queue, data = self._queues[domain], self._table.data
+        queue = self._queues[domain]
         while (first := queue.first()) is not None and first[0] <= until:
+            timestamp, entry = first
             queue.pop()
-            if first[1] in data:
-                self._table.remove(first[1])
-                yield first[1][0], first[1][2], first[0]
+            self._delete(entry)
+            yield entry[0], entry[2], timestamp
 
     def next_processing_time(self) -> int | None:
         """Time of the earliest processing-time timer."""
-        queue = self._queues[PROCESSING_TIME]
-        while (first := queue.first()) is not None:
-            if first[1] in self._table.data:
-                return first[0]
-            queue.pop()
-        return None
+        first = self._queues[PROCESSING_TIME].first()
+        return None if first is None else first[0]
+
+    def queued(self) -> int:
+        """How many timers of both domains are queued, deleted ones included."""
+        return sum(map(len, self._queues))

@@ -77,7 +77,7 @@ class TtlListState(KeyedListState):
             self._table.remove(entry)
         elif self._life.renews_on_read:
             self._table.put(entry, [(value, now) for value, _ in kept])
-        return self._show_all([value for value, _ in (stored if self._life.returns_expired else kept or ())])  # type: ignore[no-any-return]
+        return self._show_all([value for value, _ in (stored if self._life.returns_expired else kept or ())])
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append elements; their life begins now."""

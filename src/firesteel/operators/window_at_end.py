@@ -63,14 +63,16 @@ class WindowAtEndRunner(WindowOperatorBase):
         """Add the elements to their windows."""
         late: list[Run] = []
         runs_of: dict[OpenWindow, list[Run]] = {}
+        shared = False
         for windows, runs in self._by_windows(values, timestamps):
             opened = self._opened(windows)
+            shared |= len(opened) > 1
             for window in opened:
                 runs_of.setdefault(window, []).extend(runs)
             if not opened:
                 late += runs
         part, part_runs = values, [(0, len(values))]
-        copies = len(runs_of) > 1 and not are_immutable(values)  # windows may share elements
+        copies = shared and not are_immutable(values)
         for window, runs in runs_of.items():
             runs.sort()
             if runs != part_runs:
