@@ -6,7 +6,7 @@ keeps the input until it ended (`SortedInput`) and then replays it key by key, e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.common.coercion import coercer
@@ -19,7 +19,7 @@ from firesteel.operators.functions import Collector, close_function, method_of, 
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.sorted_input import Batch, SortedInput
 from firesteel.operators.spill import CHUNK_ELEMENTS
-from firesteel.operators.state_backend import KeyedStateBackend
+from firesteel.operators.state_backend import Delta, KeyedStateBackend
 from firesteel.operators.state_store import StateStore
 from firesteel.operators.timers import EVENT_TIME, PROCESSING_TIME, InternalTimerService
 
@@ -164,6 +164,14 @@ class KeyedOperator(Operator):
 
     def end_key(self, key: Any) -> None:
         """BATCH: the last element of a key was processed."""
+
+    def state_parts(self, full: bool) -> Iterator[Delta]:
+        """What changed of the keyed state."""
+        return self.backend.full() if full else self.backend.delta()
+
+    def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:
+        """Take a part of the keyed state."""
+        self.backend.load(delta, key_groups)
 
     def snapshot(self) -> Any:
         """The watermark; state and timers are kept in the backend."""

@@ -7,7 +7,7 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -175,6 +175,7 @@ class Operator:
     input, `close`.
 
     Attributes:
+        copies_state: Whether each subtask has all of some state.
         passes_on: Whether its results are elements that it takes, unchanged.
         takes_immutable: Whether nobody can change the elements that it takes, by their declared type.
         carries_state: Whether a snapshot that is not empty must not get lost when another job goes on from it. What
@@ -182,6 +183,7 @@ class Operator:
     """
 
     carries_state = False
+    copies_state = False
     passes_on = False
     takes_immutable = False
 
@@ -241,6 +243,16 @@ class Operator:
 
     def restore(self, snapshot: Any) -> None:
         """Go on from a snapshot."""
+
+    def state_parts(self, full: bool) -> Iterator[Any]:
+        """What changed of keyed and broadcast state since the last version, or (`full`) all of it, as `Delta`s."""
+        return iter(())
+
+    def load_keyed(self, delta: Any, key_groups: range | None = None) -> None:
+        """Take a `Delta` before `open`, if it is of keyed state; of another job's only what is in some key groups."""
+
+    def load_copied(self, delta: Any) -> None:
+        """Take a `Delta` before `open`, if it is of a state that each subtask has in full."""
 
     def take_over(self, snapshots: Sequence[Any]) -> None:
         """Take this subtask's share of what all subtasks of the operator had in another job (if `carries_state`)."""

@@ -27,6 +27,9 @@ TIMERS_TABLE = f"{NAMESPACED}timers"
 WITH_TTL = "\0ttl"
 """What the names of tables end with whose values have a time to live, and therefore a time in them."""
 
+BROADCAST = "\0broadcast\0"
+"""What the names of broadcast states begin with in deltas: each subtask has all of their entries."""
+
 OF_MAPS = "\0map"
 """What is behind the name of a state in the names of tables of maps."""
 
@@ -89,16 +92,18 @@ class KeyedStateBackend:
     def delta(self) -> Iterator[Delta]:
         """What changed since the last call of this or `full`, in parts."""
         for name, table in self.tables.items():
-            yield from _parts(name, table.changes())
+            yield from parts_of(name, table.changes())
 
     def full(self) -> Iterator[Delta]:
         """Everything but what is left out of snapshots, in parts of the form of a delta."""
         for name, table in self.tables.items():
-            yield from _parts(name, table.entries())
+            yield from parts_of(name, table.entries())
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
-        """Apply a delta, or what of it is in some key groups; nothing counts as changed by it."""
+        """Apply a delta of keyed state, or what of it is in some key groups; nothing counts as changed by it."""
         name, entries = delta
+        if name.startswith(BROADCAST):
+            return
         table, key_group = self._table(name), self.key_group
         for entry, value in entries.items():
             if key_groups is not None and key_group(table.key_of(entry)) not in key_groups:
@@ -114,7 +119,8 @@ class KeyedStateBackend:
             table.clear_key(key)
 
 
-def _parts(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+def parts_of(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
+    """Entries of one state and their values as deltas of bounded size."""
     rest = iter(items)
     while part := dict(islice(rest, _CHUNK)):
         yield name, part

@@ -16,7 +16,6 @@ from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
 from firesteel.operators.fusion import fuse
 from firesteel.operators.input_gate import Channel, InputGate
-from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.metrics import measured
 from firesteel.operators.operator import Operator, OperatorInput, Output, Receiver, TaskInfo, with_operator_named
 from firesteel.operators.source_runner import SourceRunner
@@ -51,6 +50,9 @@ class RestoredState(Protocol):
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
         """The keyed state of an operator in some key groups, and maybe others, to be applied in order."""
+
+    def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
+        """What one of its subtasks had of the states that all of them have in full, to be applied in order."""
 
     def snapshots(self, operator_id: str) -> list[Any]:
         """The snapshots of all subtasks of an operator, in order."""
@@ -252,11 +254,10 @@ class Subtask:
     # --- versions ----------------------------------------------------------------------------------------------
 
     def keyed_state(self, full: bool) -> Iterator[State]:
-        """What changed of the keyed state since the last version, or (`full`) all of it."""
+        """What changed of keyed and broadcast state since the last version, or (`full`) all of it."""
         for operator_id, operator in self.operators:
-            if isinstance(operator, KeyedOperator):
-                for delta in operator.backend.full() if full else operator.backend.delta():
-                    yield operator_id, pickled(delta)
+            for delta in operator.state_parts(full):
+                yield operator_id, pickled(delta)
 
     def version(self) -> Version:
         """Where everything else is."""
@@ -272,10 +273,11 @@ class Subtask:
         return {operator_id: operator.snapshot() for operator_id, operator in self.operators}
 
     def load(self, operator_id: str, delta: bytes) -> None:
-        """Take a part of an operator's keyed state, before `start`."""
+        """Take a part of an operator's keyed or broadcast state, before `start`."""
         operator = next(operator for found, operator in self.operators if found == operator_id)
-        assert isinstance(operator, KeyedOperator)
-        operator.backend.load(pickle.loads(delta))
+        loaded = pickle.loads(delta)
+        operator.load_keyed(loaded)
+        operator.load_copied(loaded)
 
     def start(self, version: Version | None) -> None:
         """Open the operators and go on from that version, None: begin; what has ended stays closed."""
@@ -291,9 +293,11 @@ class Subtask:
         """Open the operators with the state that they had in another job."""
         groups = key_group_range(self.task.subtask_index, self.task.parallelism, self.task.max_parallelism)
         for operator_id, operator in self.operators:
-            if isinstance(operator, KeyedOperator):
-                for delta in restored.deltas(operator_id, groups):
-                    operator.backend.load(delta, groups)
+            for delta in restored.deltas(operator_id, groups):
+                operator.load_keyed(delta, groups)
+            if operator.copies_state:
+                for delta in restored.copied(operator_id, self.task.subtask_index):
+                    operator.load_copied(delta)
         self.open()
         for operator_id, operator in self.operators:
             if operator.carries_state:

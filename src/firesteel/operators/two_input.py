@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from firesteel.common.coercion import coercer
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
-from firesteel.datastream.state import BroadcastState
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
+from firesteel.operators.broadcast_state import BroadcastStates, OperatorBroadcastState
 from firesteel.operators.clock import now_ms
 from firesteel.operators.context import KeyedContext, ProcessContext
 from firesteel.operators.functions import Collector, pairs
@@ -17,7 +16,7 @@ from firesteel.operators.keyed import NO_KEY, KeyedProcessRunner
 from firesteel.operators.one_input import FunctionOperator
 from firesteel.operators.operator import MIN_TIMESTAMP, Output, TaskInfo, Timestamps
 from firesteel.operators.spill import SpilledList, directory_of, memory_of
-from firesteel.operators.states import entries_of
+from firesteel.operators.state_backend import Delta
 
 ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 
@@ -71,73 +70,11 @@ class CoProcessRunner(FunctionOperator):
         self.watermark = self._context.timers.watermark = snapshot
 
 
-class OperatorBroadcastState(BroadcastState[Any, Any]):
-    """A map that every subtask holds in full; `writable` on the broadcast side only."""
-
-    def __init__(self, descriptor: Any, data: dict[Any, Any], writable: bool) -> None:
-        self._name = descriptor.name
-        self._coerce_key = coercer(descriptor.key_type_info)
-        self._coerce_value = coercer(descriptor.value_type_info)
-        self._data = data
-        self._writable = writable
-
-    def get(self, key: Any) -> Any:
-        """The value of a key, None if it is not there."""
-        return self._data.get(key)
-
-    def contains(self, key: Any) -> bool:
-        """True if the key is there."""
-        return key in self._data
-
-    def items(self) -> Iterator[tuple[Any, Any]]:
-        """Pairs of key and value."""
-        return iter(list(self._data.items()))
-
-    def keys(self) -> Iterator[Any]:
-        """The keys."""
-        return iter(list(self._data))
-
-    def values(self) -> Iterator[Any]:
-        """The values."""
-        return iter(list(self._data.values()))
-
-    def is_empty(self) -> bool:
-        """True if nothing is there."""
-        return not self._data
-
-    def put(self, key: Any, value: Any) -> None:
-        """Set the value of a key."""
-        self._check_writable()
-        key = key if self._coerce_key is None else self._coerce_key(key)
-        self._data[key] = value if self._coerce_value is None else self._coerce_value(value)
-
-    def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
-        """Set the values of several keys."""
-        for key, value in entries_of(dict_value):
-            self.put(key, value)
-
-    def remove(self, key: Any) -> None:
-        """Remove a key if it is there."""
-        self._check_writable()
-        self._data.pop(key, None)
-
-    def clear(self) -> None:
-        """Remove everything."""
-        self._check_writable()
-        self._data.clear()
-
-    def _check_writable(self) -> None:
-        if not self._writable:
-            raise RuntimeError(
-                f"broadcast state {self._name!r} is read-only here: change it in process_broadcast_element only"
-            )
-
-
 class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunction.ReadOnlyContext):
     """Context of broadcast process functions without a key."""
 
-    def __init__(self, states: dict[str, dict[Any, Any]], known: Iterable[Any], writable: bool) -> None:
-        self._states = {d.name: OperatorBroadcastState(d, states.setdefault(d.name, {}), writable) for d in known}
+    def __init__(self, states: BroadcastStates, known: Iterable[Any], writable: bool) -> None:
+        self._states = {d.name: OperatorBroadcastState(d, states.table(d.name), writable) for d in known}
         self.current_timestamp: int | None = None
         self.watermark = MIN_TIMESTAMP
 
@@ -189,7 +126,7 @@ class _Broadcast:
     """Broadcast state of one operator: what both kinds of broadcast operators share."""
 
     def __init__(self, function: Any, descriptors: Iterable[Any], context_type: type[BroadcastContext]) -> None:
-        self.states: dict[str, dict[Any, Any]] = {}
+        self.states = BroadcastStates()
         self.reading = context_type(self.states, descriptors, writable=False)
         self.writing = BroadcastContext(self.states, descriptors, writable=True)
         self._function = function
@@ -209,11 +146,6 @@ class _Broadcast:
     def advance(self, watermark: int) -> None:
         self.reading.watermark = self.writing.watermark = watermark
 
-    def restore(self, states: dict[str, dict[Any, Any]]) -> None:
-        for name, data in states.items():
-            self.states[name].clear()
-            self.states[name].update(data)
-
 
 class BroadcastRunner(CoProcessRunner):
     """`BroadcastConnectedStream.process` over a stream without keys.
@@ -221,7 +153,7 @@ class BroadcastRunner(CoProcessRunner):
     BATCH mode reads the broadcast side to its end before it processes the other side's elements.
     """
 
-    carries_state = True
+    copies_state = True
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any, descriptors: Iterable[Any]) -> None:
         self._broadcast = _Broadcast(function, descriptors, BroadcastContext)
@@ -260,23 +192,24 @@ class BroadcastRunner(CoProcessRunner):
         self._broadcast.advance(timestamp)
         super().process_watermark(timestamp)
 
-    def snapshot(self) -> Any:
-        """The broadcast states."""
-        return self._broadcast.states
+    def state_parts(self, full: bool) -> Iterator[Delta]:
+        """What changed of the broadcast states."""
+        return self._broadcast.states.parts(full)
+
+    def load_copied(self, delta: Delta) -> None:
+        """Take a part of the broadcast states."""
+        self._broadcast.states.load(delta)
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from those states."""
-        self._broadcast.restore(snapshot)
-
-    def take_over(self, snapshots: Sequence[Any]) -> None:
-        """All subtasks had the same states."""
-        self.restore(snapshots[self.task.subtask_index % len(snapshots)])
+        """Go on from that watermark."""
+        super().restore(snapshot)
+        self._broadcast.advance(snapshot)
 
 
 class KeyedBroadcastRunner(KeyedProcessRunner):
     """`BroadcastConnectedStream.process` over a keyed stream: elements of the first input are `(key, value)`."""
 
-    carries_state = True
+    copies_state = True
 
     def __init__(
         self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, descriptors: Iterable[Any]
@@ -305,15 +238,16 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         self._broadcast.advance(timestamp)
         super().process_watermark(timestamp)
 
-    def snapshot(self) -> Any:
-        """The watermark and the broadcast states."""
-        return super().snapshot(), self._broadcast.states
+    def state_parts(self, full: bool) -> Iterator[Delta]:
+        """What changed of the keyed and the broadcast states."""
+        yield from super().state_parts(full)
+        yield from self._broadcast.states.parts(full)
+
+    def load_copied(self, delta: Delta) -> None:
+        """Take a part of the broadcast states."""
+        self._broadcast.states.load(delta)
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from those."""
-        super().restore(snapshot[0])
-        self._broadcast.restore(snapshot[1])
-
-    def take_over(self, snapshots: Sequence[Any]) -> None:
-        """All subtasks had the same broadcast states; keyed state is taken over by key groups."""
-        self._broadcast.restore(snapshots[self.task.subtask_index % len(snapshots)][1])
+        """Go on from that watermark."""
+        super().restore(snapshot)
+        self._broadcast.advance(snapshot)

@@ -156,9 +156,18 @@ class PlannedState:
             assert layout is not None
             owned = key_group_range(subtask, layout.parallelism, layout.max_parallelism)
             if owned.start < key_groups.stop and key_groups.start < owned.stop:
-                for vertex_id, found, state in self._frames(layout, subtask):
-                    if vertex_id == layout.vertex_id and found == operator_id:
-                        yield pickle.loads(state)
+                yield from self._deltas_of(operator_id, layout, subtask)
+
+    def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
+        """What one of its subtasks had of the states that all of them have in full, to be applied in order."""
+        layout = self._plan.operators.get(operator_id)
+        if layout is not None:
+            yield from self._deltas_of(operator_id, layout, subtask % layout.parallelism)
+
+    def _deltas_of(self, operator_id: str, layout: VertexLayout, subtask: int) -> Iterator[Delta]:
+        for vertex_id, found, state in self._frames(layout, subtask):
+            if vertex_id == layout.vertex_id and found == operator_id:
+                yield pickle.loads(state)
 
     def snapshots(self, operator_id: str) -> list[Any]:
         """The snapshots of all subtasks of an operator, in order."""

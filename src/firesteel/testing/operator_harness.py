@@ -71,8 +71,8 @@ class OperatorHarness:
         self._inputs = (OperatorInput(self.operator, 0), OperatorInput(self.operator, 1))
         state, own = pickle.loads(snapshot) if snapshot is not None else ([], None)
         for part in state:
-            assert isinstance(self.operator, KeyedOperator)
-            self.operator.backend.load(part)
+            self.operator.load_keyed(part)
+            self.operator.load_copied(part)
         with_operator_named(self.operator, self.operator.open)
         if own is not None:
             self.operator.restore(own)
@@ -145,8 +145,7 @@ class OperatorHarness:
     def snapshot(self) -> bytes:
         """State, timers and what else the operator needs to go on, for another harness."""
         operator = self.operator
-        state = list(operator.backend.full()) if isinstance(operator, KeyedOperator) else []
-        return cloudpickle.dumps((state, operator.snapshot()))  # type: ignore[no-any-return]
+        return cloudpickle.dumps((list(operator.state_parts(full=True)), operator.snapshot()))  # type: ignore[no-any-return]
 
 
 class _RecordingOutput(Output):
