@@ -29,7 +29,8 @@ def chosen_steps(generator: random.Random, run: Run) -> list[str]:
         fitting = [
             name
             for name, step in STEPS.items()
-            if (ordered or not step.needs_order) and (numbered and not dealt_out or name not in ("tumbling", "sliding"))
+            if (ordered or not step.needs_order)
+            and ((numbered and not dealt_out) or name not in ("tumbling", "sliding"))
         ]
         names.append(generator.choice(fitting))
         step = STEPS[names[-1]]
