@@ -9,6 +9,7 @@ import pytest
 from firesteel.common import Types
 from firesteel.datastream import OutputTag
 from firesteel.datastream.functions import (
+    BroadcastProcessFunction,
     CoMapFunction,
     CoProcessFunction,
     KeyedBroadcastProcessFunction,
@@ -23,6 +24,7 @@ from firesteel.datastream.operator_descriptors import (
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.state_table import DELETED
 from firesteel.testing import ManualClock, OperatorHarness
 
 SIDE = OutputTag("side", Types.STRING())
@@ -234,6 +236,82 @@ def test_restored_keyed_broadcast_has_its_rules_and_counts() -> None:
         with priced(snapshot=h.snapshot()) as other:
             other.process("a", 4)
             assert other.values == [("a", 10, MIN)]
+
+
+class Rules(BroadcastProcessFunction):
+    """Puts, or removes where it is negative, what comes as rules; tells all of them for each element."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield sorted(ctx.get_broadcast_state(ALL).items())
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Any:
+        state = ctx.get_broadcast_state(ALL)
+        if value[0] == "clear":
+            state.clear()
+        elif value[1] is None:
+            state.remove(value[0])
+        else:
+            state.put(*value)
+
+
+ALL = MapStateDescriptor("all", Types.STRING(), Types.INT())
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_versions_have_what_changed_of_broadcast_states(keyed: bool) -> None:
+    function: Any = type("KeyedRules", (KeyedBroadcastProcessFunction,), dict(vars(Rules)))() if keyed else Rules()
+
+    def started() -> OperatorHarness:
+        descriptor = BroadcastProcessOperator(function, [ALL], keyed=keyed)
+        return OperatorHarness(descriptor, key_selectors=[first] if keyed else [])
+
+    def version(full: bool = False) -> list[Any]:
+        parts = list(h.operator.state_parts(full))
+        versions.extend(parts)
+        return [entries for _, entries in parts]
+
+    versions: list[Any] = []
+    with started() as h, started() as restored:
+        h.process_batch([(f"rule {n}", n) for n in range(100)], None, 1)
+        assert [len(entries) for entries in version(full=True)] == [100]
+        h.process("a")
+        assert version() == []
+        h.process_batch([("rule 1", 10), ("rule 2", None), ("rule 1", 11)], None, 1)
+        assert version() == [{"rule 1": 11, "rule 2": DELETED}]
+        h.process_batch([("clear", 0), ("new", 1)], None, 1)
+        assert len(version()[0]) == 100
+        for delta in versions:
+            restored.operator.load_keyed(delta)
+            restored.operator.load_copied(delta)
+        restored.process("a")
+        assert restored.values == [[("new", 1)]]
+
+
+KEYS_LIKE_ONE = (1, 1.0, True)
+
+
+def test_broadcast_state_tells_keys_apart_and_keeps_what_was_put() -> None:
+    class Odd(BroadcastProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            state = ctx.get_broadcast_state(ODD)
+            state.get(1.0).append("read")
+            yield sorted((type(key).__name__, parts) for key, parts in state.items())
+            yield state.contains(float("nan"))
+
+        def process_broadcast_element(self, value: Any, ctx: Any) -> Any:
+            parts = [value]
+            for key in (*KEYS_LIKE_ONE, float("nan"), float("nan")):
+                ctx.get_broadcast_state(ODD).put(key, parts)
+            parts.append("changed")
+
+    with OperatorHarness(BroadcastProcessOperator(Odd(), [ODD], keyed=False)) as h:
+        h.process("rule", None, 1)
+        h.process("a")
+        kinds = ["bool", "float", "float", "int"]
+        assert h.values == [[(kind, ["rule"]) for kind in kinds], True]
+
+
+ODD = MapStateDescriptor("odd", Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY())
 
 
 def test_batch_mode_reads_the_rules_first_and_each_key_sees_no_watermark_before_its_end() -> None:

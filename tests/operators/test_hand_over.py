@@ -1,0 +1,208 @@
+"""What user code gives away it can't change any more, whichever operator it is in; results come in parts."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from firesteel.common import Types
+from firesteel.common.configuration import Configuration
+from firesteel.datastream import OutputTag, StreamExecutionEnvironment
+from firesteel.datastream.async_functions import AsyncFunction
+from firesteel.datastream.functions import (
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+    ProcessJoinFunction,
+)
+from firesteel.datastream.operator_descriptors import (
+    AsyncWaitOperator,
+    FlatMapOperator,
+    IntervalJoinOperator,
+    KeyedProcessOperator,
+    MapOperator,
+    ProcessOperator,
+)
+from firesteel.operators import functions, fusion, subtask
+from firesteel.operators.errors import UserFunctionError
+from firesteel.operators.factory import make_operator
+from firesteel.operators.operator import Output, TaskInfo
+from firesteel.testing import OperatorHarness, run_local
+
+TAG = OutputTag("aside")
+MIXED = Types.TUPLE([Types.INT(), Types.PICKLED_BYTE_ARRAY()])
+
+
+class Growing(MapFunction):
+    """The same list in each result."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    def map(self, value: Any) -> Any:
+        self.seen.append(value)
+        return value, self.seen
+
+    def flat_map(self, value: Any) -> Any:
+        return [self.map(value)]
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield self.map(value)
+        yield TAG, self.seen
+        self.seen.append(-1)
+        self.seen.pop()
+
+
+EXPECTED = [(1, [1]), (2, [1, 2]), (3, [1, 2, 3])]
+
+
+@pytest.mark.parametrize("output_type", [None, MIXED])
+@pytest.mark.parametrize("make", [MapOperator, FlatMapOperator, ProcessOperator])
+def test_results_are_those_of_their_moment(make: Any, output_type: Any) -> None:
+    with OperatorHarness(make(Growing()), output_type=output_type) as h:
+        h.process_batch([1, 2, 3])
+        assert h.values == EXPECTED
+        if make is ProcessOperator:
+            assert h.side_output(TAG) == [seen for _, seen in EXPECTED]
+
+
+@pytest.mark.parametrize("make", [MapOperator, FlatMapOperator, ProcessOperator])
+def test_object_reuse_hands_the_objects_themselves_on(make: Any) -> None:
+    with OperatorHarness(make(Growing()), configuration={"pipeline.object-reuse": "true"}) as h:
+        h.process_batch([1, 2, 3])
+        assert [seen for _, seen in h.values] == [[1, 2, 3]] * 3
+        assert h.values[0][1] is h.values[1][1]
+
+
+def test_branches_share_only_with_object_reuse() -> None:
+    def results(reuse: str) -> list[Any]:
+        configuration = Configuration()
+        configuration.set_string("pipeline.object-reuse", reuse)
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(1)
+        stream = env.from_collection([1]).map(lambda n: (n, [n]))
+        for name in ("left", "right"):
+            stream.map(lambda pair, name=name: pair[1].append(name) or pair).collect_async()
+        return sorted(run_local(env).elements)
+
+    assert results("false") == [(1, [1, "left"]), (1, [1, "right"])]
+    assert results("true") == [(1, [1, "left", "right"])] * 2
+
+
+class Answers(AsyncFunction):
+    def __init__(self) -> None:
+        self.answer: list[int] = []
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        self.answer.append(value)
+        return [self.answer]
+
+    def timeout(self, value: Any) -> list[Any]:
+        return []
+
+
+def test_async_results_are_those_of_their_moment() -> None:
+    with OperatorHarness(AsyncWaitOperator(Answers(), 1000, 1, True, None)) as h:
+        h.process_batch([1, 2, 3])
+        assert h.values == [[1], [1, 2], [1, 2, 3]]
+
+
+class Joined(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterable[Any]:
+        left.append("joined")
+        right.append("joined")
+        yield left, right
+
+
+def test_elements_that_wait_for_partners_do_not_change() -> None:
+    descriptor = IntervalJoinOperator(Joined(), -10, 10, None, None, None)
+    with OperatorHarness(descriptor, key_selectors=[lambda v: 1, lambda v: 1]) as h:
+        h.process(["l"], 1)
+        h.process(["r"], 1, 1)
+        h.process(["s"], 1, 1)
+        assert h.values == [(["l", "joined"], ["r", "joined"]), (["l", "joined"], ["s", "joined"])]
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+class Many(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        for number in range(1000):
+            yield str(number) * 5000
+
+    def flat_map(self, value: Any) -> Iterable[Any]:
+        return self.process_element(value, None)
+
+
+class ManyOfKey(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.timer_service().register_event_time_timer(1)
+        return ()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        for number in range(1000):
+            yield str(number) * 5000
+
+
+class Largest:
+    """Takes results and forgets them."""
+
+    def __init__(self) -> None:
+        self.count = self.largest = 0
+
+    def process(self, values: list[Any], timestamps: Any) -> None:
+        assert timestamps is None or len(timestamps) == len(values)
+        self.count += len(values)
+        self.largest = max(self.largest, sum(map(len, values)))
+
+    def watermark(self, timestamp: int) -> None: ...
+
+
+@pytest.mark.parametrize("timestamps", [None, [1, 2, 3]])
+@pytest.mark.parametrize(
+    "descriptor", [ProcessOperator(Many()), FlatMapOperator(Many()), KeyedProcessOperator(ManyOfKey())]
+)
+def test_results_of_a_buffer_are_not_all_in_memory(descriptor: Any, timestamps: Any) -> None:
+    output, taken = Output(), Largest()
+    output.connect(taken, None)  # type: ignore[arg-type]
+    operator = make_operator(descriptor, "o", TaskInfo("j", "v", "v", 0, 1, 128, 0, False, {}), output)
+    operator.open()
+    is_keyed = isinstance(descriptor, KeyedProcessOperator)
+    tracemalloc.start()
+    operator.process([(key, key) for key in range(3)] if is_keyed else [1, 2, 3], timestamps)
+    operator.process_watermark(2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken.count == 3000
+    assert taken.largest < 2 * functions.PART_BYTES
+    assert peak < 3 * functions.PART_BYTES
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+def fails_at(number: int) -> Any:
+    return lambda n: n if n != number else n / 0
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("first", ["map", "filter", "flat_map"])
+def test_failure_is_that_of_the_first_element_that_fails(
+    first: str, fused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if fused:
+        monkeypatch.setattr(fusion, "_TRIED_BUFFERS", 0)
+    else:
+        monkeypatch.setattr(subtask, "fuse", lambda operators: None)
+    env = StreamExecutionEnvironment()
+    env.set_parallelism(1)
+    stream = env.from_collection(list(range(1, 10)))
+    call = {"map": fails_at(5), "filter": fails_at(5), "flat_map": lambda n: [fails_at(5)(n)]}[first]
+    getattr(stream, first)(call).name("first").map(fails_at(3)).name("second").print()
+    with pytest.raises(UserFunctionError) as raised:
+        run_local(env)
+    assert (raised.value.failure["operator_name"], raised.value.failure["in_hand"]) == ("second", "record 3")
