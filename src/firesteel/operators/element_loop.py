@@ -8,30 +8,50 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
-from firesteel.common.ownership import IMMUTABLE
+from firesteel.common.ownership import IMMUTABLE, claimer, own
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.functions import compiled
 from firesteel.operators.operator import Operator, Output, Timestamps
+from firesteel.operators.retention import keeps_nothing
 
-_FIRST_LINE = 4
+_FIRST_LINE = 5
 """Of the loop's body."""
 
-_LOOP = """def loop(values, results):
+_LOOP = """def loop(values, results, timestamps, kept):
     append = results.append
-    for value in values:
+    for item in values:
+        value = item
         {body}
         append(value)
 """
 
 _TIMED_LOOP = """def loop(values, results, timestamps, kept):
     append, keep = results.append, kept.append
-    for value, timestamp in zip(values, timestamps):
+    for item, timestamp in zip(values, timestamps):
+        value = item
         {body}
         append(value)
         keep(timestamp)
 """
+
+_BODY_THAT_CLAIMS = "value = function(value); claim(value)"
+
+
+def _claimers(loop: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return what takes a result for its own if user code has not kept it: one that is the loop's item, and others."""
+
+    def run(function: Callable[[Any], Any], claim: Callable[[Any], Any]) -> None:
+        scope = {"function": function, "claim": claim}
+        compiled(loop.format(body=_BODY_THAT_CLAIMS), scope, "loop")([[]], [], [None], [])
+
+    return claimer(partial(run, lambda value: value)), claimer(partial(run, lambda value: []))
+
+
+_CLAIM_ITEM, _CLAIM_OTHER = _claimers(_LOOP)
+_CLAIM_TIMED_ITEM, _CLAIM_TIMED_OTHER = _claimers(_TIMED_LOOP)
 
 
 class Element(Protocol):
@@ -49,7 +69,7 @@ class ElementLoop:
     def __init__(self, run: Sequence[Any]) -> None:
         self._output: Output = run[-1].output
         self._operator_of_line: list[Operator] = []
-        scope: dict[str, Any] = {"immutable": IMMUTABLE}
+        scope: dict[str, Any] = {"immutable": IMMUTABLE, "item_own": _CLAIM_ITEM, "own": _CLAIM_OTHER}
         lines: list[str] = []
         for number, operator in enumerate(run):
             own_lines = _lines_of(operator, number, scope)
@@ -57,6 +77,7 @@ class ElementLoop:
             self._operator_of_line += [operator] * len(own_lines)
         body = "\n        ".join(lines)
         self._loop = compiled(_LOOP.format(body=body), scope, "loop")
+        scope |= {"item_own": _CLAIM_TIMED_ITEM, "own": _CLAIM_TIMED_OTHER}
         self._timed_loop = compiled(_TIMED_LOOP.format(body=body), scope, "loop")
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
@@ -64,10 +85,7 @@ class ElementLoop:
         results: list[Any] = []
         kept: Timestamps = None if timestamps is None else []
         try:
-            if timestamps is None:
-                self._loop(values, results)
-            else:
-                self._timed_loop(values, results, timestamps, kept)
+            (self._loop if timestamps is None else self._timed_loop)(values, results, timestamps, kept)
         except Exception as error:
             failure = UserFunctionError.of(error, self._operator_at(error))
             # The results of the elements before this one go on, as in Flink: an error downstream comes first.
@@ -90,5 +108,8 @@ def _lines_of(operator: Element, number: int, scope: dict[str, Any]) -> list[str
     check, scope[settle] = operator.output.settler(operator.output.output_type, "value")
     scope[function] = operator.call
     first = f"if not {function}(value): continue" if operator.is_filter else f"value = {function}(value)"
-    settled = check == "True" or (operator.is_filter and operator.takes_immutable)
-    return [first] if settled else [first, f"if not ({check}): value = {settle}(value)"]
+    passes = operator.is_filter and operator.takes_immutable
+    if check == "True" or passes or (scope[settle] is own and keeps_nothing(operator.call)):
+        return [first]
+    settled = "item_own(value) if value is item else own(value)" if scope[settle] is own else f"{settle}(value)"
+    return [first, f"if not ({check}): value = {settled}"]

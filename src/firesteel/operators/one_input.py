@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from firesteel.common.ownership import IMMUTABLE, are_immutable, own
+from firesteel.common.ownership import IMMUTABLE, are_immutable, claimer, own
 from firesteel.operators.context import ProcessContext, TaskRuntimeContext
 from firesteel.operators.element_loop import ElementLoop
 from firesteel.operators.functions import (
@@ -18,6 +18,7 @@ from firesteel.operators.functions import (
     pairs,
 )
 from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
+from firesteel.operators.retention import keeps_nothing
 
 
 class FunctionOperator(Operator):
@@ -215,6 +216,17 @@ class ElementwiseRunner(Operator):
         self.output.emit([function(value) for value in remaining], timestamps)
 
 
+def _keyed(
+    values: list[Any], get_key: Callable[[Any], Any], keep_key: Callable[[Any], Any], settle: Callable[[Any], Any]
+) -> list[Any]:
+    """Return `(key, value)` of values that the selector could keep and change."""
+    remaining = iter(values)
+    return [(keep_key(get_key(value)), settle(value)) for value in remaining]
+
+
+_claim = claimer(lambda settle: _keyed([[]], id, id, settle))
+
+
 class KeyByRunner(FunctionOperator):
     """`_stream_key_by_map_operator`, `_partition_custom_map_operator`: `value` becomes `(key, value)`."""
 
@@ -224,10 +236,11 @@ class KeyByRunner(FunctionOperator):
         super().__init__(name, task, output, function)
         self._get_key = method_of(function, "get_key")
         self._keep_key = keep_key
+        self._keeps_nothing = output.reuses_objects or keeps_nothing(self._get_key)
 
     def _needs_no_copies(self, values: list[Any]) -> bool:
         """Whether it does no harm that the selector has seen the values."""
-        return self.takes_immutable or self.output.reuses_objects or are_immutable(values)
+        return self._keeps_nothing or self.takes_immutable or are_immutable(values)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Put the key before each value."""
@@ -235,7 +248,7 @@ class KeyByRunner(FunctionOperator):
         if self._needs_no_copies(values):
             self.output.emit([(keep_key(get_key(value)), value) for value in remaining], timestamps)
         else:
-            self.output.emit([(keep_key(get_key(value)), own(value)) for value in remaining], timestamps)
+            self.output.emit(_keyed(values, get_key, keep_key, _claim), timestamps)
 
 
 class TagAndKeyByRunner(KeyByRunner):
@@ -253,4 +266,5 @@ class TagAndKeyByRunner(KeyByRunner):
         if self._needs_no_copies(values):
             self.output.emit([(keep_key(get_key(value)), (side, value)) for value in remaining], timestamps)
         else:
-            self.output.emit([(keep_key(get_key(value)), (side, own(value))) for value in remaining], timestamps)
+            keyed = _keyed(values, get_key, keep_key, _claim)
+            self.output.emit([(key, (side, value)) for key, value in keyed], timestamps)

@@ -1,0 +1,51 @@
+"""Which functions can't keep what they get or give: their results need no copies."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+_SAFE_BUILTINS = frozenset(
+    {
+        *("abs", "all", "any", "bool", "bytes", "chr", "dict", "divmod", "enumerate", "float", "frozenset", "hash"),
+        *("int", "isinstance", "len", "list", "max", "min", "ord", "pow", "range", "repr", "reversed", "round", "set"),
+        *("sorted", "str", "sum", "tuple", "zip"),
+    }
+)
+"""Builtins that neither keep their arguments nor give anything that others have."""
+
+
+def keeps_nothing(function: Any) -> bool:
+    """Return whether a function has no place to keep a value: no object, closure, default or global of its own.
+
+    What it returns is then new, or from its argument. So it is for most lambdas, and for functions of the standard
+    library. Elements whose own methods keep them are not looked for.
+
+    Example:
+        >>> keeps_nothing(lambda pair: pair[0]), keeps_nothing(lambda pair: pair.total())
+        (True, False)
+    """
+    if isinstance(function, type):
+        return function.__module__ == "builtins"
+    if isinstance(function, BuiltinFunctionType):
+        owner = function.__self__
+        return owner is None or isinstance(owner, ModuleType)
+    if not isinstance(function, FunctionType) or function.__closure__:
+        return False
+    if function.__module__.partition(".")[0] in sys.stdlib_module_names:
+        return True
+    if function.__defaults__ or function.__kwdefaults__ or function.__dict__:
+        return False
+    return all(_is_safe(name, function.__globals__) for name in _names(function.__code__))
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names of globals and attributes that code refers to, and the code within it."""
+    nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*map(_names, nested))
+
+
+def _is_safe(name: str, scope: dict[str, Any]) -> bool:
+    return name in _SAFE_BUILTINS and (name not in scope or scope[name] is getattr(builtins, name))
