@@ -193,6 +193,27 @@ class Reuse(MapFunction):
         return value[0], value[1], self.parts
 
 
+def retaining() -> Callable[[Any], Any]:
+    """A function that keeps parts of what it gives, and changes them later."""
+    kept: list[Any] = []
+
+    def retain(value: Any) -> Any:
+        for parts in kept:
+            parts.append("retained")
+        kept[:] = [value[2]]
+        return value
+
+    return retain
+
+
+def with_default(value: Any, seen: list[Any] = []) -> Any:  # noqa: B006
+    """Keeps what it got in the list that is its default."""
+    if seen:
+        seen.pop()[2].append("in the default")
+    seen += [value]
+    return value
+
+
 class Drop(FilterFunction):
     """Changes what it let pass before."""
 
@@ -553,18 +574,22 @@ def keyed(stream: Any) -> Any:
 
 
 def element_step(function: Any, method: str, adapt: Callable[[Any, Any], Any]) -> Step:
-    """A map, filter or flat_map."""
+    """A map, filter or flat_map: an object, a function, or `retaining`, which makes a function."""
+
+    def made() -> Any:
+        return function() if function is retaining else copy.deepcopy(function)
 
     def model(elements: list[Any], run: Run) -> list[Any]:
-        own = copy.deepcopy(function)
+        own = made()
+        call = getattr(own, method, own)
         return [
             result
             for element in elements
             for value in [serialised(element)]
-            for result in results_of(adapt(value, getattr(own, method)(value)))
+            for result in results_of(adapt(value, call(value)))
         ]
 
-    return Step(lambda stream: getattr(stream, method)(function), model)
+    return Step(lambda stream: getattr(stream, method)(made()), model)
 
 
 def process_step(function: KeyedProcessFunction, keeps_numbers: bool = True) -> Step:
@@ -613,6 +638,10 @@ STEPS: dict[str, Step] = {
     "touch": element_step(Touch("touched"), "map", lambda value, result: [result]),
     "touch later": element_step(TouchLater(), "map", lambda value, result: [result]),
     "reuse": element_step(Reuse(), "map", lambda value, result: [result]),
+    "retain": element_step(retaining, "map", lambda value, result: [result]),
+    "same": element_step(lambda value: value, "map", lambda value, result: [result]),
+    "wrap": element_step(lambda e: (e[0], e[1], [e[2], e[2]]), "map", lambda value, result: [result]),
+    "shared default": element_step(with_default, "map", lambda value, result: [result]),
     "drop": element_step(Drop(), "filter", lambda value, result: [value] if result else []),
     "again": element_step(Again(), "flat_map", lambda value, result: result),
     "twice": element_step(Twice(), "flat_map", lambda value, result: result),

@@ -103,8 +103,9 @@ def are_immutable(values: Iterable[Any]) -> bool:
             if kinds - IMMUTABLE != {tuple}:
                 return False
             values = [value for value in values if value.__class__ is tuple]
-        parts = list(chain.from_iterable(values))
-        values, kinds = parts, set(map(type, parts))
+        kinds = set(map(type, chain.from_iterable(values)))
+        if tuple in kinds:
+            values = list(chain.from_iterable(values))
     return kinds <= IMMUTABLE
 
 

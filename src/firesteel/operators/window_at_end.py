@@ -72,7 +72,7 @@ class WindowAtEndRunner(WindowOperatorBase):
             if not opened:
                 late += runs
         part, part_runs = values, [(0, len(values))]
-        copies = shared and not are_immutable(values)
+        copies = shared and not are_immutable([value for _, value in values])
         for window, runs in runs_of.items():
             runs.sort()
             if runs != part_runs:
