@@ -10,6 +10,7 @@ import pytest
 
 from firesteel.common import Types
 from firesteel.common.configuration import Configuration
+from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import OutputTag, StreamExecutionEnvironment
 from firesteel.datastream.async_functions import AsyncFunction
 from firesteel.datastream.functions import (
@@ -20,16 +21,28 @@ from firesteel.datastream.functions import (
 )
 from firesteel.datastream.operator_descriptors import (
     AsyncWaitOperator,
+    ExtractTimestampOperator,
     FlatMapOperator,
     IntervalJoinOperator,
     KeyedProcessOperator,
     MapOperator,
     ProcessOperator,
+    WindowOperator,
+)
+from firesteel.datastream.window import (
+    CountTrigger,
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    PurgingTrigger,
+    Trigger,
+    TriggerResult,
+    TumblingEventTimeWindows,
 )
 from firesteel.operators import functions, fusion, subtask
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
 from firesteel.operators.operator import Output, TaskInfo
+from firesteel.operators.retention import is_ours
 from firesteel.testing import OperatorHarness, run_local
 
 TAG = OutputTag("aside")
@@ -206,3 +219,57 @@ def test_failure_is_that_of_the_first_element_that_fails(
     with pytest.raises(UserFunctionError) as raised:
         run_local(env)
     assert (raised.value.failure["operator_name"], raised.value.failure["in_hand"]) == ("second", "record 3")
+
+
+# --- code that sees elements in passing ------------------------------------------------------------------------------
+
+
+class Spoiling(TimestampAssigner, Trigger):  # type: ignore[type-arg]
+    """Changes what it was shown before."""
+
+    def __init__(self) -> None:
+        self.last: list[Any] = []
+
+    def see(self, value: Any) -> None:
+        self.last.append("changed later")
+        self.last = value
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        self.see(value)
+        return 1
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+        self.see(element)
+        ctx.register_event_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.FIRE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_merge(self, window: Any, ctx: Any) -> None: ...
+
+    def clear(self, window: Any, ctx: Any) -> None: ...
+
+
+def test_timestamp_assigner_does_not_change_elements() -> None:
+    with OperatorHarness(ExtractTimestampOperator(Spoiling())) as h:
+        h.process_batch([["a"], ["b"]])
+        assert h.values == [(1, ["a"]), (1, ["b"])]
+
+
+def test_trigger_does_not_change_elements() -> None:
+    descriptor = WindowOperator(TumblingEventTimeWindows(10, 0), Spoiling(), 0, None, None, None)
+    with OperatorHarness(descriptor, key_selectors=[lambda v: 1]) as h:
+        h.process_batch([["a"], ["b"]], [1, 2])
+        h.end()
+        assert h.values == [["a"], ["b"]]
+
+
+def test_code_of_the_user_is_found_within_triggers_and_assigners() -> None:
+    assert is_ours(EventTimeTrigger())
+    assert is_ours(PurgingTrigger.of(CountTrigger.of(2)))
+    assert not is_ours(PurgingTrigger.of(Spoiling()))
+    assert not is_ours(EventTimeSessionWindows.with_dynamic_gap(lambda element: 1))

@@ -68,7 +68,7 @@ def test_function_may_keep_values(function: Any) -> None:
         json.loads,
         len,
         int,
-        lambda l: [p for p in l if p],
+        lambda e: [p for p in e if p],
     ],
 )
 def test_function_has_no_place_for_values(function: Any) -> None:

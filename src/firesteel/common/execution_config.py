@@ -146,11 +146,14 @@ class ExecutionConfig:
         return self._configuration.get_boolean("pipeline.auto-generate-uids", True)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Stored; chained Python operators hand on objects as they are in any case."""
+        """Hand objects on from operator to operator without copies.
+
+        Results that user code changes later, and objects that two branches get, are then shared. State is still copied.
+        """
         return self._set("pipeline.object-reuse", True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Stored; see `enable_object_reuse`."""
+        """Copy what user code could change later, as if each hand-over serialised it; the default."""
         return self._set("pipeline.object-reuse", False)
 
     def is_object_reuse_enabled(self) -> bool:

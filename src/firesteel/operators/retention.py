@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from enum import Enum
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -49,3 +50,15 @@ def _names(code: CodeType) -> set[str]:
 
 def _is_safe(name: str, scope: dict[str, Any]) -> bool:
     return name in _SAFE_BUILTINS and (name not in scope or scope[name] is getattr(builtins, name))
+
+
+def is_ours(strategy: Any) -> bool:
+    """Return whether all code of an assigner or a trigger is firesteel's own, which keeps no elements."""
+    kind = strategy if isinstance(strategy, (type, FunctionType)) else type(strategy)
+    if kind.__module__ == "builtins":
+        return not callable(strategy)
+    if kind is strategy or isinstance(strategy, Enum):
+        return kind.__module__.startswith("firesteel.")
+    slots = [getattr(strategy, name, None) for name in getattr(kind, "__slots__", ())]
+    parts = [*slots, *getattr(strategy, "__dict__", {}).values()]
+    return kind.__module__.startswith("firesteel.") and all(map(is_ours, parts))

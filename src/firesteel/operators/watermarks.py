@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Protocol
 
+from firesteel.common.ownership import are_immutable, own
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput, WatermarkStrategy
 from firesteel.operators.clock import now_ms
@@ -177,14 +178,12 @@ class ExtractTimestampRunner(Operator):
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Call the assigner for each value."""
         extract, remaining = self._extract, iter(values)
-        if timestamps is None:
-            extracted = [(int(extract(value, MIN_TIMESTAMP)), value) for value in remaining]
-        else:
-            extracted = [
-                (int(extract(value, MIN_TIMESTAMP if timestamp is None else timestamp)), value)
-                for value, timestamp in zip(remaining, timestamps, strict=True)
-            ]
-        self.output.emit(extracted, timestamps)
+        times = [MIN_TIMESTAMP if t is None else t for t in timestamps or [MIN_TIMESTAMP] * len(values)]
+        if self.takes_immutable or self.output.reuses_objects or are_immutable(values):
+            found = [(int(extract(value, t)), value) for value, t in zip(remaining, times, strict=True)]
+        else:  # the assigner may keep and change what it gets
+            found = [(int(extract(value, t)), own(value)) for value, t in zip(remaining, times, strict=True)]
+        self.output.emit(found, timestamps)
 
 
 class TimestampsAndWatermarksRunner(Operator):

@@ -56,10 +56,11 @@ class WindowRunner(WindowOperatorBase):
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
         """Add each element to its windows; fire those whose trigger says so."""
         assign, context, backend = self._assigner.assign_windows, self._assigner_context, self.backend
+        show = self._for_assigner
         for (key, value), timestamp in pairs(values, timestamps):
             backend.current_key = key
             event_time = MIN_TIMESTAMP if timestamp is None else timestamp
-            windows = assign(value, event_time, context)
+            windows = assign(show(value), event_time, context)
             if self._merging:
                 windows = [self._merge_in(key, window) for window in windows]
             late, shared = True, len(windows) > 1
@@ -74,7 +75,7 @@ class WindowRunner(WindowOperatorBase):
         """Add to a window and ask its trigger."""
         table, entry = self._table, self._enter(key, window)
         table.put(entry, self._contents.add(table.data.get(entry), value))
-        result = self._trigger.on_element(value, event_time, window, self._trigger_context)
+        result = self._trigger.on_element(self._for_trigger(value), event_time, window, self._trigger_context)
         self._act_on(result, key, window)
         self._register(self._cleanup_time(window))
 

@@ -103,10 +103,11 @@ class WindowAtEndRunner(WindowOperatorBase):
 
     def _ask_for_each(self, values: list[Any], timestamps: Timestamps) -> Iterator[tuple[Any, list[Run]]]:
         assign, context, backend = self._assigner.assign_windows, self._assigner_context, self.backend
+        show = self._for_assigner
         begin, windows = 0, None
         for position, ((key, value), timestamp) in enumerate(pairs(values, timestamps)):
             backend.current_key = key
-            found = list(assign(value, MIN_TIMESTAMP if timestamp is None else timestamp, context))
+            found = list(assign(show(value), MIN_TIMESTAMP if timestamp is None else timestamp, context))
             if found != windows:
                 if windows is not None:
                     yield windows, [(begin, position)]

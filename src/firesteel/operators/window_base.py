@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.common.ownership import own
 from firesteel.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.operators.context import TaskRuntimeContext
@@ -11,6 +12,7 @@ from firesteel.operators.functions import close_function, open_function
 from firesteel.operators.keyed import KeyedOperator
 from firesteel.operators.metrics import TaskMetricGroup
 from firesteel.operators.operator import Output, TaskInfo
+from firesteel.operators.retention import is_ours
 from firesteel.operators.state_store import StateStore
 from firesteel.operators.state_table import NAMESPACED
 from firesteel.operators.window_contents import contents_of, evaluation_of
@@ -22,12 +24,19 @@ CONTENTS_TABLE = f"{NAMESPACED}window-contents"
 _CLEARS_NOTHING = (None, ProcessWindowFunction.clear, ProcessAllWindowFunction.clear)
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 class WindowOperatorBase(KeyedOperator):
     """Runs one window operation over `(key, value)` elements."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
         super().__init__(name, task, output, descriptor.key_type)
         self._assigner = descriptor.assigner
+        # Elements are in windows already, or soon: code of the user gets copies of what it could change.
+        self._for_assigner = _same if is_ours(descriptor.assigner) else own
+        self._for_trigger = _same if is_ours(descriptor.trigger) else own
         self._is_event_time = bool(descriptor.assigner.is_event_time())
         self._late_tag = descriptor.late_data_tag
         self._functions = [f for f in (descriptor.aggregation, descriptor.window_function) if f is not None]
