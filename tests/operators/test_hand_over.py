@@ -41,7 +41,7 @@ from firesteel.datastream.window import (
 from firesteel.operators import functions, fusion, subtask
 from firesteel.operators.errors import UserFunctionError
 from firesteel.operators.factory import make_operator
-from firesteel.operators.operator import Output, TaskInfo
+from firesteel.operators.operator import OperatorInput, Output, TaskInfo
 from firesteel.operators.retention import is_ours
 from firesteel.testing import OperatorHarness, run_local
 
@@ -219,6 +219,36 @@ def test_failure_is_that_of_the_first_element_that_fails(
     with pytest.raises(UserFunctionError) as raised:
         run_local(env)
     assert (raised.value.failure["operator_name"], raised.value.failure["in_hand"]) == ("second", "record 3")
+
+
+@pytest.mark.parametrize("timestamps", [None, [1, 2, 3]])
+@pytest.mark.parametrize("make", [FlatMapOperator, ProcessOperator, MapOperator])
+def test_results_before_a_failure_are_emitted_with_their_timestamps(make: Any, timestamps: Any) -> None:
+    class Failing(ProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+            yield value
+            if value == 2:
+                raise ValueError
+
+        def flat_map(self, value: Any) -> Iterable[Any]:
+            return self.process_element(value, None)
+
+        def map(self, value: Any) -> Any:
+            return [*self.process_element(value, None)].pop() if value == 2 else value
+
+    output, elements = Output(), []
+
+    class Taking:
+        def process(self, values: list[Any], stamps: Any) -> None:
+            elements.extend(zip(values, stamps or [None] * len(values), strict=True))
+
+    output.connect(Taking(), None)  # type: ignore[arg-type]
+    operator = make_operator(make(Failing()), "o", TaskInfo("j", "v", "v", 0, 1, 128, 0, False, {}), output)
+    operator.open()
+    with pytest.raises(UserFunctionError):
+        OperatorInput(operator).process([1, 2, 3], timestamps)
+    count = 1 if make is MapOperator else 2
+    assert elements == [(n, None if timestamps is None else n) for n in (1, 2)][:count]
 
 
 # --- code that sees elements in passing ------------------------------------------------------------------------------

@@ -98,8 +98,8 @@ class FlatMapRunner(_ElementOperator):
         scope = {"flat_map": self._call, "settle": settle, "immutable": IMMUTABLE, "part": self._part}
         scope["emit"] = self.emit_gathered
         return (
-            compiled(_flat_loop(check, timed=False), scope, "loop"),
-            compiled(_flat_loop(check, timed=True), scope, "loop"),
+            compiled(_FLAT_LOOP.format(check=check), scope, "loop"),
+            compiled(_TIMED_FLAT_LOOP.format(check=check), scope, "loop"),
         )
 
     def emit_gathered(self) -> None:
@@ -117,33 +117,49 @@ class FlatMapRunner(_ElementOperator):
         self.emit_gathered()
 
 
-def _flat_loop(check: str, timed: bool) -> str:
-    """Return the source of the loop of a flat_map.
-
-    Within the results of one element, a part ends only where they come from an iterator: a list is in memory anyway.
-    """
-    settled = f"results.append(v if {check} else settle(v))"
-    stamped = "stamps.extend([timestamp] * (len(results) - len(stamps)))" if timed else "pass"
-    full = "if len(results) >= part.limit and part.is_full():"
-    return f"""
-def loop(values{", timestamps" if timed else ""}):
-    results, stamps = part.values, part.timestamps
-    for {"value, timestamp in zip(values, timestamps)" if timed else "value in values"}:
+_FLAT_LOOP = """
+def loop(values):
+    results = part.values
+    for value in values:
         found = flat_map(value)
         if found is None:
             continue
         if found.__class__ is list or found.__class__ is tuple:
             for v in found:
-                {settled}
+                results.append(v if {check} else settle(v))
         else:
             for v in found:
-                {settled}
-                {full}
-                    {stamped}
+                results.append(v if {check} else settle(v))
+                if len(results) >= part.limit and part.is_full():
                     emit()
-                    results, stamps = part.values, part.timestamps
-        {stamped}
-        {full}
+                    results = part.values
+        if len(results) >= part.limit and part.is_full():
+            emit()
+            results = part.values
+"""
+"""Within the results of one element, a part ends only where they come from an iterator: a list is in memory anyway."""
+
+_TIMED_FLAT_LOOP = """
+def loop(values, timestamps):
+    results, stamps = part.values, part.timestamps
+    for value, timestamp in zip(values, timestamps):
+        found = flat_map(value)
+        if found is None:
+            continue
+        try:
+            if found.__class__ is list or found.__class__ is tuple:
+                for v in found:
+                    results.append(v if {check} else settle(v))
+            else:
+                for v in found:
+                    results.append(v if {check} else settle(v))
+                    if len(results) >= part.limit and part.is_full():
+                        stamps.extend([timestamp] * (len(results) - len(stamps)))
+                        emit()
+                        results, stamps = part.values, part.timestamps
+        finally:
+            stamps.extend([timestamp] * (len(results) - len(stamps)))
+        if len(results) >= part.limit and part.is_full():
             emit()
             results, stamps = part.values, part.timestamps
 """

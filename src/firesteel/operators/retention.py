@@ -35,7 +35,7 @@ def keeps_nothing(function: Any) -> bool:
         return owner is None or isinstance(owner, ModuleType)
     if not isinstance(function, FunctionType) or function.__closure__:
         return False
-    if function.__module__.partition(".")[0] in sys.stdlib_module_names:
+    if (function.__module__ or "").partition(".")[0] in sys.stdlib_module_names:
         return True
     if function.__defaults__ or function.__kwdefaults__ or function.__dict__:
         return False
