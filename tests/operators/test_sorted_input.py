@@ -51,7 +51,8 @@ KEYS = st.one_of(
     st.integers(0, 5),
     st.sampled_from(["a", "b", "c" * 50, "", None, 1.0, True, ("a", 1), ("a", 1.0)]),
     st.integers(0, 6).map(Clashing),
-    st.sampled_from([1, 1.0, True, (True, 2), [1], {"a": 1}, 0.0, -0.0, float("nan"), -float("nan")]).map(canonical_key),
+    st.sampled_from([1, 1.0, True, (True, 2), [1], {"a": 1}]).map(canonical_key),
+    st.sampled_from([0.0, -0.0, float("nan"), -float("nan")]).map(canonical_key),
 )
 ELEMENTS = st.tuples(KEYS, st.one_of(st.none(), st.integers(-3, 3)), st.integers(0, 1), st.booleans())
 
