@@ -107,3 +107,5 @@ def test_all_lines_and_elements_come_in_the_same_order(
     assert run(1_000) == expected
     assert opened
     assert len(expected[0]) == len(expected[1]) == 5_000
+    left = list(tmp_path.glob("*/versions-*/shown/*"))
+    assert bool(left) == (mode is RuntimeExecutionMode.BATCH), "a failed try's files go with the next checkpoint"

@@ -13,6 +13,7 @@ from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import ProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Source, SourceSplit
+from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.window import TumblingEventTimeWindows
 from firesteel.testing import Fault, run_local
 
@@ -126,6 +127,22 @@ def test_failed_job_goes_on_where_some_subtasks_had_ended(parallelism: int, tmp_
     first = run_local(graphs[0], batch_elements=10, batches=5, checkpoint=tmp_path)
     second = run_local(graphs[1], batch_elements=10, checkpoint=tmp_path)
     assert sorted(first.elements + second.elements) == EXPECTED
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_watermark_of_a_hybrid_source_is_not_held_back_by_the_sources_before(parallelism: int) -> None:
+    class Later(Uneven):
+        def discover_splits(self) -> Sequence[SourceSplit]:
+            return [SourceSplit("later", 900, start=300), SourceSplit("latest", 700, start=300)]
+
+    env = environment(parallelism)
+    source = HybridSource.builder(Uneven()).add_source(Later()).build()
+    watermarks = stream_of(env, source).rebalance().process(Watermarks(), SEEN).set_parallelism(1)
+    watermarks.collect_async()
+    found = run_local(env, batch_elements=20).elements
+    assert len(found) == 330 + 600 + 400
+    assert all(mark < position for _, position, mark in found), "nothing is late"
+    assert max(mark for name, _, mark in found if name == "later") > 800
 
 
 def test_drain_ends_the_subtasks_that_are_left() -> None:

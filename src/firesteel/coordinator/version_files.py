@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.task.version_store import runs_in
+from firesteel.task.version_store import runs_in, shown_in
 from firesteel.task.versions import Chain, VersionFile
 
 Chains = Mapping[tuple[int, int], Chain]
@@ -78,6 +78,8 @@ class VersionFiles:
         for number, versions in runs_in(self._directory).items():
             if number <= run:
                 self._sweep(versions, batch_id if number == run else None)
+                # Output of the batch was shown before its checkpoint, and the next batch has not begun.
+                shutil.rmtree(shown_in(self._directory, number), ignore_errors=True)
         for unfinished in self._directory.glob(".chk-*"):
             if int(unfinished.name.rpartition(".")[2]) < run:
                 shutil.rmtree(unfinished, ignore_errors=True)
