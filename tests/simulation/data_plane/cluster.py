@@ -300,8 +300,8 @@ class Cluster:
     happened: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     def log(self, text: str) -> None:
-        """Remember what happened."""
-        self.story.append(f"{self.scheduler.steps}: {text}")
+        """Remember what happened; paths are told from the temporary directory on, which has another name each time."""
+        self.story.append(f"{self.scheduler.steps}: {text.replace(f'{self.directory.parent.parent}/', '')}")
 
     def elect(self) -> Leader:
         """Let a new JobManager lead; the one before may not know."""
