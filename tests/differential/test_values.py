@@ -65,7 +65,9 @@ def found(elements: list[Any], names: list[str], run: Run, configuration: dict[s
         stream = STEPS[name].build(stream)
     stream.map(text_of).collect_async()
     batch = None if run.is_batch else generator.choice([None, 7, 30])
-    return sorted(run_local(env, default_parallelism=run.parallelism, batch_elements=batch).elements)
+    replayed = () if run.is_batch else generator.choice([(), range(1, 20, 2)])
+    result = run_local(env, default_parallelism=run.parallelism, batch_elements=batch, replayed=replayed)
+    return sorted(result.elements)
 
 
 @pytest.mark.parametrize("fused", [False, True])
