@@ -209,3 +209,35 @@ def test_chunks_are_bounded_by_bytes() -> None:
     assert sum(sizes) == 100
     assert max(sizes) <= 16
     assert 90_000_000 < harness.operator.bytes_read < 110_000_000
+
+
+def test_few_elements_are_emitted_at_once_where_the_chain_makes_large_ones_of_them() -> None:
+    reader = Reader(WatermarkStrategy.no_watermarks())
+    sizes: list[int] = []
+    element_bytes = 0
+
+    def read(end: int) -> list[int]:
+        sizes.clear()
+        for _ in reader.operator.read([SplitRange(Split("a", 0, 0, 1 << 40), 0, end)]):
+            sizes.append(len(reader.harness.take()))
+        assert sum(sizes) == end
+        return sizes
+
+    sent = 0
+
+    def bytes_sent() -> int:
+        return sent
+
+    class Sends:
+        def process(self, values: list[Any], timestamps: Any) -> None:
+            nonlocal sent
+            sent += element_bytes * len(values)
+
+    reader.operator.bytes_sent = bytes_sent
+    reader.operator.output.connect(Sends(), None)  # type: ignore[arg-type]
+    assert max(read(20_000)) == 4096
+    element_bytes = 1_000_000
+    assert read(10_000)[0] == 16, "what the source itself begins with"
+    assert max(sizes[2:]) <= 4
+    element_bytes = 1
+    assert max(read(20_000)) == 4096

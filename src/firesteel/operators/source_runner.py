@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,17 +13,28 @@ from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator,
 from firesteel.operators.sources import kind_of, parts_of, source_of
 from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
-from firesteel.operators.splits import SplitRange
+from firesteel.operators.splits import CHUNK_BYTES, SplitRange
 
 _READ_AT_ONCE = 16
 """So many splits are read in turns; each may hold a file or a connection open."""
+
+_FIRST_ELEMENTS = 64
+_MOST_ELEMENTS = 1 << 20
+_GROWTH = 8
+"""The elements that are emitted at once are few at first, and may be so many times more the next time."""
 
 _SMALL_BYTES = 256
 """Elements up to this size (bytes, with the overhead of their objects) are bounded by their number."""
 
 
 class SourceRunner(Operator):
-    """Reads splits (Flink: `SourceOperator` with its `SourceReader`)."""
+    """Reads splits (Flink: `SourceOperator` with its `SourceReader`).
+
+    Attributes:
+        bytes_sent: Says how many bytes the subtask has sent to others so far.
+    """
+
+    bytes_sent: Callable[[], int] = staticmethod(lambda: 0)
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: Any) -> None:
         super().__init__(name, task, output)
@@ -34,6 +45,7 @@ class SourceRunner(Operator):
         assigner = strategy.timestamp_assigner
         self._extract = None if assigner is None else method_of(assigner, "extract_timestamp")
         self._sizes = SizeEstimate()
+        self._step = _FIRST_ELEMENTS
         self.has_ended = False
 
     @property
@@ -65,14 +77,26 @@ class SourceRunner(Operator):
                 continue
             reading.append((part, chunks))
             self._sizes.add(values)
-            self._watermarks.emit(part.split.split_id, values, self._timestamps_of(values))
-            yield
+            for piece in self._pieces_of(values):
+                self._watermarks.emit(part.split.split_id, piece, self._timestamps_of(piece))
+                yield
 
     def _chunks_of(self, part: SplitRange) -> Iterator[list[Any]]:
         if part.start == part.end:
             return iter(())
         index = part.split.source_index
         return self._kinds[index].read(self._parts[index], part)
+
+    def _pieces_of(self, values: list[Any]) -> Iterator[list[Any]]:
+        """Cut a chunk where what the chain makes of its elements is large; the first pieces are small to find out."""
+        start, count = 0, len(values)
+        while start < count:
+            piece = values[start : start + self._step] if start or count > self._step else values
+            before = self.bytes_sent()
+            yield piece
+            start += len(piece)
+            most = CHUNK_BYTES * len(piece) // max(1, self.bytes_sent() - before)
+            self._step = max(1, min(most, max(self._step, _GROWTH * len(piece)), _MOST_ELEMENTS))
 
     def _timestamps_of(self, values: list[Any]) -> Timestamps:
         extract, remaining = self._extract, iter(values)

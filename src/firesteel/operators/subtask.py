@@ -110,6 +110,8 @@ class Subtask:
         _mark_immutable(operator for _, operator in self.operators)
         fuse(operator for _, operator in self.operators)
         self.head = self.operators[0][1]
+        if self.source is not None:
+            self.source.bytes_sent = self._bytes_sent
         self.gate = InputGate(self.head, channels)
 
     def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
