@@ -140,21 +140,23 @@ def run_once(
         return net_s, read_meters(directory, expected)
 
 
-def runs_of(build: Build, expected: Callable[[int], int], engine: str) -> harness.Runs:
-    """Runs of a program on firesteel or, if the engine is `pyflink:MODE`, on PyFlink.
+def runs_of(
+    build: Build, expected: Callable[[int], int], engine: str, options: dict[str, str] | None = None
+) -> harness.Runs:
+    """Runs of a program on firesteel, with its options, or, if the engine is `pyflink:MODE`, on PyFlink.
 
     firesteel's time is the net run time of the job. PyFlink's workers take seconds to start, which would weigh much in
     its shorter runs: its time is that from the first record to the last result.
     """
     name, _, mode = engine.partition(":")
-    settings = {**PYFLINK_SETTINGS, "python.execution-mode": mode} if name == "pyflink" else {}
+    settings = {**PYFLINK_SETTINGS, "python.execution-mode": mode} if name == "pyflink" else options or {}
 
     def run(records: int) -> float:
         net_s, between_s = run_once(build, records, expected(records), settings)
-        return between_s if settings else net_s
+        return between_s if name == "pyflink" else net_s
 
     def runs(records: int, number: int) -> list[float]:
-        run(min(records, harness.PYFLINK_WARM_UP) if settings else records)
+        run(min(records, harness.PYFLINK_WARM_UP) if name == "pyflink" else records)
         return [run(records) for _ in range(number)]
 
     return runs

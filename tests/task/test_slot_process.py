@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import pickle
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,7 +22,7 @@ from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.buffers import decode
 from firesteel.task import slot_process
-from firesteel.task.messages import LENGTH, Deploy, encode_message
+from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, encode_message
 from firesteel.task.protocol import (
     END_GATE,
     REPORT_GATE,
@@ -91,6 +93,18 @@ class Slot:
                         stream.close()
         return True
 
+    def cancel(self) -> None:
+        self._control.sendall(encode_message(CancelAll()))
+        assert isinstance(self._hear(), Closed)
+
+    def interrupt(self) -> None:
+        """Send the signal that comes with a cancellation, and see to it that the process has seen it."""
+        assert self._process.pid is not None
+        os.kill(self._process.pid, signal.SIGUSR1)
+        pending = Path(f"/proc/{self._process.pid}/status")
+        while int(next(line.split()[1] for line in pending.read_text().splitlines() if line.startswith("ShdPnd")), 16):
+            pass
+
     def versions(self, run: int) -> list[str]:
         return sorted(path.name for path in (self.directory / f"versions-{run}").glob("0/0/*"))
 
@@ -126,3 +140,22 @@ def test_a_new_process_does_nothing_for_other_tasks_than_its_own(slot: Slot) -> 
     assert not slot.answers(attempt=0, run=1, batch_id=0)
     assert slot.answers(attempt=1, run=2, batch_id=0)
     assert (slot.versions(1), slot.versions(2)) == ([], ["0-1.full"])
+
+
+def test_a_signal_that_is_seen_after_its_cancellation_disturbs_no_later_task(slot: Slot) -> None:
+    slot.deploy(0)
+    assert slot.answers(attempt=0, run=1, batch_id=0)
+    slot.cancel()
+    slot.interrupt()
+    slot.deploy(1)
+    slot.chain = ()
+    assert slot.answers(attempt=1, run=2, batch_id=0)
+
+
+def test_what_comes_between_a_signal_and_its_cancellation_is_not_done(slot: Slot) -> None:
+    slot.deploy(0)
+    slot.interrupt()
+    assert not slot.answers(attempt=0, run=1, batch_id=0)
+    slot.cancel()
+    slot.deploy(1)
+    assert slot.answers(attempt=1, run=2, batch_id=0)

@@ -49,7 +49,9 @@ class SlotProcess:
     """Serves one slot until its control connection closes."""
 
     def __init__(self, allocation_id: str, control_path: str, data_path: str) -> None:
-        self._is_cancelled = self._is_interruptible = False
+        self._is_interruptible = False
+        # Each `CancelAll` comes with a signal, and nobody knows which of the two is seen first.
+        self._interrupts = self._cancellations = 0
         signal.signal(signal.SIGUSR1, self._interrupt)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._control.connect(control_path)
@@ -81,10 +83,15 @@ class SlotProcess:
 
     def _interrupt(self, *_: object) -> None:
         """Break off what the tasks do: `CancelAll` is on its way, and nobody wants the rest."""
-        self._is_cancelled = True
-        if self._is_interruptible:
+        self._interrupts += 1
+        if self._is_interruptible and self._is_cancelled:
             self._is_interruptible = False
             raise TaskInterruptedError
+
+    @property
+    def _is_cancelled(self) -> bool:
+        """Whether a `CancelAll` is on its way."""
+        return self._interrupts > self._cancellations
 
     # --- control -----------------------------------------------------------------------------------------------
 
@@ -97,7 +104,7 @@ class SlotProcess:
         if isinstance(message, Deploy):
             self._take_task(message)
         elif isinstance(message, CancelAll):
-            self._is_cancelled = False
+            self._cancellations += 1
             self._close_tasks()
             self._send(Closed())
 

@@ -48,11 +48,6 @@ class _UnderOtherNames:
         return self._store.write(stage, replace(at, number=at.number + 1000), *rest, **options)
 
 
-def _follows_anything(self: StageServer, request: StageRequest) -> None:
-    self._at = request.at
-    self._answers.clear()
-
-
 _write = VersionStore.write
 
 
@@ -119,7 +114,6 @@ def _release_at_once(self: version_files.VersionFiles, paths: Iterable[str]) -> 
 
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("within a try a stage puts out one answer", StageServer, "serve", _runs_again),
-    Mutation("a slot serves nothing older than it has seen", StageServer, "_follow", _follows_anything),
     Mutation("a version file is named by its try and never overwritten", VersionStore, "write", _overwrites),
     Mutation("a batch starts from the version that was accepted", SlotTasks, "run_stage", _goes_on_from_memory),
     Mutation("a writer removes nothing that is not decided", FileWriter, "restore_state", _removes_leftovers),
