@@ -85,7 +85,7 @@ def test_many_batches_without_a_checkpoint_leave_few_files(tmp_path: Path) -> No
     most = 0
     for number in range(300):
         if number == 1:
-            job._enumerator._elements = 5
+            job._enumerator._sizes.size = 5
         at = checkpoints.next_batch()
         plan = job._enumerator.plan(0)
         checkpoints.batch_ended(at.batch_id, job._run_stages(at, plan))

@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Iterable
 from typing import Any
 
+from firesteel.coordinator.batch_sizes import BatchSizes
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.graph.job_graph import JobGraph
@@ -22,16 +23,6 @@ _MAX_BYTES = 64 << 20
 
 _FORGETTING = 8
 """How many times smaller elements may seem from one batch to the next."""
-
-_MAX_GROWTH = 50.0
-_LONGEST_BATCH_S = 2.0
-"""A batch should take so long while there is a backlog: long enough to make Spark's fixed cost per batch small."""
-
-_SHORTEST_BATCH_S = 0.25
-"""Also if checkpoints shall be more frequent."""
-
-_EMPTY_BATCH_S = 0.08
-"""What is not for elements, about."""
 
 _NOTHING_TO_COME_S = 60.0
 
@@ -56,12 +47,12 @@ class _Source:
         """Return the subtasks that have something to read, or may get it."""
         return {(self.vertex_id, subtask) for subtask in self.splits.reading_subtasks()}
 
-    def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> bool:
-        """Add what each subtask reads next, about so many elements; True if one of them reads as many as it may."""
+    def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> int:
+        """Add what each subtask reads next, about so many elements; return the most that one of them reads."""
         units = self.splits.kind.units_per_element
         if self._unit_bytes:
             elements = min(elements, max(1, int(_MAX_BYTES / (self._unit_bytes * units))))
-        self._given, is_full = {}, False
+        self._given = {}
         for subtask in range(self.parallelism):
             reader = (self.vertex_id, subtask)
             parts = self.splits.take(subtask, aligner.limit(reader, elements) * units)
@@ -70,8 +61,7 @@ class _Source:
             if parts:
                 ranges[reader] = parts
                 self._given[reader] = given
-            is_full = is_full or given >= elements * units
-        return is_full
+        return max(self._given.values(), default=0) // units
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
         """Learn how many bytes a unit of the source has, or becomes: in the subtask where these are most."""
@@ -99,9 +89,8 @@ class SplitEnumerator:
         self._sources = {vertex.id: _Source(vertex) for vertex in job_graph.vertices if not vertex.inputs}
         sources = self._sources.values()
         first = min((source.splits.first_elements for source in sources), default=1)
-        self._elements = first if elements is None else elements
-        self._is_full = True
-        self._target_s = min(_LONGEST_BATCH_S, max(_SHORTEST_BATCH_S, checkpoint_interval_s or _LONGEST_BATCH_S))
+        self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)
+        self._given = 0
         self._aligner = WatermarkAligner({s.vertex_id: s.alignment for s in sources if s.alignment is not None})
 
     @property
@@ -136,15 +125,21 @@ class SplitEnumerator:
         for source in unended:
             source.splits.discover(now)
         self._aligner.begin_plan({reader for source in unended for reader in source.readers()})
-        self._is_full = False
+        self._given = 0
         for source in unended:
-            self._is_full |= source.take(self._elements, ranges, self._aligner)
+            self._given = max(self._given, source.take(self._sizes.size, ranges, self._aligner))
             ended.update((source.vertex_id, subtask) for subtask in source.splits.newly_ended())
         return BatchPlan(ranges, frozenset(ended))
 
     def plan_end(self) -> BatchPlan:
         """Return a batch that reads nothing and ends all sources, wherever they are."""
+        self._given = 0
         return BatchPlan({}, self._end_all())
+
+    def plan_nothing(self) -> BatchPlan:
+        """Return a batch that reads nothing."""
+        self._given = 0
+        return BatchPlan()
 
     def _end_all(self) -> frozenset[Reader]:
         sources = self._sources.values()
@@ -164,10 +159,8 @@ class SplitEnumerator:
             source.batch_ended(report for report in reports if report.vertex_id == source.vertex_id)
 
     def batch_took(self, seconds: float) -> None:
-        """Read more per batch while full batches are short, less when batches are long."""
-        factor = min(_MAX_GROWTH, self._target_s / max(seconds - _EMPTY_BATCH_S, 0.001))
-        if self._is_full or factor < 1:
-            self._elements = int(min(_MAX_ELEMENTS, max(1, self._elements * factor)))
+        """Learn how long the last batch took, which succeeded at its first try."""
+        self._sizes.took(self._given, seconds)
 
     def snapshot(self) -> bytes:
         """Return where all sources are: pickled, by operator id."""

@@ -133,7 +133,8 @@ class StreamingRun(Run):
             for request in asked:
                 self._checkpoint_requests.popleft()
                 self._tell(_answer, request.answer, stats.checkpoint_id, None)
-        self._enumerator.batch_took(time.monotonic() - self._begun_s)
+        if reports[0].try_number == 1:
+            self._enumerator.batch_took(time.monotonic() - self._begun_s)
         # At the end sinks have finished everything, and after it somebody may remove what there is to save.
         for _ in tuple(self._savepoints) if self._enumerator.has_ended else saved:
             self._serve(self._savepoints.popleft())
@@ -147,7 +148,7 @@ class StreamingRun(Run):
                 return None
             if self._savepoints:
                 drains = self._savepoints[0].after is AfterSavepoint.DRAIN
-                return self._enumerator.plan_end() if drains else BatchPlan()
+                return self._enumerator.plan_end() if drains else self._enumerator.plan_nothing()
             wait_s = self._begun_s + self._spacing_s - time.monotonic()
             if wait_s <= 0:
                 now = time.time_ns() // 1_000_000

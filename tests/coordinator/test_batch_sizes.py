@@ -1,0 +1,140 @@
+"""The controller of batch sizes against engines whose costs are known."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firesteel.coordinator.batch_sizes import BatchSizes
+
+FIRST, MOST = 1000, 4_000_000
+FIXED = st.floats(-3, 1.5).map(lambda power: 10**power)
+"""1 ms to 30 s."""
+MARGINAL = st.floats(-6, 0).map(lambda power: 10**power)
+"""1 microsecond to 1 s."""
+
+
+@dataclass
+class Engine:
+    """Runs batches of the size that the controller wants, with some noise, and an accident now and then."""
+
+    fixed_s: float
+    marginal_s: float
+    noise: float = 0.0
+    accidents: float = 0.0
+    interval_s: float = 0.0
+    seed: int = 0
+    elements: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sizes = BatchSizes(FIRST, MOST, self.interval_s)
+        self._random = random.Random(self.seed)
+
+    def run(self, batches: int) -> None:
+        self.elements, self.seconds = [], []
+        for _ in range(batches):
+            size = self.sizes.size
+            seconds = (self.fixed_s + size * self.marginal_s) * self._random.uniform(1 - self.noise, 1 + self.noise)
+            if self._random.random() < self.accidents:
+                seconds *= 10
+            self.elements.append(size)
+            self.seconds.append(seconds)
+            self.sizes.took(size, seconds)
+
+    @property
+    def rate(self) -> float:
+        """Elements per second without the accidents, which no size prevents."""
+        return sum(self.elements) / sum(self.fixed_s + size * self.marginal_s for size in self.elements)
+
+    @property
+    def best_rate(self) -> float:
+        """Of the best constant size: as many as allowed, or as fit into the checkpoint interval if any do."""
+        size = MOST
+        if self.interval_s and self.fixed_s < 0.8 * self.interval_s:
+            size = min(MOST, max(1, int((self.interval_s - self.fixed_s) / self.marginal_s)))
+        return size / (self.fixed_s + size * self.marginal_s)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(FIXED, MARGINAL, st.sampled_from([0.0, 0.02]), st.integers(0, 99))
+def test_throughput_is_near_that_of_the_best_constant_size(
+    fixed_s: float, marginal_s: float, noise: float, seed: int
+) -> None:
+    engine = Engine(fixed_s, marginal_s, noise, seed=seed)
+    engine.run(12)
+    engine.run(40)
+    assert engine.rate >= 0.8 * engine.best_rate
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(FIXED, MARGINAL, st.integers(0, 99))
+def test_accidents_change_little(fixed_s: float, marginal_s: float, seed: int) -> None:
+    engine = Engine(fixed_s, marginal_s, 0.05, accidents=0.03, seed=seed)
+    engine.run(15)
+    engine.run(200)
+    assert engine.rate >= 0.7 * engine.best_rate
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(FIXED, MARGINAL, FIXED, MARGINAL, st.integers(0, 99))
+def test_a_change_of_costs_is_followed(
+    fixed_s: float, marginal_s: float, new_fixed_s: float, new_marginal_s: float, seed: int
+) -> None:
+    engine = Engine(fixed_s, marginal_s, 0.02, seed=seed)
+    engine.run(30)
+    engine.fixed_s, engine.marginal_s = new_fixed_s, new_marginal_s
+    engine.run(40)
+    engine.run(40)
+    assert engine.rate >= 0.75 * engine.best_rate
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(FIXED, FIXED, MARGINAL)
+def test_a_fixed_part_that_grew_makes_no_batch_smaller(fixed_s: float, more_s: float, marginal_s: float) -> None:
+    engine = Engine(fixed_s, marginal_s)
+    engine.run(30)
+    before = engine.sizes.size
+    engine.fixed_s += more_s
+    engine.run(40)
+    assert max(engine.elements[-3:]) >= 0.95 * before  # but for a batch in twelve that tries a smaller size
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(FIXED, MARGINAL, st.floats(0.3, 60), st.integers(0, 99))
+def test_checkpoints_are_on_time_whenever_the_fixed_part_allows(
+    fixed_s: float, marginal_s: float, interval_s: float, seed: int
+) -> None:
+    engine = Engine(fixed_s, marginal_s, 0.02, interval_s=interval_s, seed=seed)
+    engine.run(15)
+    engine.run(40)
+    if fixed_s + marginal_s < 0.75 * interval_s:
+        late = [seconds for seconds in engine.seconds if seconds > 1.2 * interval_s]
+        assert len(late) <= 2
+        assert engine.rate >= 0.7 * engine.best_rate
+
+
+def test_a_fixed_part_above_the_target_does_not_spiral() -> None:
+    """With 64 slots on 2 cores a batch read 1000, 384, ... 74 elements, and a job did not end."""
+    engine = Engine(fixed_s=4.0, marginal_s=2e-6)
+    engine.run(10)
+    assert engine.elements[-1] >= 100_000
+    assert min(engine.elements) >= 10
+
+
+@pytest.mark.parametrize("elements", [0, 3, 500])
+def test_batches_that_read_little_make_the_next_ones_no_larger(elements: int) -> None:
+    sizes = BatchSizes(FIRST, MOST)
+    for _ in range(20):
+        sizes.took(elements, 0.1)
+    assert sizes.size <= 50 * max(elements, FIRST)
+
+
+def test_the_first_batches_grow_quickly() -> None:
+    engine = Engine(fixed_s=0.1, marginal_s=1e-6)
+    engine.run(4)
+    assert engine.elements[-1] > 1_000_000
