@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
 from firesteel.runtime.highavailability.file_lock import FileLock
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
+from firesteel.runtime.highavailability.polling import Poller
 from firesteel.runtime.highavailability.storage import JOBS
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import eventually
@@ -119,3 +122,57 @@ async def test_a_directory_changed_by_hand_is_told_in_words(tmp_path: Path, monk
     (tmp_path / "cluster").mkdir()
     with pytest.raises(HighAvailabilityError, match=r"cluster has no directory state-\*; was it changed by hand"):
         FencedDirectory(tmp_path / "cluster").session_id()
+
+
+def _refusing(write: Callable[..., None], times: int) -> Callable[..., None]:
+    """A disk that is full for so many writes."""
+    refusals = iter(range(times))
+
+    def refuse(self: FencedDirectory, *arguments: Any) -> None:
+        if next(refusals, None) is not None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(self, *arguments)
+
+    return refuse
+
+
+async def test_an_address_that_a_full_disk_refused_is_published_later(
+    process: FileSystemHaServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    election, _, session_id = await leading(process)
+    listener = retrieving(process)
+    monkeypatch.setattr(FencedDirectory, "write", _refusing(FencedDirectory.write, 3))
+    election.confirm_leadership(session_id, "here")
+    await eventually(lambda: listener.leaders == [("here", session_id)])
+
+
+def test_a_write_that_failed_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = FencedDirectory(tmp_path / "cluster")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        directory.write(JOBS, "job", "value", None)
+    assert not list((tmp_path / "cluster").rglob("temporary/*"))
+
+
+def test_a_lock_whose_file_was_replaced_can_be_taken_again(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert lock.try_acquire()
+    lock.path.unlink()
+    assert lock.try_acquire()
+
+
+async def test_a_poller_survives_what_its_listener_raises() -> None:
+    found: list[int] = []
+
+    def tell(number: int) -> None:
+        found.append(number)
+        if len(found) == 1:
+            raise RuntimeError("unexpected")
+
+    poller = Poller(0.001, lambda: 1, tell)
+    await eventually(lambda: len(found) > 2)
+    await poller.stop()

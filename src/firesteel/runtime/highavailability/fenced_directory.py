@@ -107,11 +107,16 @@ class FencedDirectory:
         data = encode_entry(value)
         with self._changing(session_id, f"writing {folder}/{name}") as state:
             temporary = state / _TEMPORARY / uuid.uuid4().hex
-            with open(temporary, "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(temporary, state / folder / name)
+            try:
+                with open(temporary, "xb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.rename(temporary, state / folder / name)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    temporary.unlink()  # A disk that is full must not be filled by repeated writes.
+                raise
             _sync_directory(state / folder)
 
     def move(self, name: str, source: str, target: str, session_id: str | None) -> None:

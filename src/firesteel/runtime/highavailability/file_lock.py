@@ -24,8 +24,9 @@ class FileLock:
 
     def try_acquire(self) -> bool:
         """Take the lock unless somebody has it; whether it is held now."""
-        if self._descriptor is not None:
-            return self.is_held()
+        if self.is_held():
+            return True
+        self.release()  # The file was replaced since it was locked.
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

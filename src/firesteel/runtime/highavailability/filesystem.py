@@ -53,6 +53,7 @@ class FileSystemLeaderElectionDriver:
         self._thread = ThreadPoolExecutor(1, "leader-election")
         self._session_id: str | None = None
         self._published: set[str] = set()
+        self._due: dict[str, str | None] = {}
         self._poller: Poller[_Finding] | None = None
         self._listener: ElectionListener | None = None
         self._told: str | None = None
@@ -64,7 +65,7 @@ class FileSystemLeaderElectionDriver:
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
         """Let all see who leads a component."""
-        work = self._thread.submit(self._publish, component, session_id, address)
+        work = self._thread.submit(self._publish_or_note, component, session_id, address)
         work.add_done_callback(lambda done: _log_error(done, component))
 
     async def close(self) -> None:
@@ -96,7 +97,25 @@ class FileSystemLeaderElectionDriver:
                 self._session_id = self._directory.take_over()
         elif not (self._lock.is_held() and self._directory.is_present(self._session_id)):
             self._give_up()
+        for component, address in list(self._due.items()):
+            if self._session_id is not None:
+                self._publish_or_note(component, self._session_id, address)
         return _Finding(self._session_id, read_leaders(self._directory, tuple(self._published)))
+
+    def _publish_or_note(self, component: str, session_id: str, address: str | None) -> None:
+        """Publish an address; the next look tries again if the disk refuses it."""
+        if session_id != self._session_id:
+            return
+        try:
+            self._publish(component, session_id, address)
+        except StaleLeaderError:
+            raise
+        except Exception as error:
+            if component not in self._due:
+                logger.warning("the leader of %s could not be published, it is tried again: %s", component, error)
+            self._due[component] = address
+        else:
+            self._due.pop(component, None)
 
     def _publish(self, component: str, session_id: str, address: str | None) -> None:
         if address is None:
@@ -113,10 +132,13 @@ class FileSystemLeaderElectionDriver:
                     self._directory.delete(LEADERS, component, self._session_id)
         except StaleLeaderError:
             logger.info("another process leads already")
+        except OSError as error:
+            logger.warning("the address of a former leader could not be removed: %s", error)
         self._give_up()
 
     def _give_up(self) -> None:
         self._published.clear()
+        self._due.clear()
         self._session_id = None
         self._lock.release()
 

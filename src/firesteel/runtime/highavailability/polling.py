@@ -22,8 +22,8 @@ class Poller(Generic[T]):
 
     Args:
         interval_s: Pause between two looks.
-        look: May block; an error is logged and looked past.
-        tell: What is done with the finding.
+        look: Finds something; may block.
+        tell: Takes the finding. Errors of both are logged and do not end the polling.
     """
 
     def __init__(self, interval_s: float, look: Callable[[], T], tell: Callable[[T], object]) -> None:
@@ -43,11 +43,10 @@ class Poller(Generic[T]):
         while not self._stopping.is_set():
             try:
                 found = await asyncio.to_thread(self._look)
-            except Exception:
-                logger.warning("a look at the state of high availability failed", exc_info=True)
-            else:
                 if not self._stopping.is_set():
                     self._tell(found)
+            except Exception:
+                logger.warning("a look at the state of high availability failed", exc_info=True)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self._interval_s)
 
