@@ -114,7 +114,7 @@ async def _submit(call: Call) -> Any:
     try:
         # Only who may submit gets here, and to submit is to run code. Others are answered meanwhile.
         job_graph = await asyncio.to_thread(pickle.loads, call.files[name])
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # The user's modules are imported here.
         raise RestError(400, f"the job graph {name!r} can't be read: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
         raise RestError(400, f"the file {name!r} holds a {type(job_graph).__name__}, expected a JobGraph")

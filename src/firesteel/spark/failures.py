@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import traceback
+from pathlib import Path
 from typing import Any
 
 from firesteel.runtime.failure import TaskFailure
@@ -15,6 +17,17 @@ _MARKED = re.compile(f"{FAILURE_MARK}([0-9a-f]+){FAILURE_MARK}")
 def task_failure(fields: dict[str, Any]) -> TaskFailure:
     """The failure that a slot sent as plain fields."""
     return TaskFailure(**fields)
+
+
+def failure_of_exit(error: BaseException, details: str) -> TaskFailure:
+    """Return the failure of user code that ended its thread, by `sys.exit()` for example."""
+    frames = traceback.extract_tb(error.__traceback__)
+    location = None
+    if frames:
+        last = frames[-1]
+        location = f"{Path(last.filename).name}:{last.lineno} in {last.name}: {last.line}"
+    message = f"{error!r} ended the thread that ran the user's code; raise an error instead"
+    return TaskFailure(message, user_location=location, details=details)
 
 
 def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:

@@ -12,9 +12,10 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
+from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlaneListener, QueryDescriptor, SubtaskProgress
 from firesteel.spark.collect_buffers import CollectBuffers
-from firesteel.spark.failures import failure_of_spark_error
+from firesteel.spark.failures import failure_of_exit, failure_of_spark_error
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
 
@@ -108,11 +109,10 @@ class Run:
             self._context.setLocalProperty("spark.scheduler.pool", f"job-{self.pool}")
             if not self._stopping.is_set():
                 self._execute()
-        except Exception as error:
+        except BaseException as error:  # Committers run here, and a sys.exit() of theirs must not end in silence.
             self._tell(self._refuse_requests)
             if not self._stopping.is_set():
-                failure = failure_of_spark_error(error, traceback.format_exc())
-                self._tell(self._listener.query_failed, failure)
+                self._tell(self._listener.query_failed, _failure_of(error))
             return
         self._tell(self._refuse_requests)
         if not self._stopping.is_set():
@@ -132,3 +132,8 @@ class Run:
             for s in report.subtasks
         ]
         self._tell(self._listener.subtasks_progressed, progress)
+
+
+def _failure_of(error: BaseException) -> TaskFailure:
+    details = "".join(traceback.format_exception(error))
+    return failure_of_spark_error(error, details) if isinstance(error, Exception) else failure_of_exit(error, details)

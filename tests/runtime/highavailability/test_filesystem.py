@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,17 @@ async def test_a_poller_survives_what_its_listener_raises() -> None:
     poller = Poller(0.001, lambda: 1, tell)
     await eventually(lambda: len(found) > 2)
     await poller.stop()
+
+
+class _Leaving:
+    """Its modules call `sys.exit` when they are imported."""
+
+    def __reduce__(self) -> tuple[Callable[[int], None], tuple[int]]:
+        return sys.exit, (3,)
+
+
+def test_an_entry_whose_modules_exit_is_a_damaged_entry(tmp_path: Path) -> None:
+    directory = FencedDirectory(tmp_path / "cluster")
+    directory.write(JOBS, "job", _Leaving(), None)
+    with pytest.raises(CorruptEntryError, match="SystemExit: 3"):
+        directory.read(JOBS, "job", None)

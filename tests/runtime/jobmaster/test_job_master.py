@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from firesteel.graph.job_graph import JobGraph
@@ -123,3 +125,10 @@ async def test_what_happened_can_be_asked_part_by_part(cluster: Cluster) -> None
     assert "SCHEDULED" in str(scheduled.event)
     assert await gateway.request_history(since=len(everything)) == ()
     await job_master.stop()
+
+
+async def test_a_listener_that_exits_changes_neither_the_job_nor_the_jobmanager(cluster: Cluster) -> None:
+    cluster.listener.job_status_changed = lambda job_id, event: sys.exit(3)  # type: ignore[method-assign]
+    job_id = await cluster.submit(job_graph(("a", 1, [])))
+    await cluster.finish_query()
+    assert (await cluster.gateway.request_job_result(job_id)).status is JobStatus.FINISHED

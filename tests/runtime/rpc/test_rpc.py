@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Protocol
 
 import pytest
@@ -15,6 +16,7 @@ from firesteel.runtime.rpc import (
     InMemoryRpcService,
     RpcConnectionError,
     RpcEndpoint,
+    RpcError,
     RpcTimeoutError,
     no_rpc_timeout,
 )
@@ -24,6 +26,8 @@ class CounterGateway(Protocol):
     async def add(self, numbers: list[int]) -> int: ...
 
     async def fail(self) -> None: ...
+
+    async def exit(self) -> None: ...
 
     async def wait(self) -> None: ...
 
@@ -41,6 +45,9 @@ class CounterCalls:
 
     async def fail(self) -> None:
         raise ValueError("bad")
+
+    async def exit(self) -> None:
+        sys.exit(3)
 
     async def wait(self) -> None:
         await asyncio.Event().wait()
@@ -88,6 +95,13 @@ async def test_an_error_of_the_endpoint_is_raised_at_the_caller(clock: ManualClo
     _, gateway = await started(clock)
     with pytest.raises(ValueError, match="bad"):
         await gateway.fail()
+
+
+async def test_an_exit_in_a_call_is_an_error_of_that_call_only(clock: ManualClock) -> None:
+    _, gateway = await started(clock)
+    with pytest.raises(RpcError, match=r"exit\(\) ended by SystemExit\(3\)"):
+        await gateway.exit()
+    assert await gateway.add([1]) == 1
 
 
 async def test_a_gateway_has_the_calls_of_its_protocol_only(clock: ManualClock) -> None:

@@ -32,5 +32,5 @@ def decode_entry(folder: str, name: str, data: bytes) -> Any:
         raise CorruptEntryError(folder, name, f"its {len(data)} bytes don't match their checksum")
     try:
         return pickle.loads(payload)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # Modules of the user are imported here.
         raise CorruptEntryError(folder, name, f"{type(error).__name__}: {error}") from error

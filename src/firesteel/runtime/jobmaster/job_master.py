@@ -41,6 +41,7 @@ from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
 from firesteel.runtime.jobmaster.slot_requests import SlotRequests
 from firesteel.runtime.jobmaster.task_calls import TaskCalls
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
+from firesteel.runtime.logs import about
 from firesteel.runtime.options import duration_s
 from firesteel.runtime.registration.leader_connection import LeaderConnection
 from firesteel.runtime.registration.retrying_registration import Declined, RegistrationOptions
@@ -452,7 +453,10 @@ class JobMaster(FencedRpcEndpoint):
 
     def _job_status_changed(self, event: JobEvent) -> None:
         for listener in self._listeners:
-            listener.job_status_changed(self.job_id, event)
+            try:
+                listener.job_status_changed(self.job_id, event)
+            except (Exception, SystemExit):  # A listener decides nothing about the job, nor about the JobManager.
+                logger.exception("a listener of job status %s failed", event, extra=about(self.job_id))
 
     def _resource_manager_connected(self, gateway: Any, success: JobMasterRegistrationSuccess) -> None:
         self._resource_manager_heartbeats.monitor_target(RESOURCE_MANAGER)

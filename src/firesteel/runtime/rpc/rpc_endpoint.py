@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from firesteel.runtime.clock import Clock, Timer
-from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError
+from firesteel.runtime.rpc.errors import EndpointStoppedError, FencingTokenError, RpcError
 from firesteel.runtime.rpc.rpc_service import RpcCall, RpcService
 
 __all__ = ["FencedRpcEndpoint", "RpcEndpoint"]
@@ -138,6 +138,9 @@ class RpcEndpoint:
         except Exception as error:
             if not answer.done():
                 answer.set_exception(error)
+        except SystemExit as error:  # Of the user's code: it would end the event loop and all endpoints with it.
+            if not answer.done():
+                answer.set_exception(RpcError(f"{call.method}() ended by {error!r}, raised in the user's code"))
         else:
             if not answer.done():
                 answer.set_result(result)

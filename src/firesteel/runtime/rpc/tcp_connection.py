@@ -103,7 +103,7 @@ class OutgoingConnection:
             return
         try:
             value = pickle.loads(memoryview(message)[_HEAD.size :])
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             fail(answer, RpcError(f"the answer of {self._peer} can't be read: {type(error).__name__}: {error}"))
             return
         if kind == _ERROR:
@@ -161,7 +161,7 @@ class IncomingConnection:
             call = pickle.loads(body)
             if not isinstance(call, RpcCall):
                 raise TypeError(f"an RpcCall was expected, not {call!r}")
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # Arguments may import modules of the user.
             text = f"the call of {self._channel.peer} can't be read: {type(error).__name__}: {error}"
             self._answer(number, _ERROR, RpcError(text), "a call")
             return

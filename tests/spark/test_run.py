@@ -1,0 +1,75 @@
+"""The thread of a run, without Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.jobmaster.data_plane import QueryDescriptor
+from firesteel.spark.collect_buffers import CollectBuffers
+from firesteel.spark.run import Run
+from tests.runtime.helpers import job_graph
+
+
+class Context:
+    """A SparkContext that runs nothing."""
+
+    def setJobGroup(self, *_: object, **__: object) -> None: ...
+
+    def setLocalProperty(self, *_: object) -> None: ...
+
+
+class Listener:
+    def __init__(self) -> None:
+        self.failed: asyncio.Future[TaskFailure] = asyncio.get_running_loop().create_future()
+
+    def query_failed(self, failure: TaskFailure) -> None:
+        self.failed.set_result(failure)
+
+
+class CommittingRun(Run):
+    """A run whose only work is to call user code."""
+
+    user_code: Callable[[], Any]
+
+    def _execute(self) -> None:
+        self.user_code()
+
+
+def started(user_code: Callable[[], Any], directory: Path) -> Listener:
+    job = job_graph(("a", 1, []))
+    listener: Any = Listener()
+    run = CommittingRun(QueryDescriptor(job.job_id, job, 1, 1, ()), listener, Context, CollectBuffers(), directory, 0)
+    run.user_code = user_code
+    run.begin()
+    return listener  # type: ignore[no-any-return]
+
+
+def leave_the_process() -> None:
+    sys.exit(3)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("user_code", "message", "line"),
+    [
+        (leave_the_process, "SystemExit(3) ended the thread", "in leave_the_process: sys.exit(3)"),
+        (interrupt, "KeyboardInterrupt() ended the thread", "in interrupt: raise KeyboardInterrupt"),
+    ],
+)
+async def test_user_code_that_ends_the_thread_fails_the_job(
+    user_code: Callable[[], Any], message: str, line: str, tmp_path: Path
+) -> None:
+    failure = await asyncio.wait_for(started(user_code, tmp_path).failed, 10)
+    assert failure.message.startswith(message)
+    assert failure.user_location is not None
+    assert failure.user_location.endswith(line)
