@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kazoo.client import KazooState
+from kazoo.exceptions import ConnectionLoss
 
 from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
@@ -78,6 +81,38 @@ async def test_everything_goes_on_after_the_ensemble_was_down(
     assert present not in {None, session_id}
     leading_election.confirm_leadership(str(present), "somewhere")
     await eventually(lambda: listener.leaders[-1] == ("somewhere", present))
+
+
+def _losing_connections(call: Callable[..., Any], times: int) -> Callable[..., Any]:
+    losses = iter(range(times))
+
+    def lose(*arguments: Any, **named: Any) -> Any:
+        if next(losses, None) is not None:
+            raise ConnectionLoss
+        return call(*arguments, **named)
+
+    return lose
+
+
+async def test_a_process_leads_again_after_two_short_losses(kind: ZooKeeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = kind.process()
+    _, contender, session_id = await leading(process)
+    connection = process._connection
+    monkeypatch.setattr(connection.client, "delete", _losing_connections(connection.client.delete, 20))
+    connection._state_changed(KazooState.SUSPENDED)  # The session lives on, and so does the latch.
+    await eventually(lambda: contender.session_id not in {session_id, None}, "another session")
+
+
+async def test_an_address_that_could_not_be_published_is_published_later(
+    kind: ZooKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = kind.process()
+    election, _, session_id = await leading(process)
+    listener = retrieving(kind.process())
+    client = process._connection.client
+    monkeypatch.setattr(client, "transaction", _losing_connections(client.transaction, 20))
+    election.confirm_leadership(session_id, "here")
+    await eventually(lambda: listener.leaders == [("here", session_id)])
 
 
 async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(kind: ZooKeeper) -> None:  # D12

@@ -25,7 +25,6 @@ from typing import Any
 from kazoo.exceptions import CancelledError, NodeExistsError, NoNodeError
 from kazoo.recipe.lock import Lock
 
-from firesteel.runtime.highavailability.errors import HighAvailabilityError
 from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderListener
 from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
@@ -59,7 +58,8 @@ class ZooKeeperLeaderElectionDriver:
         self._lock: Any = None
         self._task: asyncio.Future[None] | None = None
         self._leave = asyncio.Event()
-        self._is_closing = False
+        self._closing = asyncio.Event()
+        self._wanted: dict[str, tuple[str | None, str]] = {}
         self._session: tuple[str, str] | None = None
         connection.on_loss(self._leave.set)
 
@@ -71,7 +71,7 @@ class ZooKeeperLeaderElectionDriver:
     def start(self, listener: ElectionListener) -> None:
         """Take part."""
         self._listener = listener
-        self._is_closing = False
+        self._closing.clear()
         self._task = asyncio.ensure_future(self._contend(listener))
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
@@ -80,14 +80,12 @@ class ZooKeeperLeaderElectionDriver:
         if watch is not None:
             watch.stop()
         self._components.add(component)
-        publishing = asyncio.get_running_loop().run_in_executor(
-            self._publishing, self._publish, component, session_id, address
-        )
-        publishing.add_done_callback(lambda done: self._published(component, address, done))
+        self._wanted[component] = (address, session_id)
+        self._start_publishing(component, (address, session_id))
 
     async def close(self) -> None:
         """Leave; what was published disappears."""
-        self._is_closing = True
+        self._closing.set()
         self._leave.set()
         if self._lock is not None:
             self._lock.cancel()
@@ -96,16 +94,19 @@ class ZooKeeperLeaderElectionDriver:
             self._task = None
 
     async def _contend(self, listener: ElectionListener) -> None:
-        while not self._is_closing:
+        while not self._closing.is_set():
             losses = self._connection.losses
+            # One lock for all tries of a round: a try whose answer was lost may have created the latch.
+            self._lock = lock = Lock(self._connection.client, self._connection.path("election"))
             try:
-                latch = await self._connection.run(self._acquire)
-            except HighAvailabilityError as error:
-                logger.warning("this process can't contend for leadership: %s", error)
-                continue
-            if latch is not None and not self._is_closing and losses == self._connection.losses:
-                await self._lead(listener, latch)
-            await self._let_go()
+                latch = await self._connection.run(self._acquire, lock)
+            except Exception as error:
+                logger.warning("this process can't contend for leadership, it tries again: %s", error)
+                await self._pause()
+            else:
+                if latch is not None and not self._closing.is_set() and losses == self._connection.losses:
+                    await self._lead(listener, latch)
+            await self._let_go(lock)
 
     async def _lead(self, listener: ElectionListener, latch: str) -> None:
         self._leave.clear()
@@ -123,25 +124,56 @@ class ZooKeeperLeaderElectionDriver:
         self._session = None
         listener.revoked()
 
-    async def _let_go(self) -> None:
-        """Drop the latch and what was published; without a connection ZooKeeper drops them with the session."""
+    async def _let_go(self, lock: Lock) -> None:
+        """Drop the latch and everything published, however often it takes.
+
+        After a short loss the session lives on, and with it the latch: the process would wait for its own former latch
+        if it contended before that is gone. A process that leaves drops both with its session.
+        """
         for watch in self._watches.values():
             watch.stop()
         components = tuple(self._components)
         self._watches.clear()
         self._components.clear()
-        drop = self._publishing.submit(self._drop, components)
-        try:
-            await self._connection.run(drop.result)
-        except HighAvailabilityError as error:
-            logger.info("the latch is left to end with the session: %s", error)
+        self._wanted.clear()
+        while True:
+            try:
+                await self._connection.run(lambda: self._publishing.submit(self._drop, lock, components).result())
+            except Exception as error:
+                if self._closing.is_set():
+                    logger.info("the latch is left to end with the session: %s", error)
+                    return
+                logger.warning("the former latch could not be dropped, it is tried again: %s", error)
+                await self._pause()
+            else:
+                return
 
-    def _published(self, component: str, address: str | None, done: asyncio.Future[bool]) -> None:
-        if done.cancelled() or done.exception() is not None:
-            logger.warning("the leader of %s could not be published: %s", component, done)
-        elif address is None and done.result():
-            self._components.discard(component)
-        elif address is not None and self._session is not None and component not in self._watches:
+    async def _pause(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), self._connection.retry_wait_s)
+
+    def _start_publishing(self, component: str, wanted: tuple[str | None, str]) -> None:
+        if self._wanted.get(component) == wanted:
+            address, session_id = wanted
+            publishing = asyncio.get_running_loop().run_in_executor(
+                self._publishing, self._publish, component, session_id, address
+            )
+            publishing.add_done_callback(lambda done: self._published(component, wanted, done))
+
+    def _published(self, component: str, wanted: tuple[str | None, str], done: asyncio.Future[bool]) -> None:
+        if self._wanted.get(component) != wanted or done.cancelled():
+            return
+        address, session_id = wanted
+        if (error := done.exception()) is not None:
+            logger.warning("the leader of %s could not be published, it is tried again: %s", component, error)
+            # Without a latch there is nothing to publish, and `_let_go` clears what is wanted.
+            pause_s = self._connection.retry_wait_s
+            asyncio.get_running_loop().call_later(pause_s, self._start_publishing, component, wanted)
+        elif address is None:
+            del self._wanted[component]
+            if done.result():
+                self._components.discard(component)
+        elif self._session is not None and self._session[0] == session_id and component not in self._watches:
             self._watches[component] = Watch(
                 self._connection,
                 lambda fired: _look(self._connection, component, fired),
@@ -154,23 +186,26 @@ class ZooKeeperLeaderElectionDriver:
 
     # In threads
 
-    def _acquire(self) -> str | None:
-        """The latch, once it has the lowest number; None if the process leaves."""
-        if self._is_closing:
+    def _acquire(self, lock: Lock) -> str | None:
+        """Return the latch once it has the lowest number; None if the process leaves."""
+        if self._closing.is_set():
             return None
-        self._lock = Lock(self._connection.client, self._connection.path("election"))
         try:
-            self._lock.acquire()
+            lock.acquire()
         except CancelledError:
             return None
-        return self._connection.path("election", self._lock.node)
+        return self._connection.path("election", lock.node)
 
-    def _drop(self, components: tuple[str, ...]) -> None:
+    def _drop(self, lock: Lock, components: tuple[str, ...]) -> None:
         for component in components:
             with contextlib.suppress(NoNodeError):
                 self._drop_own(self._connection.path("leaders", component))
-        if self._lock is not None:
-            self._lock.release()
+        # Not `Lock.release`: that leaves a latch whose creation the lock never heard of.
+        client, election = self._connection.client, self._connection.path("election")
+        with contextlib.suppress(NoNodeError):
+            for name in client.get_children(election):
+                if name.startswith(lock.prefix):
+                    client.delete(f"{election}/{name}")
 
     def _drop_own(self, path: str) -> None:
         client = self._connection.client

@@ -94,6 +94,11 @@ class ZooKeeperConnection:
         self.client.add_listener(self._state_changed)
         self._connected = self.client.start_async()
 
+    @property
+    def retry_wait_s(self) -> float:
+        """The pause before something that failed is tried again."""
+        return self._options.retry_wait_s
+
     def path(self, *names: str) -> str:
         """The path of a node of the cluster."""
         return "/".join((self._options.path, *names))
@@ -215,11 +220,12 @@ class Watch(Generic[T]):
             self._is_due = False
             try:
                 found = await self._connection.run(self._look, self._fired)
-            except HighAvailabilityError as error:
-                logger.info("a look at ZooKeeper failed, the next follows when it is connected: %s", error)
-            else:
                 if not self._is_stopped:
                     self._tell(found)
+            except HighAvailabilityError as error:
+                logger.info("a look at ZooKeeper failed, the next follows when it is connected: %s", error)
+            except Exception:
+                logger.exception("a look at ZooKeeper failed, the next follows with the next change")
         self._task = None
 
     def _fired(self, _: object) -> None:
