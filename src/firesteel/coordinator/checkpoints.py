@@ -66,7 +66,7 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
     Raises:
         ValueError: the configuration asks for something that there is not.
     """
-    name = job_graph.configuration.get(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS")
+    name = job_graph.configuration.get(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS").upper()
     if name not in _KEPT_AFTER:
         raise ValueError(f"{RETENTION} is {name!r}, allowed are {', '.join(_KEPT_AFTER)}")
     return status in _KEPT_AFTER[name]

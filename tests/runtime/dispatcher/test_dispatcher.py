@@ -137,11 +137,11 @@ async def test_a_failing_cleanup_does_not_hide_why_the_submission_failed(
 
 
 async def test_a_job_whose_job_master_cannot_be_made_is_failed_and_archived(cluster: Cluster) -> None:  # A11
-    job_id = await cluster.submit(one_vertex(**{"restart-strategy.type": "sometimes"}))
+    job_id = await cluster.submit(one_vertex(**{"heartbeat.timeout": "sometimes"}))
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.FAILED
     result = await cluster.gateway.request_job_result(job_id)
     assert result.failure is not None
-    assert "InvalidOptionError: option 'restart-strategy.type'" in result.failure.message
+    assert "InvalidOptionError: option 'heartbeat.timeout'" in result.failure.message
 
 
 async def test_unknown_jobs_are_not_found(cluster: Cluster) -> None:  # A16 A25

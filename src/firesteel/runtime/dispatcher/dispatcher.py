@@ -129,7 +129,7 @@ class Dispatcher(FencedRpcEndpoint):
         """Take a job; answered once it is started, not when it is over."""
         job_id = job_graph.job_id
         await self._check_duplicate(job_id)
-        check_job_graph(job_graph)
+        check_job_graph(job_graph, self._configuration)
         self._outstanding.add(job_id)
         try:
             if job_id in self._terminations:

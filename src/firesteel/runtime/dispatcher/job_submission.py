@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobSubmissionError
+from firesteel.runtime.dispatcher.job_options import check_job_options
+from firesteel.runtime.options import InvalidOptionError
 
 __all__ = ["check_job_graph"]
 
 
-def check_job_graph(job_graph: JobGraph) -> None:
-    """Refuse a job without vertices, and one of which some vertices declare resources and others don't.
+def check_job_graph(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:
+    """Refuse a job that can't run or can't end.
+
+    These are jobs without vertices, jobs of which some vertices declare resources and others don't, and jobs with an
+    option whose value can't be read.
+
+    Args:
+        job_graph: The job; its own options come before those of the cluster.
+        configuration: The cluster's.
 
     Raises:
         JobSubmissionError: the job can't be taken.
@@ -25,3 +36,7 @@ def check_job_graph(job_graph: JobGraph) -> None:
         raise JobSubmissionError(
             f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run"
         )
+    try:
+        check_job_options({**configuration, **job_graph.configuration})
+    except InvalidOptionError as error:
+        raise JobSubmissionError(f"job {job_graph.name!r} can't be run as configured: {error}") from error

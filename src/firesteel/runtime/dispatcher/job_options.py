@@ -1,0 +1,85 @@
+"""The options of a job whose values are read while it runs or ends: all of them are checked when it is submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from firesteel.common.time import Duration
+from firesteel.runtime.options import InvalidOptionError, boolean, duration_s, memory_bytes
+from firesteel.runtime.scheduler.restart_strategy import restart_strategy
+
+__all__ = ["check_job_options"]
+
+Configuration = Mapping[str, str]
+Check = Callable[[Configuration, str], object]
+
+
+def check_job_options(configuration: Configuration) -> None:
+    """Refuse a job with an option whose value can't be read.
+
+    Args:
+        configuration: Of the job, over that of the cluster.
+
+    Raises:
+        InvalidOptionError: a value can't be read; the error names the option and what is allowed.
+    """
+    for option, check in _CHECKS.items():
+        if option in configuration:
+            check(configuration, option)
+    restart_strategy(configuration)
+
+
+def _duration(configuration: Configuration, option: str) -> None:
+    """Both readers of durations have to understand it: some components read milliseconds, others seconds."""
+    duration_s(configuration, option, 0)
+    text = configuration[option]
+    try:
+        Duration.parse(text)
+    except ValueError as error:
+        raise InvalidOptionError(f"option {option!r}: {error}") from None
+
+
+def _at_least(least: int) -> Check:
+    def check(configuration: Configuration, option: str) -> None:
+        text = configuration[option].strip()
+        if not text.removeprefix("-").isdecimal() or int(text) < least:
+            raise InvalidOptionError(f"option {option!r}: {text!r} is not a whole number of at least {least}")
+
+    return check
+
+
+def _one_of(*allowed: str) -> Check:
+    def check(configuration: Configuration, option: str) -> None:
+        if configuration[option] not in allowed:
+            raise InvalidOptionError(
+                f"option {option!r}: {configuration[option]!r} is unknown; allowed: {', '.join(allowed)}"
+            )
+
+    return check
+
+
+def _any_case(*allowed: str) -> Check:
+    check = _one_of(*allowed)
+    return lambda configuration, option: check({option: configuration[option].upper()}, option)
+
+
+_CHECKS: Mapping[str, Check] = {
+    "execution.buffer-timeout.interval": _duration,
+    "execution.checkpointing.externalized-checkpoint-retention": _any_case(
+        "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"
+    ),
+    "execution.checkpointing.interval": _duration,
+    "execution.checkpointing.num-retained": _at_least(1),
+    "execution.sorted-inputs.memory": lambda configuration, option: memory_bytes(configuration, option, 0),
+    "execution.state-recovery.claim-mode": _any_case("NO_CLAIM", "CLAIM", "LEGACY"),
+    "execution.state-recovery.ignore-unclaimed-state": lambda configuration, option: boolean(
+        configuration, option, False
+    ),
+    "parallelism.default": _at_least(-1),
+    "pipeline.auto-watermark-interval": _duration,
+    "pipeline.max-parallelism": _at_least(-1),
+    "pipeline.object-reuse": lambda configuration, option: boolean(configuration, option, False),
+    "state.backend.type": _one_of("hashmap", "rocksdb"),
+    "task.cancellation.timeout": _duration,
+}
+"""What reads each option's value as the components do that use it later."""
