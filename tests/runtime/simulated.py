@@ -94,6 +94,7 @@ class SimulatedDataPlane(DataPlane):
         self.collected = CollectBuffers()
         self.start_error: Exception | None = None
         self.restore_error: Exception | None = None
+        self.forget_errors: list[Exception] = []
         self.terminated: list[tuple[str, JobStatus]] = []
 
     def restore(self, job_graph: JobGraph) -> None:
@@ -103,7 +104,9 @@ class SimulatedDataPlane(DataPlane):
     def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         return self.collected.answer(operator_uid, request)
 
-    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+    async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        if self.forget_errors:
+            raise self.forget_errors.pop()
         self.terminated.append((job_graph.job_id, status))
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> SimulatedQuery:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -69,8 +70,16 @@ class SparkDataPlane:
         """What the collecting sink of that id has for its client."""
         return self.collected.answer(operator_uid, request)
 
-    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
-        """Remove the job's checkpoints unless they are to be kept."""
+    async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        """Remove the job's checkpoints unless they are to be kept.
+
+        Raises:
+            OSError: the directory could not be removed.
+        """
+        if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Else the directory went with a former process.
+            await asyncio.to_thread(self._forget, job_graph, status)
+
+    def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:
         directory = self._directory_of(job_graph)
         kept = keeps_checkpoints(job_graph, status)
         if kept:

@@ -18,11 +18,12 @@ from firesteel.runtime.dispatcher.dispatcher_gateway import (
 )
 from firesteel.runtime.executiongraph.job_details import JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.highavailability.errors import CorruptEntryError
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
 from firesteel.runtime.highavailability.memory_storage import MemoryStorage
 from firesteel.runtime.highavailability.running_jobs_registry import RunningJobsRegistry
-from firesteel.runtime.highavailability.storage import JOBS
+from firesteel.runtime.highavailability.storage import DIRTY_RESULTS, JOBS
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
 from firesteel.runtime.jobmaster.job_master import JobMaster
 from firesteel.runtime.jobmaster.job_master_gateway import CheckpointError, SavepointError
@@ -383,6 +384,83 @@ async def test_the_data_plane_hears_when_a_job_is_over_for_good(cluster: Cluster
     job_id = await cluster.submit(one_vertex())
     await cluster.finish_query()
     assert cluster.data_plane.terminated == [(job_id, JobStatus.FINISHED)]
+
+
+async def test_what_the_data_plane_could_not_remove_is_removed_later(cluster: Cluster) -> None:
+    cluster.data_plane.forget_errors = [OSError("disk")] * 3
+    job_id = await cluster.submit(one_vertex())
+    await cluster.finish_query()
+    assert (await cluster.gateway.request_job_result(job_id)).status is JobStatus.FINISHED
+    for delay_s in (1, 2):
+        assert [result.job_id for result in await cluster.ha.job_result_store.dirty_results()] == [job_id]
+        await cluster.advance(delay_s)
+    assert cluster.data_plane.terminated == [(job_id, JobStatus.FINISHED)]
+    assert await cluster.ha.job_result_store.dirty_results() == ()
+    assert cluster.fatal_errors == []
+
+
+async def test_the_next_leader_removes_what_a_job_that_is_over_kept(clock: ManualClock) -> None:
+    cluster = Cluster(clock, {"execution.checkpointing.dir": "file:///checkpoints"})
+    job = one_vertex()
+    cluster.ha.job_graph_store.start()
+    await cluster.ha.job_graph_store.put(job)
+    await cluster.ha.job_result_store.create_dirty_result(JobResult(job.job_id, JobStatus.FINISHED, 0))
+    await cluster.start(tm=1)
+    assert cluster.data_plane.terminated == [(job.job_id, JobStatus.FINISHED)]
+    assert await cluster.ha.job_graph_store.job_ids() == ()
+    await cluster.stop()
+
+
+async def test_a_result_that_a_full_disk_refuses_is_written_later(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = await cluster.submit(one_vertex())
+    waiting = asyncio.ensure_future(cluster.gateway.request_job_result(job_id))
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryStorage, "write", disk_error)
+        await cluster.finish_query()
+        for delay_s in (1, 2, 4):
+            await cluster.advance(delay_s)
+            assert not waiting.done()
+    await cluster.advance(8)
+    assert (await waiting).status is JobStatus.FINISHED
+    assert await cluster.ha.job_result_store.has_job_result(job_id)
+    assert cluster.fatal_errors == []
+
+
+async def test_a_job_whose_result_cannot_be_written_is_left_to_the_next_leader(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = await cluster.submit(one_vertex())
+    monkeypatch.setattr(MemoryStorage, "write", disk_error)
+    await cluster.finish_query()
+    await cluster.dispatcher.close()
+    assert await cluster.ha.job_graph_store.job_ids() == (job_id,)
+    assert cluster.data_plane.terminated == []
+
+
+async def test_a_damaged_entry_does_not_keep_other_jobs_from_being_recovered(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(clock)
+    store = cluster.ha.job_graph_store
+    store.start()
+    for name in ("good", "bad", "over"):
+        await store.put(one_vertex(name))
+    await cluster.ha.job_result_store.create_dirty_result(JobResult(an_id("over"), JobStatus.FINISHED, 0))
+    read = MemoryStorage.read
+
+    async def damaged(storage: MemoryStorage, folder: str, name: str) -> Any:
+        if name == an_id("bad") or (name == an_id("over") and folder == DIRTY_RESULTS):
+            raise CorruptEntryError(folder, name, "its bytes don't match their checksum")
+        return await read(storage, folder, name)
+
+    monkeypatch.setattr(MemoryStorage, "read", damaged)
+    await cluster.start(tm=1)
+    assert await cluster.gateway.list_jobs() == (an_id("good"),)
+    assert cluster.fatal_errors == []
+    assert set(await cluster.ha.job_graph_store.job_ids()) == {an_id("good"), an_id("bad"), an_id("over")}
+    await cluster.stop()
 
 
 async def test_the_archive_keeps_as_many_jobs_as_configured_and_not_for_ever(clock: ManualClock) -> None:

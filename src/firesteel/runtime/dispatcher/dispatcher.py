@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from firesteel.graph.job_graph import JobGraph
@@ -21,11 +22,11 @@ from firesteel.runtime.dispatcher.job_submission import check_job_graph
 from firesteel.runtime.dispatcher.turns import Turns
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.runtime.highavailability.errors import StaleLeaderError
+from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
-from firesteel.runtime.jobmaster.job_master import JobMaster
+from firesteel.runtime.jobmaster.job_master import JobMaster, with_cluster_defaults
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
@@ -97,9 +98,12 @@ class Dispatcher(FencedRpcEndpoint):
         """Clean up what a former leader left, then run what it ran."""
         self._resources.start()
         for result in self._dirty_results:
-            self.spawn(self._cleanup.after_the_end(result.job_id), "cleaning up")
+            self.spawn(self._cleanup.after_the_end(result.job_id, partial(self._forget, result)), "cleaning up")
         for job_graph in self._recovered_jobs:
-            await self._run(job_graph)
+            try:
+                await self._run(job_graph)
+            except ValueError as error:  # The other jobs can be run.
+                logger.error("job %s can't be run: %s", job_graph.job_id, error, extra=about(job_graph.job_id))
         self._stores.job_graphs.start(self)
 
     async def on_stop(self) -> None:
@@ -250,7 +254,14 @@ class Dispatcher(FencedRpcEndpoint):
             raise failure from error
 
     async def _run(self, job_graph: JobGraph) -> None:
-        runner = JobManagerRunner(job_graph, self.rpc_service, self._ha, self._create_job_master, self._on_fatal_error)
+        runner = JobManagerRunner(
+            job_graph,
+            self.rpc_service,
+            self._ha,
+            self._create_job_master,
+            self._on_fatal_error,
+            self._data_plane.job_terminated,
+        )
         self._runners[job_graph.job_id] = runner
         await runner.start()
         self.spawn(self._follow(runner), f"following job {job_graph.job_id}")
@@ -305,7 +316,18 @@ class Dispatcher(FencedRpcEndpoint):
         self._archive.put(job)
         del self._runners[runner.job_id]
         await self._terminate(runner)
-        await self._cleanup.after_the_end(runner.job_id)
+        await self._cleanup.after_the_end(runner.job_id, runner.forget)
+
+    async def _forget(self, result: JobResult) -> None:
+        """Remove what a former leader's job kept, as far as its JobGraph is still there to tell."""
+        try:
+            job_graph = await self._stores.job_graphs.recover(result.job_id)
+        except CorruptEntryError as error:
+            logger.warning("what job %s kept stays: %s", result.job_id, error, extra=about(result.job_id))
+            return
+        if job_graph is not None:
+            with_cluster_defaults(job_graph, self._configuration)
+            await self._data_plane.job_terminated(job_graph, result.status)
 
     async def _not_finished(self, runner: JobManagerRunner) -> None:
         del self._runners[runner.job_id]
@@ -319,6 +341,8 @@ class Dispatcher(FencedRpcEndpoint):
                 await self.submit_job(job_graph)
         except DuplicateJobSubmissionError as error:
             logger.debug("job %s was put by another Dispatcher: %s", job_id, error, extra=about(job_id))
+        except (CorruptEntryError, JobSubmissionError) as error:  # The other jobs go on.
+            logger.error("job %s can't be taken up: %s", job_id, error, extra=about(job_id))
         except Exception as error:
             self._on_fatal_error(error)
 

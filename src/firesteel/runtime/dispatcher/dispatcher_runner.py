@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
+from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher import Dispatcher
-from firesteel.runtime.highavailability.high_availability import DISPATCHER, HighAvailabilityServices
+from firesteel.runtime.highavailability.errors import CorruptEntryError
+from firesteel.runtime.highavailability.high_availability import DISPATCHER, HaStores, HighAvailabilityServices
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.jobmaster.data_plane import DataPlane
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
+from firesteel.runtime.logs import about
 from firesteel.runtime.rpc import RpcService
 
 __all__ = ["dispatcher_runner"]
+
+logger = logging.getLogger(__name__)
 
 
 def dispatcher_runner(
@@ -32,9 +38,9 @@ def dispatcher_runner(
         stores = ha.stores(session_id)
         stores.job_graphs.start()
         dirty_results = await stores.job_results.dirty_results()
-        over = {result.job_id for result in dirty_results}
+        over = await stores.job_results.dirty_job_ids()
         stored = [job_id for job_id in await stores.job_graphs.job_ids() if job_id not in over]
-        recovered = await asyncio.gather(*map(stores.job_graphs.recover, stored))
+        recovered = await asyncio.gather(*(_recover(stores, job_id) for job_id in stored))
         return Dispatcher(
             rpc_service,
             session_id,
@@ -47,5 +53,12 @@ def dispatcher_runner(
             on_fatal_error,
             listeners,
         )
+
+    async def _recover(stores: HaStores, job_id: str) -> JobGraph | None:
+        try:
+            return await stores.job_graphs.recover(job_id)
+        except CorruptEntryError as error:  # It stays for whoever can repair it; the other jobs run.
+            logger.error("job %s can't be recovered: %s", job_id, error, extra=about(job_id))
+            return None
 
     return LeaderRunner(ha.leader_election(DISPATCHER), create, on_fatal_error)

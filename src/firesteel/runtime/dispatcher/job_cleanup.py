@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from firesteel.runtime.clock import Clock, sleep
 from firesteel.runtime.highavailability.errors import StaleLeaderError
@@ -47,12 +47,18 @@ class JobCleanup:
         """Let go of a job that another leader may take up."""
         await self._stores.job_graphs.release(job_id)
 
-    async def after_the_end(self, job_id: str) -> None:
-        """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job."""
+    async def after_the_end(self, job_id: str, forget: Callable[[], Awaitable[None]]) -> None:
+        """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job.
+
+        Args:
+            job_id: The job.
+            forget: Removes what the data plane kept of it; called again after a failure.
+        """
         backoff_s, attempt, extra = self._initial_backoff_s, 0, about(job_id)
         while True:
             attempt += 1
             try:
+                await forget()
                 await self.globally(job_id)
                 await self._stores.job_results.mark_result_as_clean(job_id)
                 return

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 from firesteel.runtime.executiongraph.job_details import JobResult
-from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, HaStorage
+from firesteel.runtime.highavailability.errors import CorruptEntryError
+from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, HaStorage, Names
+from firesteel.runtime.logs import about
 
 __all__ = ["JobResultStore"]
+
+logger = logging.getLogger(__name__)
 
 
 class JobResultStore:
@@ -60,10 +65,22 @@ class JobResultStore:
         return False
 
     async def dirty_results(self) -> tuple[JobResult, ...]:
-        """Results whose jobs still have to be cleaned up."""
+        """Return the results whose jobs still have to be cleaned up; damaged ones are left as they are."""
         names = await self._storage.names(DIRTY_RESULTS)
-        found = await asyncio.gather(*(self._read(DIRTY_RESULTS, job_id) for job_id in names))
+        found = await asyncio.gather(*map(self._dirty_result, names))
         return tuple(result for result in found if result is not None)
+
+    async def dirty_job_ids(self) -> Names:
+        """Return the jobs of dirty results, also of those that can't be read: these jobs are over."""
+        return await self._storage.names(DIRTY_RESULTS)
+
+    async def _dirty_result(self, job_id: str) -> JobResult | None:
+        try:
+            result: JobResult | None = await self._read(DIRTY_RESULTS, job_id)
+        except CorruptEntryError as error:
+            logger.error("the end of job %s can't be cleaned up: %s", job_id, error, extra=about(job_id))
+            return None
+        return result
 
     async def _read(self, folder: str, job_id: str) -> Any | None:
         return await self._storage.read(folder, job_id)

@@ -158,8 +158,11 @@ class DataPlane(Protocol):
         """
         ...
 
-    def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
-        """Forget a job that reached a globally terminal status: nothing to do where nothing is kept."""
+    async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
+        """Forget a job that reached a globally terminal status: nothing to do where nothing is kept.
+
+        Called once its end is written down, and again if it raises.
+        """
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start to move records through the deployed subtasks. An error raised here fails the job's attempt.

@@ -9,10 +9,11 @@ from typing import Protocol
 
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
-from firesteel.runtime.clock import Clock
+from firesteel.runtime.clock import Clock, sleep
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
+from firesteel.runtime.highavailability.errors import HighAvailabilityError
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
 from firesteel.runtime.highavailability.leader_runner import LeaderRunner
 from firesteel.runtime.highavailability.running_jobs_registry import JobSchedulingStatus
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
+
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 60.0
 
 
 class JobNotFinishedError(FiresteelError):
@@ -75,6 +78,7 @@ class JobManagerRunner:
         ha: The election, and what leaders know of the job.
         create_job_master: Makes the JobMaster of a session.
         on_fatal_error: Called with errors after which the process should end.
+        forget: Removes what was kept of a job that reached this status; called again after an error.
 
     Attributes:
         result: The job when it is over; fails with `JobNotFinishedError` if it does not end here, and with
@@ -91,6 +95,7 @@ class JobManagerRunner:
         ha: HighAvailabilityServices,
         create_job_master: JobMasterFactory,
         on_fatal_error: Callable[[BaseException], object] = lambda _: None,
+        forget: Callable[[JobGraph, JobStatus], Awaitable[None]] | None = None,
     ) -> None:
         if not job_graph.vertices:
             raise ValueError(f"job {job_graph.name!r} ({job_graph.job_id}) has no vertices, so there is nothing to run")
@@ -100,6 +105,8 @@ class JobManagerRunner:
         self._ha = ha
         self._create_job_master = create_job_master
         self._on_fatal_error = on_fatal_error
+        self._forget = forget
+        self._to_forget: JobStatus | None = None
         self._clock: Clock = rpc_service.clock
         self._start_ms = self._clock.now_ms()
         self._stores: HaStores | None = None
@@ -107,6 +114,7 @@ class JobManagerRunner:
         self._is_cancelled = False
         self._ending: asyncio.Future[None] | None = None
         self._closing: asyncio.Future[None] | None = None
+        self._close_requested = asyncio.Event()
         self.result: asyncio.Future[ArchivedExecutionGraph] = asyncio.get_running_loop().create_future()
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
         self._runner = LeaderRunner(ha.leader_election(self.job_id), self._create, self._failed, self._revoked)
@@ -117,6 +125,7 @@ class JobManagerRunner:
 
     def close(self) -> asyncio.Future[None]:
         """Stop the JobMaster and leave the election; the same future each time it is asked for."""
+        self._close_requested.set()
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
         return self._closing
@@ -162,7 +171,7 @@ class JobManagerRunner:
             await stores.running_jobs.set_job_running(self.job_id)
         except Exception as error:
             raise LeadershipOperationError(self.job_id, error) from error
-        job_master = await self._create_job_master(session_id, self.job_graph, self._terminated)
+        job_master = await self._create_job_master(session_id, self.job_graph, self._ended)
         self._stores, self._job_master = stores, job_master
         if self._is_cancelled:
             job_master.run_async(lambda: job_master.spawn(job_master.cancel(), "cancelling the job"))
@@ -173,21 +182,79 @@ class JobManagerRunner:
         self._job_master = None
         self._is_cancelled = False
 
+    async def forget(self) -> None:
+        """Remove what was kept of a job that ran and is over; once is enough.
+
+        Raises:
+            OSError: something could not be removed; call again.
+        """
+        if self._forget is not None and self._to_forget is not None:
+            await self._forget(self.job_graph, self._to_forget)
+            self._to_forget = None
+
+    def _ended(self, job: ArchivedExecutionGraph) -> None:
+        """Take the end of a job that ran: only of such a job there is something to forget."""
+        if self._ending is None and not self.result.done():
+            self._to_forget = job.details.status
+        self._terminated(job)
+
     def _terminated(self, job: ArchivedExecutionGraph) -> None:
         if self._ending is None and not self.result.done():
             self._ending = asyncio.ensure_future(self._end(job))
 
     async def _end(self, job: ArchivedExecutionGraph) -> None:
-        """Let all leaders know that the job is over before anybody hears how it ended."""
+        """Let all leaders know that the job is over before anybody hears how it ended.
+
+        Without its result the next leader would run the job again, so the result is written until that succeeds. The
+        other steps are repeated when the job is cleaned up.
+        """
         try:
             if self._stores is not None:
-                await self._stores.job_results.create_dirty_result(job.result)
+                if not await self._write_result(self._stores, job):
+                    return  # The runner closes: the job is left to the next leader.
                 await self._stores.running_jobs.set_job_finished(self.job_id)
+            await self.forget()
         except Exception as error:
-            text = "that job %s is over could not be written down: %s"
+            text = "that job %s is over could not be noted everywhere: %s"
             logger.warning(text, self.job_id, error, extra=about(self.job_id))
         if not self.result.done():
             self.result.set_result(job)
+
+    async def _write_result(self, stores: HaStores, job: ArchivedExecutionGraph) -> bool:
+        """Write the job's result, again after growing delays while the disk refuses it or ZooKeeper is away.
+
+        Returns:
+            Whether it is written; False if the runner was closed before.
+
+        Raises:
+            StaleLeaderError: another leader ends the job.
+            CorruptEntryError: there is a result, but it can't be read.
+        """
+        delay_s = _FIRST_DELAY_S
+        while not await self._try_to_write(stores, job):
+            if self._close_requested.is_set():
+                return False
+            await self._pause(delay_s)
+            delay_s = min(2 * delay_s, _LONGEST_DELAY_S)
+        return True
+
+    async def _try_to_write(self, stores: HaStores, job: ArchivedExecutionGraph) -> bool:
+        try:
+            if not await stores.job_results.has_job_result(self.job_id):
+                await stores.job_results.create_dirty_result(job.result)
+        except (OSError, HighAvailabilityError) as error:
+            text = "the result of job %s (%s) could not be written, it is tried again: %s"
+            logger.warning(text, self.job_id, job.details.status.name, error, extra=about(self.job_id))
+            return False
+        return True
+
+    async def _pause(self, delay_s: float) -> None:
+        """Wait before another attempt; not if the runner is closed meanwhile."""
+        waiting = asyncio.ensure_future(sleep(self._clock, delay_s))
+        closed = asyncio.ensure_future(self._close_requested.wait())
+        await asyncio.wait((waiting, closed), return_when=asyncio.FIRST_COMPLETED)
+        for future in (waiting, closed):
+            future.cancel()
 
     def _failed(self, error: Exception) -> None:
         """The job could not be taken up: it has FAILED, unless that is for others to say."""

@@ -79,12 +79,18 @@ from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.slotpool.slot_provider import SlotProvider
 from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
 
-__all__ = ["JobMaster"]
+__all__ = ["JobMaster", "with_cluster_defaults"]
 
 logger = logging.getLogger(__name__)
 
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 _JOB_DEFAULTS = ("execution.checkpointing.", "state.")
+
+
+def with_cluster_defaults(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:
+    """Let the cluster's options say where the state of a job goes that does not say so itself."""
+    defaults = {key: value for key, value in configuration.items() if key.startswith(_JOB_DEFAULTS)}
+    job_graph.configuration = {**defaults, **job_graph.configuration}
 
 
 class JobMaster(FencedRpcEndpoint):
@@ -122,9 +128,7 @@ class JobMaster(FencedRpcEndpoint):
         listeners: Sequence[JobStatusListener] = (),
     ) -> None:
         super().__init__(rpc_service, f"jobmanager-{job_graph.job_id}-{session_id}", session_id)
-        # The cluster's say where state goes for all jobs that do not say so themselves.
-        defaults = {key: value for key, value in configuration.items() if key.startswith(_JOB_DEFAULTS)}
-        job_graph.configuration = {**defaults, **job_graph.configuration}
+        with_cluster_defaults(job_graph, configuration)
         configuration = {**configuration, **job_graph.configuration}
         self.job_id = job_graph.job_id
         self._session_id = session_id
@@ -442,7 +446,6 @@ class JobMaster(FencedRpcEndpoint):
 
     def _terminated(self, _: JobTerminated) -> None:
         if self._graph.status.is_globally_terminal:
-            self._data_plane.job_terminated(self._graph.job_graph, self._graph.status)
             self._perform(self._pool.close(f"the job is {self._graph.status.name}"))
             self.run_async(lambda: self._on_terminated(self._archive()))
         else:
