@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 from firesteel.spark.collect_buffers import CollectBuffers, CollectRequest, CollectResponse
 
 
@@ -78,3 +79,39 @@ def test_small_answers_are_put_together() -> None:
     assert first.elements == list(range(100))
     buffers.put("sink", [100], lambda: False)
     assert buffers.fetch("sink", CollectRequest(first.version, 30)).elements == list(range(30, 101))
+
+
+def test_a_client_whose_results_were_dropped_is_told() -> None:
+    buffers = CollectBuffers()
+    for number in range(101):
+        buffers.put(f"sink-{number}", [number], lambda: False)
+    with pytest.raises(ResultsLostError, match="results of collecting sink sink-0 were dropped"):
+        buffers.fetch("sink-0", CollectRequest())
+    buffers.put("sink-0", [1], lambda: False)  # The run goes on.
+    with pytest.raises(ResultsLostError):
+        buffers.answer("sink-0", CollectRequest().to_bytes())
+    assert [buffers.fetch(f"sink-{number}", CollectRequest()).elements for number in range(1, 101)] == [
+        [number] for number in range(1, 101)
+    ]
+
+
+def test_sinks_whose_clients_have_everything_make_room_for_others() -> None:
+    buffers = CollectBuffers()
+    buffers.put("kept", ["kept"], lambda: False)
+    for number in range(500):
+        buffers.put(f"sink-{number}", [number], lambda: False)
+        answer = buffers.fetch(f"sink-{number}", CollectRequest())
+        assert answer.elements == [number]
+        buffers.fetch(f"sink-{number}", CollectRequest(answer.version, 1))
+    assert buffers.fetch("kept", CollectRequest()).elements == ["kept"]
+
+
+def test_a_run_whose_results_were_dropped_while_it_waited_goes_on() -> None:
+    buffers = CollectBuffers()
+    buffers.put("slow", list(range(100_000)), lambda: False)
+    run = threading.Thread(target=lambda: buffers.put("slow", [-1], lambda: False))
+    run.start()
+    for number in range(200):
+        buffers.put(f"sink-{number}", [number], lambda: False)
+    run.join(10)
+    assert not run.is_alive()

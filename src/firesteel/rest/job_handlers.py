@@ -17,6 +17,7 @@ from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
 from firesteel.rest.routes import BOOLEAN, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
+from firesteel.runtime.jobmaster.data_plane import ResultsLostError
 
 METADATA = "_metadata"
 
@@ -137,6 +138,8 @@ async def _coordinate(call: Call) -> Any:
         answer = await dispatcher.deliver_coordination_request(job_id, call.path["operatoruid"], request)
     except JobNotFoundError as error:
         raise RestError(404, str(error)) from None
+    except ResultsLostError as error:
+        raise RestError(410, str(error)) from None
     except ValueError as error:
         raise RestError(400, f"serializedCoordinationRequest can't be read: {error}") from None
     return {"serializedCoordinationResult": base64.b64encode(answer).decode()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import uuid
 from collections import OrderedDict, deque
@@ -12,12 +13,17 @@ from typing import Any
 
 from firesteel.operators.buffers import pickled
 from firesteel.operators.spill import SizeEstimate
+from firesteel.runtime.jobmaster.data_plane import ResultsLostError
+
+logger = logging.getLogger(__name__)
 
 _MOST_ELEMENTS = 100_000
 _MOST_BYTES = 64 << 20
 _MOST_AT_ONCE = 10_000
 _MOST_BYTES_AT_ONCE = 4 << 20
 _MOST_BUFFERS = 100
+_MOST_LOST = 100_000
+"""So many sinks whose elements were dropped are known, so that their clients are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +126,31 @@ class _Buffer:
 class CollectBuffers:
     """Keeps the elements of a cluster's collecting sinks: threads of runs put them, clients fetch them.
 
-    Of clients that never came again the oldest are forgotten.
+    Only so many sinks have elements here at a time. Beyond that the elements of the client that did not come for the
+    longest time are dropped, and that client is told.
     """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._buffers: OrderedDict[str, _Buffer] = OrderedDict()
+        self._lost: OrderedDict[str, None] = OrderedDict()
 
     def put(self, collect_id: str, elements: list[Any], is_stopping: Callable[[], bool]) -> None:
-        """Keep elements; waits while the client is far behind, until the run is to stop."""
+        """Keep elements; waits while the client is far behind, until the run is to stop.
+
+        Elements for a client that has lost some already are dropped, so that the run goes on.
+        """
         with self._changed:
+            if not elements or collect_id in self._lost:
+                return
             buffer = self._buffer(collect_id)
             while buffer.is_full and not is_stopping():
                 self._changed.wait(0.1)
+                if collect_id in self._lost:
+                    return
+            self._buffers[collect_id] = buffer  # It may have been emptied and removed meanwhile.
             buffer.append(elements)
+            self._limit(collect_id)
             self._changed.notify_all()
 
     def answer(self, collect_id: str, request: bytes) -> bytes:
@@ -141,23 +158,44 @@ class CollectBuffers:
 
         Raises:
             ValueError: it is no request.
+            ResultsLostError: elements of the sink were dropped.
         """
         return pickled(self.fetch(collect_id, CollectRequest.from_bytes(request)))
 
     def fetch(self, collect_id: str, asked: CollectRequest, wait_s: float = 0) -> CollectResponse:
-        """Some elements, or none if none come in time; what the client has is forgotten."""
+        """Return some elements, or none if none come in time; what the client has is forgotten.
+
+        Raises:
+            ResultsLostError: elements of the sink were dropped.
+        """
         with self._changed:
+            self._check_lost(collect_id)
             buffer = self._buffer(collect_id)
             if asked.version == buffer.version:
                 buffer.acknowledge(asked.offset)
                 self._changed.notify_all()
             if not buffer.pieces:
                 self._changed.wait(wait_s)
+                self._check_lost(collect_id)
             return CollectResponse(buffer.version, list(buffer.pieces[0].elements) if buffer.pieces else [])
 
     def _buffer(self, collect_id: str) -> _Buffer:
         buffer = self._buffers.setdefault(collect_id, _Buffer())
         self._buffers.move_to_end(collect_id)
-        if len(self._buffers) > _MOST_BUFFERS:
-            self._buffers.popitem(last=False)
+        self._limit(collect_id)
         return buffer
+
+    def _limit(self, in_use: str) -> None:
+        """Drop buffers beyond the limit: empty ones, whose clients have everything, before others."""
+        while len(self._buffers) > _MOST_BUFFERS:
+            others = [collect_id for collect_id in self._buffers if collect_id != in_use]
+            oldest = next((collect_id for collect_id in others if not self._buffers[collect_id].pieces), others[0])
+            if self._buffers.pop(oldest).pieces:
+                logger.warning("the results of collecting sink %s are dropped: nobody fetched them", oldest)
+                self._lost[oldest] = None
+                while len(self._lost) > _MOST_LOST:
+                    self._lost.popitem(last=False)
+
+    def _check_lost(self, collect_id: str) -> None:
+        if collect_id in self._lost:
+            raise ResultsLostError(collect_id, _MOST_BUFFERS)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats, RestoredCheckpoint
 from firesteel.runtime.executiongraph.job_status import JobStatus
@@ -16,10 +17,25 @@ __all__ = [
     "DataPlane",
     "DataPlaneListener",
     "QueryDescriptor",
+    "ResultsLostError",
     "RunningQuery",
     "SubtaskLocation",
     "SubtaskProgress",
 ]
+
+
+class ResultsLostError(FiresteelError):
+    """Results of a collecting sink were dropped before its client fetched them; the arguments are its id and the limit.
+
+    Run the job again, or fetch results while the job runs.
+    """
+
+    def __str__(self) -> str:
+        sink, most = self.args
+        return (
+            f"results of collecting sink {sink} were dropped: more than {most} sinks had results that nobody fetched; "
+            "fetch the results while the job runs, or write them with a sink"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +171,7 @@ class DataPlane(Protocol):
 
         Raises:
             ValueError: the request can't be read.
+            ResultsLostError: results of the sink were dropped.
         """
         ...
 
