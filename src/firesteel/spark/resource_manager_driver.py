@@ -130,6 +130,8 @@ class SparkResourceManagerDriver:
             except _GONE as error:
                 logger.warning("Spark does not answer: %s", error)
                 self._take({}, {})
+            except Exception:
+                logger.exception("a look at Spark's executors failed, the next follows")
             self._changed.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), _LOOK_EVERY_S)

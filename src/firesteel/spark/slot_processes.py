@@ -242,7 +242,10 @@ class SlotProcesses:
         for slot in list(self._slots.values()):
             if slot.life.state is SlotState.STARTING:
                 slot.life.order_failed()
-                await self._perform(slot, slot.life.reorder())
+                try:
+                    await self._perform(slot, slot.life.reorder())
+                except SlotStartError as error:  # The other slots get another attempt.
+                    self._fail_all(slot, error)
 
     async def _perform(self, slot: _Slot, actions: Actions[TaskDeploymentDescriptor]) -> None:
         """Do what the life of a slot asks for."""

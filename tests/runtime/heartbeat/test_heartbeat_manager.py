@@ -43,3 +43,23 @@ def test_nothing_happens_after_the_stop(clock: ManualClock) -> None:
     manager.stop()
     clock.advance(200)
     assert heard == []
+
+
+def test_one_target_that_cannot_be_asked_or_handled_does_not_end_the_rounds(clock: ManualClock) -> None:
+    heard: list[str] = []
+
+    def fail_for_one(target: str) -> None:
+        heard.append(target)
+        if target == "one":
+            raise RuntimeError("unexpected")
+
+    manager = HeartbeatManager(clock, 15, fail_for_one, 10, fail_for_one)
+    manager.monitor_target("one")
+    manager.monitor_target("two")
+    clock.advance(10)
+    assert heard == ["one", "two"]
+    clock.advance(5)
+    assert heard[2:] == ["one", "two"]
+    manager.monitor_target("three")
+    clock.advance(15)
+    assert heard[4:] == ["three", "three"]

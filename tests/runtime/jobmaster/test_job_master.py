@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -132,3 +133,21 @@ async def test_a_listener_that_exits_changes_neither_the_job_nor_the_jobmanager(
     job_id = await cluster.submit(job_graph(("a", 1, [])))
     await cluster.finish_query()
     assert (await cluster.gateway.request_job_result(job_id)).status is JobStatus.FINISHED
+
+
+async def test_a_check_of_idle_slots_that_raises_does_not_end_later_ones(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = await cluster.submit(job_graph(("a", 1, [])))
+    dispatcher: Any = cluster.dispatcher._process
+    checks: list[float] = []
+
+    def fail(now_s: float, idle_timeout_s: float) -> None:
+        checks.append(now_s)
+        raise RuntimeError("unexpected")
+
+    monkeypatch.setattr(dispatcher._runners[job_id]._job_master._pool, "release_idle", fail)
+    for count in (1, 2):
+        with pytest.raises(RuntimeError, match="unexpected"):
+            await cluster.advance(50)
+        assert len(checks) == count

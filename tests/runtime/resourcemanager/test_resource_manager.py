@@ -397,3 +397,18 @@ async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Cluster) ->
     await settle()
     (info,) = await standalone.gateway.request_task_managers()
     assert info.usage == USAGE
+
+
+async def test_a_periodic_check_that_raises_does_not_end_later_ones(cluster: Cluster) -> None:
+    resource_manager: Any = cluster.resource_manager._process
+    checks: list[float] = []
+
+    def fail(now_s: float) -> None:
+        checks.append(now_s)
+        raise RuntimeError("unexpected")
+
+    resource_manager._repeat(1, fail)
+    for count in (1, 2):
+        with pytest.raises(RuntimeError, match="unexpected"):
+            await cluster.advance(1)
+        assert len(checks) == count

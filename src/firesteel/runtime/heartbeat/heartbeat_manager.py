@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 
 from firesteel.runtime.clock import Clock, Timer
 
 __all__ = ["HeartbeatManager", "HeartbeatMonitors"]
+
+logger = logging.getLogger(__name__)
 
 _TOLERANCE_S = 1e-6  # A timer may fire a rounding error before its deadline.
 
@@ -140,7 +143,10 @@ class HeartbeatManager:
     def _expire(self) -> None:
         self._expiry = None
         for target in self._monitors.expire(self._clock.monotonic_s()):
-            self._on_timeout(target)
+            try:
+                self._on_timeout(target)
+            except Exception:
+                logger.exception("the loss of %s could not be handled", target)
         self._arm_expiry()
 
     def _ask(self) -> None:
@@ -148,5 +154,8 @@ class HeartbeatManager:
         targets = self._monitors.targets
         if targets and self._interval_s is not None and self._request is not None:
             for target in targets:
-                self._request(target)
+                try:
+                    self._request(target)
+                except Exception:
+                    logger.exception("%s could not be asked for a heartbeat", target)
             self._round = self._clock.call_later(self._interval_s, self._ask)

@@ -139,5 +139,8 @@ class AskingLeaderRetrieval:
                 logger.info("who leads %s is not known: %s", self._component, error)
             if known != (None, None):
                 known = (None, None)
-                listener.notify_leader(None, None)
+                try:
+                    listener.notify_leader(None, None)
+                except Exception:
+                    logger.exception("a listener to the leader of %s failed", self._component)
             await sleep(self._rpc_service.clock, RETRY_DELAY_S)

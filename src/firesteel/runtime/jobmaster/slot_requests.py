@@ -90,10 +90,10 @@ class SlotRequests:
             self._perform(self._slots.release_slot(request_id, now_s, action.cause))
 
     def _release_idle(self) -> None:
+        self.start()  # First, so that a check that raises does not end all later ones.
         now_s = self._endpoint.clock.monotonic_s()
         self._perform(self._pool.release_idle(now_s, self._idle_timeout_s))
         self._perform(self._pool.check_batch_requests(now_s, self._timeout_s))
-        self.start()
 
     def send(self, action: SendSlotRequest) -> None:
         """Ask the ResourceManager."""

@@ -334,8 +334,8 @@ class ResourceManager(FencedRpcEndpoint):
 
     def _repeat(self, interval_s: float, check: Callable[[float], Iterable[SlotManagerAction]]) -> None:
         def run() -> None:
+            self._repeat(interval_s, check)  # First, so that a check that raises does not end all later ones.
             self._perform(check(self._now_s()))
-            self._repeat(interval_s, check)
 
         self.schedule_run_async(interval_s, run)
 
