@@ -184,3 +184,13 @@ def test_a_damaged_checkpoint_is_named_with_the_newest_intact_one(tmp_path: Path
         file.truncate(40)
     with pytest.raises(StateFileError, match=r"checkpoint .*/chk-2 can't be used, there is no other"):
         Run(tmp_path)
+
+
+def test_only_their_owner_can_look_into_checkpoints_and_savepoints(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 1, 1)
+    checkpoint = run.complete().external_path
+    savepoint = run.checkpoints.savepoint(tmp_path / "savepoints", run.enumerator).external_path
+    for directory in map(Path, (checkpoint, savepoint)):
+        assert directory.stat().st_mode & 0o777 == 0o700
+        assert (directory / "_metadata").stat().st_mode & 0o777 == 0o600

@@ -109,3 +109,14 @@ def test_nothing_is_left_of_what_could_not_be_published(tmp_path: Path) -> None:
     with pytest.raises(StateFileError, match="can't be written: no space"):
         publish_state_file(tmp_path / "chk-1" / "_metadata", frames(), "1")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_their_owner_can_read_what_is_decided(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        publish_state_file(tmp_path / "chk-1" / "_metadata", [b"password"], "1")
+        replace_state_file(tmp_path / "restored", [b"plan"])
+    finally:
+        os.umask(before)
+    paths = (tmp_path / "chk-1", tmp_path / "chk-1" / "_metadata", tmp_path / "restored")
+    assert [path.stat().st_mode & 0o777 for path in paths] == [0o700, 0o600, 0o600]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["make_directory", "sync_directory", "sync_file"]
+__all__ = ["PRIVATE_DIRECTORY", "make_directory", "sync_directory", "sync_file"]
 
 
 def sync_file(path: str | Path) -> None:
@@ -26,12 +26,17 @@ def _sync(path: str | Path) -> None:
         os.close(descriptor)
 
 
-def make_directory(path: Path, below: Path | None = None) -> None:
+PRIVATE_DIRECTORY = 0o700
+"""The mode of a directory that only its owner can look into."""
+
+
+def make_directory(path: Path, below: Path | None = None, mode: int = 0o777) -> None:
     """Create a directory with its parents, durably: each new name is synced in the directory that holds it.
 
     Args:
         path: The directory; nothing happens if it exists.
         below: An ancestor that must exist: a directory that somebody has removed is not created anew.
+        mode: The mode of the directory itself, less the umask, if it is created.
 
     Raises:
         FileNotFoundError: `below` does not exist.
@@ -41,5 +46,5 @@ def make_directory(path: Path, below: Path | None = None) -> None:
             raise FileNotFoundError(f"directory {path} does not exist")
         return
     make_directory(path.parent, below)
-    path.mkdir(exist_ok=True)
+    path.mkdir(mode, exist_ok=True)
     sync_directory(path.parent)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.common.durability import make_directory
+from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.version_files import VersionFiles
 from firesteel.errors import FiresteelError
@@ -84,7 +84,7 @@ def restore_job(job_graph: JobGraph, directory: Path) -> None:
         StateRestoreError: its state does not fit the job.
         ValueError: the configuration asks for something that there is not.
     """
-    make_directory(directory)
+    make_directory(directory, mode=PRIVATE_DIRECTORY)
     named = job_graph.configuration.get(RECOVERY_PATH)
     if named is None:
         return
@@ -355,7 +355,7 @@ class Checkpoints:
         begun_s = time.monotonic()
         directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
         try:
-            make_directory(directory)
+            make_directory(directory, mode=PRIVATE_DIRECTORY)
             chains = {
                 slot: link_chain(self._directory, directory, chain) for slot, chain in self._files.present.items()
             }

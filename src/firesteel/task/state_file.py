@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from firesteel.common.durability import sync_directory, sync_file
+from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
 from firesteel.errors import FiresteelError
 
 FORMAT_VERSION = 4
@@ -25,6 +25,8 @@ _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")
 _LENGTH = struct.Struct(">Q")
 _BLOCK = 1 << 20
+_PRIVATE_FILE = 0o600
+_FILE = 0o666
 
 
 class StateFileError(FiresteelError):
@@ -44,15 +46,20 @@ class StateFileError(FiresteelError):
         return f"state file {self.path} {self.problem}"
 
 
-def write_state_file(path: Path, frames: Iterable[bytes]) -> int:
+def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> int:
     """Create a file and return its size in bytes.
+
+    Args:
+        path: The file.
+        frames: Its contents.
+        mode: Its mode, less the umask.
 
     Raises:
         FileExistsError: there is a file of that name; it is left as it is.
         StateFileError: the file could not be written: the disk may be full. Nothing is left of it.
     """
     try:
-        file = path.open("xb")
+        file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
     except FileExistsError:
         raise
     except OSError as error:
@@ -87,6 +94,8 @@ def _write_frames(file: IO[bytes], frames: Iterable[bytes]) -> int:
 def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
     """Create a directory with one durable file in it, both at once: of several processes that try, one succeeds.
 
+    Only this user can read them: the file may hold what sinks want to have committed, with the password of a database.
+
     The file is written in a directory of the owner's own, which then gets its name: a rename replaces no directory that
     has something in it. So the file is there completely or not at all, on any file system with atomic renames.
 
@@ -102,9 +111,9 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
     """
     directory = path.parent
     own = directory.with_name(f".{directory.name}.{owner}")
-    own.mkdir()
+    own.mkdir(PRIVATE_DIRECTORY)
     try:
-        write_state_file(own / path.name, frames)
+        write_state_file(own / path.name, frames, _PRIVATE_FILE)
         sync_file(own / path.name)
         sync_directory(own)
         try:
@@ -174,12 +183,12 @@ def _check(path: Path, file: IO[bytes]) -> None:
 
 
 def replace_state_file(path: Path, frames: Iterable[bytes]) -> None:
-    """Write a file in the place of the one of that name, at once.
+    """Write a file, which only this user can read, in the place of the one of that name, at once.
 
     Raises:
         StateFileError: the file could not be written; the one of that name is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)
-    write_state_file(temporary, frames)
+    write_state_file(temporary, frames, _PRIVATE_FILE)
     temporary.replace(path)
