@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.spark.listening_sockets import is_loopback, listening_sockets
 from tests.spark.standalone_spark import StandaloneSpark, can_be_apart
 
 pytestmark = pytest.mark.spark
@@ -32,10 +33,12 @@ for mode, last in ((RuntimeExecutionMode.BATCH, 100), (RuntimeExecutionMode.STRE
     print(max(found))
 """
 
+SECRET = "shared with Spark's Master and Workers"
+
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Iterator[StandaloneSpark]:
-    spark = StandaloneSpark(tmp_path, recovers=True)
+    spark = StandaloneSpark(tmp_path, recovers=True, secret=SECRET)
     yield spark
     spark.close()
 
@@ -70,6 +73,7 @@ def test_executors_come_go_and_are_lost(
     cluster = jobmanagers(
         **{
             "spark.master": spark.url,
+            "spark.authenticate.secret": SECRET,
             "spark.executor.memory": "512m",
             "taskmanager.numberOfTaskSlots": "1",
             "jobmanager.rpc.port": "0",
@@ -88,6 +92,10 @@ def test_executors_come_go_and_are_lost(
     job_id = submitted.stdout.split("JobID ")[1].split()[0]
     wait_for(lambda: tail.lines().total() == 3)
     assert len({one["id"] for one in task_managers(cluster)}) == 2
+    processes = [cluster.process.pid, *spark.executors(), *spark.task_managers()]
+    sockets = [socket for process in processes for socket in listening_sockets(process)]
+    assert len(sockets) >= 9
+    assert [socket for socket in sockets if not is_loopback(socket[0])] == []
 
     def has_crossed() -> bool:
         tail.write(str(time.monotonic_ns()), "e")
@@ -127,7 +135,7 @@ def test_executors_come_go_and_are_lost(
 
     (tmp_path / "sum.py").write_text(SUM)
     options = [("-t", "application"), ("-D", f"spark.master={spark.url}"), ("-D", "spark.executor.memory=512m")]
-    options += [("-D", "jobmanager.rpc.port=0"), ("-D", "rest.port=0")]
+    options += [("-D", "jobmanager.rpc.port=0"), ("-D", "rest.port=0"), ("-D", f"spark.authenticate.secret={SECRET}")]
     alone = firesteel("run", *(part for pair in options for part in pair), str(tmp_path / "sum.py"))
     assert sorted(map(int, alone.stdout.split())) == [1326, 5050]
     assert "Dashboard and REST API are at http://127.0.0.1:" in alone.stderr

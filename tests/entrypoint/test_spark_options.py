@@ -26,10 +26,36 @@ def test_which_masters_have_executors(master: str | None, expected: bool) -> Non
     assert spark_master(configuration).startswith(master or "local[")
 
 
-def test_a_local_spark_has_no_settings_but_its_own() -> None:
+def test_a_local_spark_listens_on_loopback_and_has_its_own_settings() -> None:
     given = {"taskmanager.memory.process.size": "4g", "yarn.application.queue": "etl", "spark.ui.enabled": "true"}
-    assert spark_settings(given) == {"spark.ui.enabled": "true"}
-    assert spark_settings({"jobmanager.memory.heap.size": "2 gb"}) == {"spark.driver.memory": "2048m"}
+    local = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.authenticate": "true",
+    }
+    assert spark_settings(given) == {**local, "spark.ui.enabled": "true"}
+    assert spark_settings({"jobmanager.memory.heap.size": "2 gb"}) == {**local, "spark.driver.memory": "2048m"}
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://host:443", "local-cluster[2,1,1024]", "spark://host:7077"])
+def test_executors_authenticate_and_encrypt(master: str) -> None:
+    configuration = {"spark.master": master, "jobmanager.rpc.address": "driver.example.org"}
+    if master.startswith("spark:"):
+        with pytest.raises(InvalidOptionError, match=r"spark\.authenticate\.secret.*driver\.example\.org"):
+            spark_settings(configuration)
+        configuration["spark.authenticate.secret"] = "s" * 32
+    settings = spark_settings(configuration)
+    assert settings["spark.authenticate"] == settings["spark.network.crypto.enabled"] == "true"
+    opened = spark_settings({**configuration, "spark.authenticate": "false"})
+    assert opened["spark.authenticate"] == "false"
+    assert "spark.network.crypto.enabled" not in opened
+
+
+def test_a_standalone_cluster_without_a_secret_is_for_loopback_only() -> None:
+    assert "spark.authenticate" not in spark_settings({"spark.master": "spark://127.0.0.1:7077"})
+    for option in ("jobmanager.bind-host", "spark.driver.bindAddress", "spark.driver.host"):
+        with pytest.raises(InvalidOptionError, match=r"0\.0\.0\.0"):
+            spark_settings({"spark.master": "spark://127.0.0.1:7077", option: "0.0.0.0"})
 
 
 def test_executors_have_a_core_per_slot_and_reach_the_driver() -> None:
@@ -43,6 +69,7 @@ def test_executors_have_a_core_per_slot_and_reach_the_driver() -> None:
             "python.executable": "/opt/python/bin/python",
             "containerized.taskmanager.env.MODEL": "large",
             "spark.executor.memory": "3g",
+            "spark.authenticate.secret": "s" * 32,
         }
     )
     expected = {

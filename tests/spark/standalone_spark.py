@@ -30,15 +30,18 @@ class StandaloneSpark:
     Args:
         directory: For logs and the Workers' directories.
         recovers: Whether a Master that is started again knows the applications and Workers of the former.
+        secret: What Master, Workers and applications authenticate each other with; None: they do not.
     """
 
-    def __init__(self, directory: Path, recovers: bool = False) -> None:
+    def __init__(self, directory: Path, recovers: bool = False, secret: str | None = None) -> None:
         self._directory = directory
         self._port = _free_port()
         self._recovery = directory / "recovery"
         self._options = ["-Dspark.deploy.recoveryMode=FILESYSTEM", f"-Dspark.deploy.recoveryDirectory={self._recovery}"]
         # A Master in recovery waits so long for Workers that are gone.
         self._options = [*self._options, "-Dspark.worker.timeout=10"] if recovers else []
+        if secret is not None:
+            self._options += ["-Dspark.authenticate=true", f"-Dspark.authenticate.secret={secret}"]
         self.url = f"spark://{HOST}:{self._port}"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._temporary: list[Path] = []

@@ -37,3 +37,32 @@ def test_another_jvm_is_started_if_one_is_killed_while_its_context_is_made() -> 
     program = [sys.executable, "-c", KILLED_WHILE_THE_CONTEXT_IS_MADE]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.splitlines()[1:] == ["6"], done.stderr
+
+
+LOCAL_RUN = r"""
+import os
+from firesteel.entrypoint.spark_session import shared_gateway
+from tests.spark.listening_sockets import command_line, is_loopback, listening_sockets, processes_below
+
+options = {
+    "spark.master": "local[1]",
+    "spark.ui.enabled": "true",
+    "spark.my.password": "hush: é = ! # \\ hush",
+    "spark.driver.extraJavaOptions": "-Dmy.password='hush \\ hush'",
+}
+context = shared_gateway(options).context()
+print(context.parallelize([1, 2, 3], 1).map(lambda n: n + 1).sum())
+sockets = listening_sockets(os.getpid())
+print(len(sockets) >= 3, [socket for socket in sockets if not is_loopback(socket[0])])
+print([line for line in map(command_line, processes_below(os.getpid())[1:]) if "hush" in line])
+print(context.getConf().get("spark.authenticate"))
+print(context.getConf().get("spark.my.password") == options["spark.my.password"])
+print(context._jvm.java.lang.System.getProperty("spark.my.password") == options["spark.my.password"])
+print(context._jvm.java.lang.System.getProperty("my.password"))
+"""
+
+
+def test_a_local_run_listens_on_loopback_authenticates_and_hides_its_settings() -> None:
+    done = subprocess.run([sys.executable, "-c", LOCAL_RUN], capture_output=True, text=True, timeout=120, check=False)
+    expected = ["9", "True []", "[]", "true", "True", "True", "hush \\ hush"]
+    assert done.stdout.splitlines() == expected, done.stdout + done.stderr

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Mapping
 
+from firesteel.common.loopback import is_loopback
 from firesteel.runtime.options import InvalidOptionError, memory_bytes
 from firesteel.spark.executors import ON_DEMAND
-from firesteel.spark.gateway import python_environment
+from firesteel.spark.gateway import BIND_ADDRESS, python_environment
 
 __all__ = ["MASTER", "SLOTS", "has_executors", "spark_master", "spark_settings"]
 
@@ -21,6 +23,10 @@ MASTER = "spark.master"
 SLOTS = "taskmanager.numberOfTaskSlots"
 _DRIVER_MEMORY = "jobmanager.memory.heap.size"
 _PROCESS_MEMORY = "taskmanager.memory.process.size"
+_AUTHENTICATE = "spark.authenticate"
+_SECRET = "spark.authenticate.secret"
+_LOOPBACK = "127.0.0.1"
+_DRIVER_ADDRESSES = ("jobmanager.rpc.address", "jobmanager.bind-host", "spark.driver.host", BIND_ADDRESS)
 _LEAST_HEAP = 512 << 20
 _HEAP_SHARE = 4
 _MEBIBYTE = 1 << 20
@@ -80,32 +86,62 @@ def has_executors(configuration: Mapping[str, str]) -> bool:
 def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
     """Spark's settings. What begins with `spark.` is Spark's own, and wins.
 
+    A local Spark listens at 127.0.0.1 only. Its processes authenticate each other.
+
     Where Spark has executors each has a core per slot, finds the modules that this process finds, and a quarter of a
     TaskExecutor's memory, at least 512 MB, is its JVM's: that one moves buffers, all else is Python's.
 
     Raises:
-        InvalidOptionError: an option can't be read.
+        InvalidOptionError: an option can't be read, or lets everybody run code.
 
     Example:
-        >>> spark_settings({"spark.ui.enabled": "true", "parallelism.default": "4"})
-        {'spark.ui.enabled': 'true'}
+        >>> spark_settings({"spark.ui.enabled": "true"})["spark.driver.bindAddress"]
+        '127.0.0.1'
         >>> spark_settings({"spark.master": "yarn", "yarn.application.queue": "etl"})["spark.yarn.queue"]
         'etl'
     """
     given = _driver_memory(configuration)
     given |= {key: value for key, value in configuration.items() if key.startswith("spark.") and key != MASTER}
     if not has_executors(configuration):
-        return given
-    address = configuration.get("jobmanager.rpc.address", "127.0.0.1")
+        return {"spark.driver.host": _LOOPBACK, BIND_ADDRESS: _LOOPBACK, _AUTHENTICATE: "true", **given}
+    address = configuration.get("jobmanager.rpc.address", _LOOPBACK)
     return {
         **ON_DEMAND,
         "spark.driver.host": address,
-        "spark.driver.bindAddress": configuration.get("jobmanager.bind-host", address),
+        BIND_ADDRESS: configuration.get("jobmanager.bind-host", address),
         "spark.executor.cores": configuration.get(SLOTS, "1"),
         "spark.executorEnv.PYTHONPATH": python_environment()["PYTHONPATH"],
         **_translated(configuration),
+        **_authentication(configuration),
         **given,
     }
+
+
+def _authentication(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that let only the application's own processes talk to each other.
+
+    On YARN and Kubernetes Spark makes a secret for each application and hands it to the executors. On its standalone
+    cluster Master, Workers and applications share one secret, which only the user can know.
+
+    Raises:
+        InvalidOptionError: others can reach the driver, and nobody said whether it authenticates them.
+    """
+    if configuration.get(_AUTHENTICATE, "true") != "true":
+        return {}
+    encrypted = {_AUTHENTICATE: "true", "spark.network.crypto.enabled": "true"}
+    master = spark_master(configuration)
+    if master.startswith("local-cluster["):
+        return {**encrypted, _SECRET: secrets.token_hex(32)}
+    if not master.startswith("spark://") or _AUTHENTICATE in configuration or _SECRET in configuration:
+        return encrypted
+    addresses = {configuration.get(option, _LOOPBACK) for option in _DRIVER_ADDRESSES}
+    if not all(map(is_loopback, addresses)):
+        raise InvalidOptionError(
+            f"option {_SECRET!r} is not set, and Spark's driver listens at {', '.join(sorted(addresses))}, where "
+            f"others can make it run code: set the secret of the Spark cluster, or {_AUTHENTICATE!r} to 'false' to "
+            "trust everybody who can reach these addresses"
+        )
+    return {}
 
 
 def _translated(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from firesteel.spark.errors import SparkStartError
 from firesteel.spark.java import Java, find_java
+from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
 from firesteel.spark.temporary_directory import TemporaryDirectory
 
 _OPENED_PACKAGES = [
@@ -54,6 +55,9 @@ _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrec
 """The JVM moves buffers and runs no user code: its start counts, and the cores are for Python."""
 
 _UNSAFE_DENIED_SINCE = 24
+BIND_ADDRESS = "spark.driver.bindAddress"
+"""The address that the driver listens at."""
+
 _START_TIMEOUT_S = 120
 
 SETTINGS = {
@@ -106,17 +110,30 @@ class SparkGateway:
             *_JAVA_OPTIONS,
             *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
             *(("--sun-misc-unsafe-memory-access=allow",) if self.java.version >= _UNSAFE_DENIED_SINCE else ()),
-            *shlex.split(self._settings.get("spark.driver.extraJavaOptions", "")),
+            f"@{self._java_options()}",
             "org.apache.spark.deploy.SparkSubmit",
-            *(part for key, value in self._settings.items() for part in ("--conf", f"{key}={value}")),
+            *("--properties-file", self._properties()),
+            "--load-spark-defaults",
             "pyspark-shell",
         ]
         environment = dict(python_environment(), SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
+        # Spark's UI has no option of its own for the address that it listens at.
+        if (address := self._settings.get(BIND_ADDRESS)) is not None:
+            environment["SPARK_LOCAL_IP"] = address
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
         with self._log.open("wb") as log:
             return subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
+
+    def _java_options(self) -> str:
+        """Write the user's options for Java, which may hold passwords, to an argument file and return its path."""
+        options = shlex.split(self._settings.get("spark.driver.extraJavaOptions", ""))
+        return write_private_file(Path(self._directory) / "java.options", java_arguments(options))
+
+    def _properties(self) -> str:
+        """Write Spark's settings to a file and return its path: command lines are visible to all users."""
+        return write_private_file(Path(self._directory) / "spark.properties", java_properties(self._settings))
 
     def context(self) -> Any:
         """The SparkContext; waits for the JVM. Where it is gone since the last call, a new one is started.
