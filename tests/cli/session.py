@@ -32,6 +32,7 @@ env.execute("tail")
 """
 WAIT_S = 60
 RUN_DIRECTORY = "FIRESTEEL_RUN_DIR"
+_run_directories: dict[str, str] = {}
 
 
 def firesteel(
@@ -44,10 +45,16 @@ def firesteel(
         timeout=120,
         check=False,
         cwd=cwd,
-        env={**os.environ, **environment},
+        env={**os.environ, **_run_directory(arguments), **environment},
     )
     assert not check or done.returncode == 0, done.stderr
     return done
+
+
+def _run_directory(arguments: tuple[str, ...]) -> dict[str, str]:
+    """Where the JobManager that a command asks has left its token."""
+    known = [_run_directories[address] for address in arguments if address in _run_directories]
+    return {RUN_DIRECTORY: known[0]} if known else {}
 
 
 def wait_for(condition: Callable[[], Any]) -> Any:
@@ -71,6 +78,7 @@ class JobManager:
             self.process = subprocess.Popen(command, stderr=log, env=environment)
         line = wait_for(lambda: [text for text in self.log.read_text().splitlines() if "is ready at" in text])[0]
         self.address = line.split("http://")[1]
+        _run_directories[self.address] = str(directory)
 
     def end(self, number: int) -> None:
         self.process.send_signal(number)

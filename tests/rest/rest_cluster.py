@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 
+from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.operations import Operations
 from firesteel.rest.server import RestServer
@@ -20,6 +21,9 @@ from firesteel.runtime.highavailability.high_availability import DISPATCHER, RES
 from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from tests.runtime.simulated import Cluster as SimulatedCluster
+
+LOCAL_TOKEN = "local" * 8
+AS_THIS_USER = {"Authorization": f"Bearer {LOCAL_TOKEN}"}
 
 
 @dataclass
@@ -60,10 +64,11 @@ async def serving(log_directory: Path, **options: str) -> AsyncIterator[Rest]:
     manager = LeaderGateway(simulated.rpc, simulated.ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
     dispatcher.start()
     manager.start()
-    view = Cluster(dispatcher.get, manager.get, options, log_directory)
-    server = RestServer(view, Operations(asyncio.ensure_future), {"rest.port": "0", **options})
+    view = Cluster(dispatcher.get, manager.get, options, log_directory, dispose_savepoint=dispose_savepoint)
+    server = RestServer(view, Operations(asyncio.ensure_future), {"rest.port": "0", **options}, LOCAL_TOKEN)
     await server.start()
-    async with aiohttp.ClientSession() as session:
+    headers = {} if any(option.startswith("security.rest.token.") for option in options) else AS_THIS_USER
+    async with aiohttp.ClientSession(headers=headers) as session:
         yield Rest(simulated, server, session, view)
     await server.stop()
     await simulated.stop()

@@ -21,6 +21,8 @@ from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.highavailability.high_availability import DISPATCHER
 from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from firesteel.runtime.options import InvalidOptionError
+from firesteel.task.checkpoint_metadata import write_savepoint_metadata
+from tests.entrypoint.savepoints import savepoint_of
 from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import an_id, job_graph, settle
 
@@ -178,9 +180,13 @@ async def test_everything_is_under_v1_too_and_a_get_may_carry_a_body(rest: Rest)
     assert (status, len(body["jobs"])) == (200, 1)
 
 
-async def test_answers_may_be_read_by_other_pages(rest: Rest) -> None:
-    async with rest.session.get(f"{rest.server.address}/overview") as answer:
-        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+@pytest.mark.parametrize("option", [None, "https://ours.example.org, https://other.example.org"])
+async def test_answers_may_be_read_by_pages_that_an_option_names(make_rest: Callable[..., Any], option: str) -> None:
+    rest = await make_rest(**({} if option is None else {"web.access-control-allow-origin": option}))
+    origin = {"Origin": "https://ours.example.org"}
+    async with rest.session.get(f"{rest.server.address}/overview", headers=origin) as answer:
+        assert answer.status == (403 if option is None else 200)
+        assert answer.headers.get("Access-Control-Allow-Origin") == (None if option is None else origin["Origin"])
         assert answer.headers["Content-Type"] == "application/json; charset=UTF-8"
 
 
@@ -288,14 +294,15 @@ async def test_a_checkpoint_of_a_job_that_does_not_run_fails_in_the_background(r
 
 async def test_a_savepoint_is_disposed_of(rest: Rest, tmp_path: Path) -> None:
     savepoint = tmp_path / "savepoint-1"
-    savepoint.mkdir()
+    (savepoint / "versions").mkdir(parents=True)
+    (savepoint / "versions" / "0.full").touch()
     for expected in ("failure-cause", None):
         _, body = await rest.call("POST", "/savepoint-disposal", json={"savepoint-path": f"file://{savepoint}"})
         await settle()
         while (status := await rest.get(f"/savepoint-disposal/{body['request-id']}"))["operation"] is None:
             pass
         assert list(status["operation"]) == ([expected] if expected else [])
-        (savepoint / "_metadata").touch() if savepoint.exists() else None
+        write_savepoint_metadata(savepoint, savepoint_of("versions/0.full")) if savepoint.exists() else None
     assert not savepoint.exists()
 
 
@@ -308,20 +315,22 @@ async def test_failures_are_listed_with_the_users_frame_first(rest: Rest) -> Non
 
 
 async def test_roles_are_told_apart_by_tokens(make_rest: Callable[..., Any]) -> None:
-    rest = await make_rest(**{"security.rest.token.view": "see", "security.rest.token.submit": "do"})
+    see, do = "see" * 8, "do" * 8
+    rest = await make_rest(**{"security.rest.token.view": see, "security.rest.token.submit": do})
     job_id = await running(rest)
 
     async def status(method: str, path: str, token: str | None) -> int:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return int((await rest.call(method, path, headers=headers))[0])
 
-    assert [await status("GET", "/overview", token) for token in (None, "what", "see", "do")] == [401, 401, 200, 200]
-    assert [await status("PATCH", f"/jobs/{job_id}", token) for token in (None, "see", "do")] == [401, 403, 202]
+    assert [await status("GET", "/overview", token) for token in (None, "é", see, do)] == [401, 401, 200, 200]
+    assert [await status("PATCH", f"/jobs/{job_id}", token) for token in (None, see, do)] == [401, 403, 202]
 
 
 async def test_secrets_are_masked(make_rest: Callable[..., Any]) -> None:
-    rest = await make_rest(**{"security.rest.token.view": "hush", "s3.secret-key": "hush", "parallelism.default": "2"})
-    _, options = await rest.call("GET", "/jobmanager/config", headers={"Authorization": "Bearer hush"})
+    token = "hush" * 4
+    rest = await make_rest(**{"security.rest.token.view": token, "s3.secret-key": "hush", "parallelism.default": "2"})
+    _, options = await rest.call("GET", "/jobmanager/config", headers={"Authorization": f"Bearer {token}"})
     assert {option["key"]: option["value"] for option in options} == {
         "parallelism.default": "2",
         "s3.secret-key": "******",

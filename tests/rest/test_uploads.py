@@ -16,7 +16,7 @@ import pytest
 from firesteel.client.rest_client import RestClusterClient
 from firesteel.rest import request_content
 from firesteel.runtime.options import InvalidOptionError
-from tests.rest.rest_cluster import Rest
+from tests.rest.rest_cluster import LOCAL_TOKEN, Rest
 from tests.runtime.helpers import job_graph
 
 BEGINNING = b'--b\r\nContent-Disposition: form-data; name="file_0"; filename="plan"\r\n\r\nsome'
@@ -80,7 +80,9 @@ async def test_a_client_waits_for_its_turn(make_rest: Callable[..., Any], monkey
     while rest.server._content._uploads == 0:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     job = job_graph(("a", 1, []))
-    submitting = asyncio.ensure_future(asyncio.to_thread(RestClusterClient(rest.server.address).submit, job))
+    submitting = asyncio.ensure_future(
+        asyncio.to_thread(RestClusterClient(rest.server.address, LOCAL_TOKEN).submit, job)
+    )
     await rest.get("/overview")
     assert not submitting.done()
     end.set()

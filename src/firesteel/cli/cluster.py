@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from firesteel.cli.arguments import cluster_configuration
-from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, ClusterClientError, RestClusterClient
-from firesteel.runtime.options import InvalidOptionError
+from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
+from firesteel.errors import FiresteelError
 
 ENDED = ("FINISHED", "CANCELED", "FAILED")
 
@@ -40,6 +40,7 @@ def cluster_client(address: str) -> RestClusterClient:
 
     Raises:
         InvalidOptionError: the files can't be used.
+        UnsafeDirectoryError: other users could have written the token of a JobManager on this machine.
     """
     return RestClusterClient(address, os.environ.get(TOKEN), cluster_configuration(None, {}))
 
@@ -49,7 +50,7 @@ def cluster_at(address: str) -> Iterator[RestClusterClient]:
     """The cluster, reached as `config.yaml` says; what it refuses becomes one message and exit code 1."""
     try:
         yield cluster_client(address)
-    except (ClusterClientError, InvalidOptionError) as error:
+    except FiresteelError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(1) from None
 

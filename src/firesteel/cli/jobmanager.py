@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import logging
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
 from firesteel.cli.cluster import cluster_client, output_option, show
 from firesteel.client.rest_client import ClusterClientError
+from firesteel.common.run_directory import run_directory
 from firesteel.errors import FiresteelError
 from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.options import InvalidOptionError
 
+P = ParamSpec("P")
+
 _START_TIMEOUT_S = 60
 _LOG_DIRECTORY = "FIRESTEEL_LOG_DIRECTORY"
 _LOG = "jobmanager.log"
+_STARTED = "started"
+"""The key of the start time of a JobManager's process in its file."""
 
 
 @click.group()
@@ -34,21 +40,28 @@ def jobmanager() -> None:
     """Start, stop and look at the JobManager of a session cluster."""
 
 
-def _directory() -> Path:
-    """Where JobManagers that run in the background leave their process ids and logs, by user."""
-    directory = Path(os.environ.get("FIRESTEEL_RUN_DIR", Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"))
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return directory
+def _with_messages(command: Callable[P, None]) -> Callable[P, None]:
+    """Turn an error into one message and exit code 1."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        try:
+            command(*arguments, **options)
+        except (FiresteelError, OSError) as error:
+            click.echo(f"Error: {error}", err=True)
+            raise SystemExit(1) from None
+
+    return run
 
 
 def _new_log_directory() -> Path:
-    directory = _directory() / "logs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    directory = run_directory() / "logs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     directory.mkdir(parents=True)
     return directory
 
 
 def _file(port: str) -> Path:
-    return _directory() / f"jobmanager-{port}.json"
+    return run_directory() / f"jobmanager-{port}.json"
 
 
 @jobmanager.command()
@@ -58,6 +71,7 @@ def _file(port: str) -> Path:
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8081].")
 @click.option("--daemon", is_flag=True, help="Run in the background, with a log file.")
 @output_option
+@_with_messages
 def start(
     config: Path | None, options: dict[str, str], host: str | None, port: int | None, daemon: bool, output: str
 ) -> None:
@@ -67,11 +81,7 @@ def start(
     if daemon:
         _start_in_background(settings, output)
         return
-    try:
-        asyncio.run(_serve(settings))
-    except (FiresteelError, OSError) as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(1) from None
+    asyncio.run(_serve(settings))
 
 
 async def _serve(settings: dict[str, str]) -> None:
@@ -91,7 +101,7 @@ async def _serve(settings: dict[str, str]) -> None:
     address = await cluster.serve_rest(logs)
     await cluster.start()
     state = _file(address.rsplit(":", 1)[1])
-    state.write_text(json.dumps({"pid": os.getpid(), "address": address}))
+    state.write_text(json.dumps({"pid": os.getpid(), _STARTED: _start_time(os.getpid()), "address": address}))
     click.echo(f"JobManager is ready at {address}", err=True)
     try:
         cluster.ended.add_done_callback(lambda _: stopping.set())
@@ -118,7 +128,7 @@ def _start_in_background(settings: dict[str, str], output: str) -> None:
         for entry in _running():
             if entry["pid"] == process.pid:
                 text = f"JobManager {process.pid} is ready at {entry['address']}; it logs to {logs}"
-                show(output, entry | {"logs": str(logs)}, text)
+                show(output, _shown(entry) | {"logs": str(logs)}, text)
                 return
         if process.poll() is not None:
             break
@@ -131,27 +141,43 @@ def _start_in_background(settings: dict[str, str], output: str) -> None:
 def _running() -> list[dict[str, Any]]:
     """The JobManagers of this user on this machine."""
     found = []
-    for path in sorted(_directory().glob("jobmanager-*.json")):
+    for path in sorted(run_directory().glob("jobmanager-*.json")):
         with contextlib.suppress(OSError, ValueError):
             entry = json.loads(path.read_text())
-            if Path(f"/proc/{entry['pid']}").exists() or _is_alive(entry["pid"]):
+            if _is_alive(entry):
                 found.append(entry)
             else:
                 path.unlink(missing_ok=True)
     return found
 
 
-def _is_alive(process_id: int) -> bool:
+def _shown(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != _STARTED}
+
+
+def _is_alive(entry: dict[str, Any]) -> bool:
+    """Return whether the process runs: another one that has got its id since began at another time."""
     try:
-        os.kill(process_id, 0)
+        os.kill(entry["pid"], 0)
     except OSError:
         return False
-    return True
+    return bool(_start_time(entry["pid"]) == entry.get(_STARTED))
+
+
+def _start_time(process_id: int) -> str | None:
+    """Return when a process began, in ticks since the machine did; None if it has ended or the system does not say."""
+    try:
+        # The name, in parentheses, may hold anything; the figures after it are in proc(5).
+        figures = Path(f"/proc/{process_id}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if figures[0] in ("Z", "X") else figures[19]
 
 
 @jobmanager.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="The one whose REST API has this port [all].")
 @output_option
+@_with_messages
 def stop(port: int | None, output: str) -> None:
     """Stop the JobManagers of this user; their jobs end, or go on with another JobManager."""
     stopped = []
@@ -159,12 +185,12 @@ def stop(port: int | None, output: str) -> None:
         if port is None or entry["address"].endswith(f":{port}"):
             os.kill(entry["pid"], signal.SIGTERM)
             deadline = time.monotonic() + _START_TIMEOUT_S
-            while _is_alive(entry["pid"]) and time.monotonic() < deadline:
+            while _is_alive(entry) and time.monotonic() < deadline:
                 time.sleep(0.05)
             stopped.append(entry)
     if stopped:
         lines = [f"JobManager {entry['pid']} at {entry['address']} was stopped" for entry in stopped]
-        show(output, stopped, "\n".join(lines))
+        show(output, [_shown(entry) for entry in stopped], "\n".join(lines))
     else:
         click.echo("Error: no JobManager runs" + ("" if port is None else f" at port {port}"), err=True)
         raise SystemExit(1)
@@ -172,6 +198,7 @@ def stop(port: int | None, output: str) -> None:
 
 @jobmanager.command()
 @output_option
+@_with_messages
 def status(output: str) -> None:
     """Show the JobManagers of this user and what they do."""
     running = _running()
@@ -184,6 +211,6 @@ def status(output: str) -> None:
         except (ClusterClientError, InvalidOptionError) as error:
             text = entry["error"] = str(error)
         lines.append(f"JobManager {entry['pid']} at {entry['address']}: {text}")
-    show(output, running, "\n".join(lines) or "no JobManager runs")
+    show(output, [_shown(entry) for entry in running], "\n".join(lines) or "no JobManager runs")
     if not running:
         raise SystemExit(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -12,10 +13,13 @@ import uuid
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 import cloudpickle
 
 from firesteel.client.artifacts import pack_artifacts, pickle_user_modules_by_value
+from firesteel.common.loopback import is_loopback
+from firesteel.common.run_directory import read_token
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.ssl_contexts import has_rest_tls, rest_client_context
@@ -56,11 +60,12 @@ class RestClusterClient:
 
     Args:
         address: `host:port`, `http://host:port` or `https://host:port`.
-        token: The bearer token, if the cluster wants one.
+        token: The bearer token, if the cluster wants one; else that of this user's JobManager on this machine, if any.
         configuration: Says whether it speaks TLS, whom this client trusts and what certificate it shows.
 
     Raises:
         InvalidOptionError: a file that TLS needs can't be used.
+        UnsafeDirectoryError: other users could have written the token.
     """
 
     def __init__(
@@ -68,8 +73,9 @@ class RestClusterClient:
     ) -> None:
         scheme = "https" if has_rest_tls(configuration) else "http"
         self.address = address if "://" in address else f"{scheme}://{address}"
-        self._token = token
+        self._token = token if token else _local_token(self.address)
         self._tls = rest_client_context(configuration) if self.address.startswith("https://") else None
+        self._opener = _opener(self.address, self._tls)
 
     def get(self, path: str) -> Any:
         """What the cluster answers to a GET; asked again while a leader is elected.
@@ -209,13 +215,37 @@ class RestClusterClient:
         if self._token is not None:
             request.add_header("Authorization", f"Bearer {self._token}")
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S, context=self._tls) as answer:
+            with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
             raise ClusterClientError(0, f"no JobManager answers at {self.address}: {reason}") from None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Leaves redirects alone: the cluster sends none, and the token is for nobody else."""
+
+    def redirect_request(self, *arguments: Any) -> None:
+        """Return None: the redirect becomes an error."""
+        return
+
+
+def _opener(address: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
+    """What sends requests; loopback is never asked of a proxy, which has a loopback of its own."""
+    handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
+    if is_loopback(urlsplit(address).hostname or ""):
+        handlers.append(urllib.request.ProxyHandler({}))
+    if tls is not None:
+        handlers.append(urllib.request.HTTPSHandler(context=tls))
+    return urllib.request.build_opener(*handlers)
+
+
+def _local_token(address: str) -> str | None:
+    """Return the token that a JobManager of this user has left on this machine."""
+    place = urlsplit(address)
+    return read_token(place.port) if place.port and is_loopback(place.hostname or "") else None
 
 
 def _part(boundary: str, name: str, file_name: str | None, content_type: str, data: bytes) -> bytes:

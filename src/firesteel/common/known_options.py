@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 OWN_OPTIONS = (
+    "security.rest.allowed-hosts",
+    "security.rest.submit-without-token",
     "security.rest.token.view",
     "security.rest.token.submit",
     "security.rest.token.admin",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from firesteel.common.garbage_collection import collect_garbage_rarely
+from firesteel.common.run_directory import write_token
+from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.entrypoint.spark_session import shared_gateway
 from firesteel.entrypoint.workers import Workers
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway
@@ -52,6 +55,7 @@ class ClusterEntrypoint:
         self.dispatcher = LeaderGateway(rpc, self._ha.leader_retrieval(DISPATCHER), DispatcherGateway)
         self._resources = LeaderGateway(rpc, self._ha.leader_retrieval(RESOURCE_MANAGER), ResourceManagerGateway)
         self._rest: Any = None
+        self._token_file: Path | None = None
         self._operations: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
@@ -76,7 +80,7 @@ class ClusterEntrypoint:
         asyncio.get_running_loop().run_in_executor(None, self._spark.context)
 
     async def serve_rest(self, log_directory: Path | None = None) -> str:
-        """Start the REST API: its address.
+        """Start the REST API, leave its token in the run directory and return its address.
 
         Args:
             log_directory: Where the process logs to; None: to its terminal.
@@ -91,15 +95,24 @@ class ClusterEntrypoint:
         from firesteel.rest.server import RestServer
 
         cluster = Cluster(
-            self.dispatcher.get, self._resources.get, self._configuration, log_directory, lambda: self._end(None)
+            self.dispatcher.get,
+            self._resources.get,
+            self._configuration,
+            log_directory,
+            lambda: self._end(None),
+            dispose_savepoint,
         )
-        self._rest = RestServer(cluster, Operations(self._spawn), self._configuration)
+        token = secrets.token_hex(32)
+        self._rest = RestServer(cluster, Operations(self._spawn), self._configuration, token)
         await self._rest.start()
+        self._token_file = write_token(self._rest.port, token)
         return str(self._rest.address)
 
     async def stop(self) -> None:
         """Stop everything but the JVM; with high availability the jobs go on elsewhere."""
         if self._rest is not None:
+            if self._token_file is not None:
+                self._token_file.unlink(missing_ok=True)
             await self._rest.stop()
         self.dispatcher.stop()
         self._resources.stop()

@@ -26,6 +26,7 @@ class Cluster:
         configuration: The cluster's options.
         log_directory: Where the process logs to; None: to its terminal only.
         shut_down: Ends the process that serves, soon.
+        dispose_savepoint: Removes the savepoint in a directory.
     """
 
     def __init__(
@@ -35,12 +36,14 @@ class Cluster:
         configuration: Mapping[str, str],
         log_directory: Path | None = None,
         shut_down: Callable[[], None] = lambda: None,
+        dispose_savepoint: Callable[[Path], None] = lambda path: None,
     ) -> None:
         self.dispatcher = dispatcher
         self.resource_manager = resource_manager
         self.configuration = configuration
         self.log_directory = log_directory
         self.shut_down = shut_down
+        self.dispose_savepoint = dispose_savepoint
         self.started_ms = now_ms()
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
 

@@ -45,13 +45,14 @@ async def _shut_down(call: Call) -> Any:
 
 
 async def _config(call: Call) -> Any:
+    cancels = call.cluster.configuration.get("web.cancel.enable", "true").lower() == "true"
     return {
         "refresh-interval": _REFRESH_MS,
         "timezone-name": time.strftime("%Z"),
         "timezone-offset": -time.timezone * 1000,
         "flink-version": FLINK_VERSION,
         "flink-revision": "firesteel",
-        "features": {"web-submit": False, "web-cancel": True, "web-rescale": False, "web-history": False},
+        "features": {"web-submit": False, "web-cancel": cancels, "web-rescale": False, "web-history": False},
     }
 
 

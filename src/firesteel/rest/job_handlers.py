@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import pickle
-import shutil
 from typing import Any
 
 from firesteel.common.local_path import local_path
@@ -15,11 +14,9 @@ from firesteel.rest import checkpoint_messages, job_messages
 from firesteel.rest.cluster import job_id_of, now_ms
 from firesteel.rest.errors import RestError
 from firesteel.rest.java_throwable import failure_cause
-from firesteel.rest.routes import BOOLEAN, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
+from firesteel.rest.routes import BOOLEAN, FORM, STRING, TRIGGER_ID, Accepted, Call, Route, Schema
 from firesteel.runtime.dispatcher.dispatcher_gateway import DuplicateJobSubmissionError, JobNotFoundError
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
-
-METADATA = "_metadata"
 
 
 async def _ids(call: Call) -> Any:
@@ -179,9 +176,7 @@ async def _dispose(call: Call) -> Any:
     path = local_path(named)
 
     async def dispose() -> None:
-        if not (path / METADATA).exists():
-            raise FileNotFoundError(f"Could not dispose savepoint {named}: there is no {METADATA} file in it")
-        await asyncio.to_thread(shutil.rmtree, path)
+        await asyncio.to_thread(call.cluster.dispose_savepoint, path)
 
     return Accepted({"request-id": call.operations.trigger("dispose", None, dispose)}, status=200)
 
@@ -237,12 +232,12 @@ _MODE = {"mode": {"type": "string", "enum": ["cancel"]}}
 
 ROUTES = (
     Route("GET", "/jobs", _ids),
-    Route("POST", "/jobs", _submit, "submit", body=_SUBMIT_BODY, consumes="multipart/form-data", status=202),
+    Route("POST", "/jobs", _submit, "submit", body=_SUBMIT_BODY, consumes=FORM, status=202, runs_code=True),
     Route("GET", "/jobs/overview", _overview),
     Route("GET", "/jobs/{jobid}", _details),
-    Route("PATCH", "/jobs/{jobid}", _cancel, "submit", query=_MODE, status=202),
-    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit", status=202),
-    Route("POST", "/applications/{applicationid}/cancel", _cancel, "submit", status=202),
+    Route("PATCH", "/jobs/{jobid}", _cancel, "submit", query=_MODE, status=202, cancels=True),
+    Route("GET", "/jobs/{jobid}/yarn-cancel", _cancel, "submit", status=202, cancels=True),
+    Route("POST", "/applications/{applicationid}/cancel", _cancel, "submit", status=202, cancels=True),
     Route("PATCH", "/jobs/{jobid}/clientHeartbeat", _client_heartbeat, "submit", status=202),
     Route("GET", "/jobs/{jobid}/plan", _plan),
     Route("GET", "/jobs/{jobid}/config", _config),

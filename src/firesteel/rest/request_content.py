@@ -41,16 +41,19 @@ class RequestContent:
             raise InvalidOptionError(f"option {_MAX_UPLOADS!r} is {self._at_once}, allowed are numbers from 1")
         self._uploads = 0
 
-    async def read(self, request: web.Request) -> Content:
+    async def read(self, request: web.Request, takes_files: bool) -> Content:
         """What came with a request; Flink's clients send `{}` with a GET.
 
         Raises:
-            RestError: it can't be read (400), came too slowly (408), is too large (413), or others upload (429).
+            RestError: it can't be read (400), came too slowly (408), is too large (413) or of a type that the endpoint
+                does not take (415), or others upload (429).
         """
         if not request.can_read_body:
             return {}, {}
         if not request.content_type.startswith("multipart/"):
             return _parsed(await self._beginning(request)), {}
+        if not takes_files:
+            raise RestError(415, f"{request.path} takes no files: send application/json")
         self._check_size(request.content_length or 0)
         if self._uploads >= self._at_once:
             message = f"{self._uploads} uploads run, more are not allowed ({_MAX_UPLOADS}); try again"
@@ -59,7 +62,7 @@ class RequestContent:
         try:
             return await self._parts(request)
         except TimeoutError:
-            raise RestError(408, f"nothing more of the request came for {_CHUNK_TIMEOUT_S:g} s") from None
+            raise _too_slow() from None
         except (HttpProcessingError, ConnectionError, ValueError, LookupError, RuntimeError) as error:
             raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
         finally:
@@ -68,8 +71,11 @@ class RequestContent:
     async def _beginning(self, request: web.Request) -> bytes:
         """The whole body, or more of it than there may be of JSON."""
         data = b""
-        while len(data) <= _MAX_JSON_BYTES and (more := await request.content.read(_MAX_JSON_BYTES + 1)):
-            data += more
+        try:
+            while len(data) <= _MAX_JSON_BYTES and (more := await _in_time(request.content.read(_MAX_JSON_BYTES + 1))):
+                data += more
+        except TimeoutError:
+            raise _too_slow() from None
         return data
 
     async def _parts(self, request: web.Request) -> Content:
@@ -101,6 +107,10 @@ class RequestContent:
     def _check_size(self, size: int) -> None:
         if size > self._max_bytes:
             raise RestError(413, f"the request is longer than {self._max_bytes} bytes ({_MAX_CONTENT})")
+
+
+def _too_slow() -> RestError:
+    return RestError(408, f"nothing more of the request came for {_CHUNK_TIMEOUT_S:g} s")
 
 
 async def _in_time(read: Any) -> Any:

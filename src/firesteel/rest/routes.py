@@ -82,6 +82,7 @@ class Accepted:
 
 Schema = Mapping[str, Any]
 STRING: Schema = {"type": "string"}
+FORM = "multipart/form-data"
 BOOLEAN: Schema = {"type": "boolean"}
 TRIGGER_ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _TYPES = {"string": str, "boolean": bool}
@@ -103,6 +104,8 @@ class Route:
         consumes: How that is written.
         status: Of a good answer.
         produces: How that is written.
+        runs_code: Whether it runs code of the caller.
+        cancels: Whether it cancels a job.
     """
 
     method: str
@@ -114,6 +117,8 @@ class Route:
     consumes: str = "application/json"
     status: int = 200
     produces: str = "application/json"
+    runs_code: bool = False
+    cancels: bool = False
 
     def check(self, body: Mapping[str, Any]) -> None:
         """Refuse a request whose fields are of other types; null is as good as nothing.

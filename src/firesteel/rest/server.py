@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,16 +17,17 @@ from firesteel.rest import (
     metric_handlers,
     vertex_handlers,
 )
+from firesteel.rest.access import Access
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.errors import RestError
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
 from firesteel.rest.request_content import RequestContent
-from firesteel.rest.routes import Accepted, Call, File, Pieces, Route, Text
+from firesteel.rest.routes import FORM, Accepted, Call, File, Pieces, Route, Text
 from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
-from firesteel.runtime.options import InvalidOptionError, number
+from firesteel.runtime.options import number
 from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
-from firesteel.runtime.ssl_contexts import has_rest_authentication, rest_server_context
+from firesteel.runtime.ssl_contexts import rest_server_context
 
 logger = logging.getLogger(__name__)
 
@@ -42,9 +42,6 @@ _API: tuple[Route, ...] = (
 )
 ROUTES = (*_API, openapi_route(_API))
 
-_ROLES = {"view": 0, "submit": 1, "admin": 2}
-_TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
 _PLAIN = "text/plain; charset=UTF-8"
 _ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
@@ -57,25 +54,28 @@ class RestServer:
         cluster: What is asked about.
         operations: Operations that take a while.
         configuration: The cluster's options.
+        local_token: The token with which this user's commands submit jobs.
 
     Raises:
         InvalidOptionError: it is to listen beyond this machine without knowing who asks, or can't speak TLS.
     """
 
-    def __init__(self, cluster: Cluster, operations: Operations, configuration: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        operations: Operations,
+        configuration: Mapping[str, str],
+        local_token: str | None = None,
+    ) -> None:
         self._cluster = cluster
         self._operations = operations
         self._host = configuration.get("rest.bind-address", "127.0.0.1")
         self._port = int(number(configuration, "rest.port", 8081))
-        self._tokens = {role: configuration[key] for role, key in _TOKENS.items() if key in configuration}
+        self._access = Access(configuration, local_token)
         self._tls = rest_server_context(configuration)
-        if self._host not in _LOOPBACK and not self._tokens and not has_rest_authentication(configuration):
-            raise InvalidOptionError(
-                f"rest.bind-address is {self._host!r}, which others can reach, and whoever can submit a job can run "
-                f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
-            )
         self._content = RequestContent(configuration)
         application = web.Application(middlewares=[_errors])
+        application.on_response_prepare.append(self._access.add_headers)
         for route in ROUTES:
             for prefix in ("", "/v1"):
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
@@ -85,6 +85,11 @@ class RestServer:
     def address(self) -> str:
         """Where it is reached, once it is started."""
         return f"{'http' if self._tls is None else 'https'}://{self._host}:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """The port that it listens at, once it is started."""
+        return self._port
 
     async def start(self) -> None:
         """Listen.
@@ -103,8 +108,8 @@ class RestServer:
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
-            self._check_token(request, route.role)
-            body, files = await self._content.read(request)
+            self._access.check(request, route)
+            body, files = await self._content.read(request, takes_files=route.consumes == FORM)
             route.check(body)
             call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
             answer = await route.handler(call)
@@ -119,17 +124,6 @@ class RestServer:
             return _json(answer, 200)
 
         return handle
-
-    def _check_token(self, request: web.Request, role: str) -> None:
-        """Without tokens everybody who reaches the server may do everything."""
-        if not self._tokens:
-            return
-        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        allowed = [_ROLES[name] for name, token in self._tokens.items() if hmac.compare_digest(token, given)]
-        if not allowed:
-            raise RestError(401, "a bearer token is needed: Authorization: Bearer <token>")
-        if max(allowed) < _ROLES[role]:
-            raise RestError(403, f"this token does not allow to {role}")
 
 
 async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
@@ -155,9 +149,7 @@ async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
 
 def _json(body: Any, status: int) -> web.Response:
     text = json.dumps(body, separators=(",", ":"))
-    response = web.Response(text=text, status=status, content_type="application/json", charset="UTF-8")
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    return response
+    return web.Response(text=text, status=status, content_type="application/json", charset="UTF-8")
 
 
 @web.middleware

@@ -1,0 +1,74 @@
+"""The directory in which the JobManagers of a user leave what commands of the same user look for."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from firesteel.errors import FiresteelError
+
+__all__ = ["RUN_DIRECTORY", "UnsafeDirectoryError", "read_token", "run_directory", "write_token"]
+
+RUN_DIRECTORY = "FIRESTEEL_RUN_DIR"
+"""The environment variable that names it."""
+
+
+class UnsafeDirectoryError(FiresteelError):
+    """Other users could have put something into the run directory; the arguments are its path and what was found."""
+
+    def __str__(self) -> str:
+        return (
+            f"directory {self.args[0]} can't be trusted: {self.args[1]}; expected is a directory of this user that "
+            f"nobody else can write to: remove it, or name another one in {RUN_DIRECTORY}"
+        )
+
+
+def run_directory() -> Path:
+    """Return the directory and create it if necessary: `FIRESTEEL_RUN_DIR`, else one for temporary files.
+
+    Raises:
+        UnsafeDirectoryError: it belongs to another user, others can write to it, or it is a link.
+    """
+    named = os.environ.get(RUN_DIRECTORY)
+    # Where everybody may create names, a link may be anybody's; a directory that the user names may be a link.
+    directory = Path(named).resolve() if named else Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise UnsafeDirectoryError(directory, "it is a link or a file")
+    if found.st_uid != os.getuid():
+        raise UnsafeDirectoryError(directory, f"it belongs to user {found.st_uid}")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnsafeDirectoryError(directory, f"its mode is {stat.S_IMODE(found.st_mode):o}")
+    return directory
+
+
+def write_token(port: int, token: str) -> Path:
+    """Leave the token of the JobManager at a port for the commands of this user, and return the path of the file.
+
+    Raises:
+        UnsafeDirectoryError: the run directory can't be trusted.
+    """
+    path = _token_file(port)
+    path.unlink(missing_ok=True)
+    with open(path, "x", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600)) as file:
+        file.write(token)
+    return path
+
+
+def read_token(port: int) -> str | None:
+    """Return the token that this user's JobManager at a port has left, None if there is none.
+
+    Raises:
+        UnsafeDirectoryError: the run directory can't be trusted.
+    """
+    try:
+        return _token_file(port).read_text()
+    except FileNotFoundError:
+        return None
+
+
+def _token_file(port: int) -> Path:
+    return run_directory() / f"jobmanager-{port}.token"

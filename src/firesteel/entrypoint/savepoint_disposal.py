@@ -1,0 +1,80 @@
+"""Removes a savepoint: the files that its metadata lists, and nothing else that is in its directory."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from firesteel.errors import FiresteelError
+from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, VertexLayout
+from firesteel.task.state_file import read_state_file
+from firesteel.task.versions import VersionFile
+
+__all__ = ["SavepointDisposalError", "dispose_savepoint"]
+
+_CLASSES = {(kind.__module__, kind.__name__): kind for kind in (CheckpointMetadata, VertexLayout, VersionFile)}
+
+
+class SavepointDisposalError(FiresteelError):
+    """A savepoint can't be removed; the arguments are its directory, and why."""
+
+    def __str__(self) -> str:
+        return f"Could not dispose savepoint {self.args[0]}: {self.args[1]}"
+
+
+class _MetadataUnpickler(pickle.Unpickler):
+    """Reads metadata and runs no code: anybody may have written a file that somebody names in a request."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = _CLASSES.get((module, name))
+        if found is None:
+            raise pickle.UnpicklingError(f"{module}.{name} is no part of the metadata of a savepoint")
+        return found
+
+
+def dispose_savepoint(directory: Path) -> None:
+    """Remove a savepoint; of a checkpoint the metadata, since others may need its files.
+
+    Raises:
+        SavepointDisposalError: there is none, or its metadata names files elsewhere. Nothing is removed.
+        StateFileError: its metadata is damaged.
+        OSError: a file can't be removed.
+    """
+    if not (directory / METADATA).is_file():
+        raise SavepointDisposalError(directory, f"there is no {METADATA} file in it")
+    files = list(_files(directory, _metadata(directory)))
+    # First what makes it a savepoint: nobody restores one that is removed half.
+    (directory / METADATA).unlink()
+    for path in files:
+        path.unlink(missing_ok=True)
+    _remove_empty(directory, {parent for path in files for parent in path.parents if directory in parent.parents})
+
+
+def _metadata(directory: Path) -> CheckpointMetadata:
+    content = next(read_state_file(directory / METADATA))
+    try:
+        metadata = _MetadataUnpickler(io.BytesIO(content)).load()
+    except Exception as error:
+        raise SavepointDisposalError(directory, f"its metadata can't be read: {error}") from error
+    if not isinstance(metadata, CheckpointMetadata):
+        raise SavepointDisposalError(directory, f"its {METADATA} holds a {type(metadata).__name__}")
+    return metadata
+
+
+def _files(directory: Path, metadata: CheckpointMetadata) -> Iterator[Path]:
+    root = directory.resolve()
+    for name in metadata.files() if metadata.is_savepoint else ():
+        path = directory / name
+        if root not in path.parent.resolve().parents and path.parent.resolve() != root:
+            raise SavepointDisposalError(directory, f"its metadata names {name!r}, which is elsewhere")
+        yield path
+
+
+def _remove_empty(directory: Path, below: set[Path]) -> None:
+    """Remove directories in which nothing is left, the innermost first."""
+    for path in (*sorted(below, key=lambda path: len(path.parts), reverse=True), directory):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()

@@ -1,0 +1,161 @@
+"""Decides who may ask what: tokens, and pages of other sites in a browser that can reach the server.
+
+A browser sends requests to loopback addresses for every page that it shows. A page can't read the answers, but it may
+send what a form could send, and by a DNS name of its own that points here it could even read. So `Host` must be a name
+of the server, and what changes something must be sent by a page of the server itself or by no page at all.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from firesteel.common.loopback import is_address, is_loopback
+from firesteel.rest.errors import RestError
+from firesteel.rest.routes import Route
+from firesteel.runtime.options import InvalidOptionError
+from firesteel.runtime.rpc.secret import MIN_BYTES
+from firesteel.runtime.ssl_contexts import has_rest_authentication, has_rest_tls
+
+ORIGINS = "web.access-control-allow-origin"
+HOSTS = "security.rest.allowed-hosts"
+OPEN_SUBMISSION = "security.rest.submit-without-token"
+_ROLES = {"view": 0, "submit": 1, "admin": 2}
+_TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
+_FORM_METHODS = frozenset({"GET", "HEAD", "POST"})
+"""Other methods are sent to another site only after that has agreed, which this server never does."""
+
+_PROOFS = ("Authorization", "X-Requested-With")
+"""Headers that a page can't send to another site either."""
+
+
+class Access:
+    """The rules of one server.
+
+    Args:
+        configuration: The cluster's options.
+        local_token: The token of a file that only this user can read; None: there is none.
+
+    Raises:
+        InvalidOptionError: the server is to listen beyond this machine without authentication, or a token is too short.
+    """
+
+    def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
+        self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
+        self._local_token = local_token
+        has_certificates = has_rest_authentication(configuration)
+        self._is_open = has_certificates or configuration.get(OPEN_SUBMISSION, "false").lower() == "true"
+        self._allows_submission = configuration.get("web.submit.enable", "true").lower() == "true"
+        self._allows_cancellation = configuration.get("web.cancel.enable", "true").lower() == "true"
+        self._origins = frozenset(_list(configuration, ORIGINS))
+        host = configuration.get("rest.bind-address", "127.0.0.1")
+        if not is_loopback(host) and not self._tokens and not has_certificates:
+            raise InvalidOptionError(
+                f"rest.bind-address is {host!r}, which others can reach, and whoever can submit a job can run "
+                f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
+            )
+        # A browser has no token to send, and looks itself whether a certificate is for the name that it asked for.
+        self._checks_hosts = not self._tokens and not has_rest_tls(configuration)
+        own = {"localhost", socket.gethostname().lower(), host, configuration.get("rest.address", host)}
+        self._hosts = own.union(_list(configuration, HOSTS))
+
+    def check(self, request: web.Request, route: Route) -> None:
+        """Refuse a request that its sender may not send.
+
+        Raises:
+            RestError: the sender is unknown (401) or may not do this (403).
+        """
+        self._check_host(request)
+        origin = request.headers.get("Origin")
+        if origin is not None and not self._is_allowed(origin, request):
+            raise RestError(403, f"pages of {origin!r} may not ask this server: {ORIGINS} allows more of them")
+        self._check_token(request, route)
+        if route.role != "view" and not _is_deliberate(request):
+            raise RestError(
+                403,
+                "what changes something must not come from a page of another site: send Content-Type: "
+                f"application/json, one of the headers {', '.join(_PROOFS)}, or use another method than GET",
+            )
+        self._check_features(request, route)
+
+    def _check_host(self, request: web.Request) -> None:
+        host = request.headers.get("Host")
+        if host is None or not self._checks_hosts:
+            return
+        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        # Nobody can let an address point elsewhere.
+        if name not in self._hosts and not is_address(name):
+            raise RestError(403, f"this server is not {host!r}: {HOSTS} adds names to its own")
+
+    def _is_allowed(self, origin: str, request: web.Request) -> bool:
+        return urlsplit(origin).netloc == request.headers.get("Host") or not self._origins.isdisjoint({origin, "*"})
+
+    def _check_token(self, request: web.Request, route: Route) -> None:
+        """Without tokens everybody who reaches the server may do everything but run code."""
+        given = _bearer_token(request)
+        if self._local_token is not None and _is_same(given, self._local_token):
+            return
+        if not self._tokens:
+            if route.runs_code and not self._is_open:
+                raise RestError(
+                    401,
+                    "to submit a job is to run code: it needs the token of this JobManager, which firesteel's commands "
+                    "read from the run directory of its user, or one of security.rest.token.submit. "
+                    f"{OPEN_SUBMISSION} lets everybody who reaches this server run code as its user",
+                )
+            return
+        allowed = [_ROLES[name] for name, token in self._tokens.items() if _is_same(given, token)]
+        if not allowed:
+            raise RestError(401, "a bearer token is needed: Authorization: Bearer <token>")
+        if max(allowed) < _ROLES[route.role]:
+            raise RestError(403, f"this token does not allow to {route.role}")
+
+    def _check_features(self, request: web.Request, route: Route) -> None:
+        if route.runs_code and not self._allows_submission:
+            raise RestError(403, "web.submit.enable is false: jobs can't be submitted")
+        is_of_page = request.method == "GET" or "Origin" in request.headers
+        if route.cancels and is_of_page and not self._allows_cancellation:
+            raise RestError(403, "web.cancel.enable is false: jobs can't be cancelled from the dashboard")
+
+    async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Let the pages that the options name read the answer."""
+        origin = request.headers.get("Origin")
+        if origin is not None and not self._origins.isdisjoint({origin, "*"}):
+            response.headers["Access-Control-Allow-Origin"] = origin
+            response.headers["Vary"] = "Origin"
+
+
+def _token(configuration: Mapping[str, str], option: str) -> str:
+    token = configuration[option]
+    if len(token.encode()) < MIN_BYTES:
+        raise InvalidOptionError(f"option {option!r} has {len(token.encode())} bytes, at least {MIN_BYTES} are needed")
+    return token
+
+
+def _list(configuration: Mapping[str, str], option: str) -> list[str]:
+    return [part.strip() for part in configuration.get(option, "").split(",") if part.strip()]
+
+
+def _bearer_token(request: web.Request) -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _is_same(given: str, token: str) -> bool:
+    """Compare in a time that does not depend on the contents; headers may hold any bytes."""
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode())
+
+
+def _is_deliberate(request: web.Request) -> bool:
+    """Return whether no page of another site can have sent this; an `Origin` was checked before."""
+    headers = request.headers
+    if "Origin" in headers or request.method not in _FORM_METHODS or any(name in headers for name in _PROOFS):
+        return True
+    if request.method == "POST":
+        return request.content_type == "application/json"
+    site, page = headers.get("Sec-Fetch-Site"), urlsplit(headers.get("Referer", ""))
+    return site == "same-origin" or (site is None and page.netloc == headers.get("Host"))

@@ -1,0 +1,56 @@
+"""Which processes `firesteel jobmanager` takes for JobManagers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from firesteel.cli import jobmanager
+from firesteel.cli.main import cli
+from firesteel.common.run_directory import RUN_DIRECTORY
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path))
+    return tmp_path / "jobmanager-1.json"
+
+
+@pytest.mark.parametrize("started", [{}, {"started": "1"}, {"started": None}])
+def test_a_process_that_has_the_id_of_a_former_jobmanager_is_left_alone(
+    process: subprocess.Popen[bytes], state: Path, started: dict[str, str]
+) -> None:
+    state.write_text(json.dumps({"pid": process.pid, "address": "http://127.0.0.1:1", **started}))
+    stopped = CliRunner().invoke(cli, ["jobmanager", "stop"])
+    assert (stopped.exit_code, "no JobManager runs" in stopped.stderr) == (1, True)
+    assert process.poll() is None
+    assert not state.exists()
+
+
+def test_a_jobmanager_is_known_by_its_start_time(process: subprocess.Popen[bytes], state: Path) -> None:
+    entry = {"pid": process.pid, "address": "http://127.0.0.1:1"}
+    state.write_text(json.dumps({**entry, "started": jobmanager._start_time(process.pid)}))
+    shown = json.loads(CliRunner().invoke(cli, ["jobmanager", "status", "--output", "json"]).stdout)
+    assert [{key: one[key] for key in entry} for one in shown] == [entry]
+    assert "started" not in shown[0]
+
+
+def test_a_directory_that_others_can_write_to_is_refused_with_a_message(state: Path) -> None:
+    state.parent.chmod(0o777)
+    for command in (["list"], ["jobmanager", "status"], ["jobmanager", "stop"], ["jobmanager", "start"]):
+        refused = CliRunner().invoke(cli, command)
+        assert refused.exit_code == 1
+        assert "can't be trusted: its mode is 777" in refused.stderr, refused.output

@@ -1,0 +1,95 @@
+"""Whom the client of the REST API gives its token to."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from firesteel.client.rest_client import ClusterClientError, RestClusterClient
+from firesteel.common.run_directory import RUN_DIRECTORY, write_token
+
+
+class Server(HTTPServer):
+    """Notes what it is asked and answers `{}`, or redirects to another address."""
+
+    redirect: str | None = None
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[tuple[str, str | None]] = []
+        self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.server_port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers["Authorization"]))
+        self.send_response(200 if self.server.redirect is None else 302)
+        if self.server.redirect is not None:
+            self.send_header("Location", self.server.redirect)
+        self.end_headers()
+        self.wfile.write(json.dumps({}).encode())
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def servers() -> Iterator[tuple[Server, Server]]:
+    started = Server(), Server()
+    for server in started:
+        server.thread.start()
+    yield started
+    for server in started:
+        server.shutdown()
+        server.server_close()
+        server.thread.join()
+
+
+def test_a_redirect_is_not_followed(servers: tuple[Server, Server]) -> None:
+    asked, other = servers
+    asked.redirect = f"http://{other.address}/overview"
+    with pytest.raises(ClusterClientError) as refused:
+        RestClusterClient(asked.address, "secret").get("/overview")
+    assert refused.value.status == 302
+    assert asked.asked == [("/overview", "Bearer secret")]
+    assert other.asked == []
+
+
+def test_loopback_is_not_asked_of_a_proxy(servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, proxy = servers
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, f"http://{proxy.address}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    for host in ("127.0.0.1", "localhost"):
+        RestClusterClient(f"{host}:{asked.server_port}", "secret").get("/overview")
+    assert len(asked.asked) == 2
+    assert proxy.asked == []
+    RestClusterClient("jobmanager.example.org:8081").get("/overview")
+    assert proxy.asked == [("http://jobmanager.example.org:8081/overview", None)]
+
+
+def test_the_token_of_a_jobmanager_of_this_user_is_for_its_port_on_this_machine(
+    servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    asked, other = servers
+    monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path))
+    monkeypatch.setenv("http_proxy", f"http://{other.address}")
+    write_token(asked.server_port, "local")
+    RestClusterClient(asked.address).get("/1")
+    RestClusterClient(asked.address, "given").get("/2")
+    assert asked.asked == [("/1", "Bearer local"), ("/2", "Bearer given")]
+    RestClusterClient(other.address).get("/3")
+    RestClusterClient(f"jobmanager.example.org:{asked.server_port}").get("/4")
+    assert [token for _, token in other.asked] == [None, None]

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from firesteel.common import run_directory as module
+from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError, read_token, run_directory, write_token
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory for temporary files, in which every user can create names."""
+    monkeypatch.delenv(RUN_DIRECTORY, raising=False)
+    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_of_this_user_alone(temporary: Path) -> None:
+    directory = run_directory()
+    assert directory == temporary / f"firesteel-{os.getuid()}"
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert run_directory() == directory
+
+
+def test_a_link_is_refused(temporary: Path) -> None:
+    (temporary / "elsewhere").mkdir(0o700)
+    (temporary / f"firesteel-{os.getuid()}").symlink_to(temporary / "elsewhere")
+    with pytest.raises(UnsafeDirectoryError, match="it is a link or a file"):
+        run_directory()
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o720])
+def test_a_directory_that_others_can_write_to_is_refused(temporary: Path, mode: int) -> None:
+    run_directory().chmod(mode)
+    with pytest.raises(UnsafeDirectoryError, match=f"its mode is {mode:o}"):
+        run_directory()
+
+
+def test_a_directory_of_another_user_is_refused(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = os.getuid()
+    (temporary / f"firesteel-{user + 1}").mkdir(0o700)
+    monkeypatch.setattr(os, "getuid", lambda: user + 1)
+    with pytest.raises(UnsafeDirectoryError, match=f"it belongs to user {user}"):
+        run_directory()
+
+
+def test_a_directory_that_the_user_names_may_be_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir(0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path / "link"))
+    assert run_directory() == tmp_path / "real"
+
+
+def test_only_this_user_can_read_a_token(temporary: Path) -> None:
+    assert read_token(8081) is None
+    for token in ("first", "second"):
+        path = write_token(8081, token)
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert read_token(8081) == token
+    assert read_token(8082) is None
