@@ -19,6 +19,7 @@ from firesteel.rest import (
 )
 from firesteel.rest.access import Access
 from firesteel.rest.cluster import Cluster
+from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
 from firesteel.rest.errors import RestError
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
@@ -74,12 +75,13 @@ class RestServer:
         self._access = Access(configuration, local_token)
         self._tls = rest_server_context(configuration)
         self._content = RequestContent(configuration)
-        application = web.Application(middlewares=[_errors])
+        application = web.Application(middlewares=[self._noted, _errors])
         application.on_response_prepare.append(self._access.add_headers)
         for route in ROUTES:
             for prefix in ("", "/v1"):
                 application.router.add_route(route.method, prefix + route.path, self._handler(route))
-        self._runner = web.AppRunner(application, access_log=None)
+        self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S)
+        self._connections: Connections | None = None
 
     @property
     def address(self) -> str:
@@ -98,13 +100,24 @@ class RestServer:
             OSError: the port is in use.
         """
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._tls)
-        await site.start()
-        self._port = self._runner.addresses[0][1]
+        assert self._runner.server is not None
+        self._connections = Connections(self._runner.server, MAX_CONNECTIONS, FIRST_REQUEST_S)
+        self._port = await self._connections.listen(self._host, self._port, self._tls)
 
     async def stop(self) -> None:
         """Stop listening."""
+        if self._connections is not None:
+            self._connections.close()
         await self._runner.cleanup()
+
+    @web.middleware
+    async def _noted(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Note that the sender has said something: the head of the request is there, and its body has limits too."""
+        if self._connections is not None:
+            self._connections.has_asked(request.protocol)
+        return await handler(request)
 
     def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
