@@ -89,6 +89,20 @@ async def test_a_checkpoint_and_the_end_of_a_job(rest: Rest) -> None:
     assert "there is no job" in (await run(rest, "checkpoint", "0" * 32, code=1)).stderr
 
 
+async def test_what_a_terminal_would_obey_is_shown_escaped(rest: Rest, tmp_path: Path) -> None:
+    name = "\x1b]0;title\x07\x9b2Jodd\u202ename\r\nnext"
+    shown = r"\x1b]0;title\x07\x9b2Jodd\u202ename\r\nnext"
+    job_id = await rest.cluster.submit(job_graph((name, 2, []), name=name))
+    await rest.cluster.advance(10)
+    (tmp_path / "jobmanager.log").write_bytes(f"{name}: begun\n".encode())
+    for command in (["list"], ["status", job_id], ["top", "--once"]):
+        text = (await run(rest, *command)).stdout
+        assert (command, name in text, shown in text) == (command, False, True)
+        assert not set("\x1b\x07\x9b\u202e\r").intersection(text)
+    assert (await run(rest, "logs")).stdout == shown.replace(r"\n", "\n") + ": begun\n"
+    assert (await run_json(rest, "list"))[0]["name"] == name
+
+
 @pytest.mark.parametrize(
     ("shell", "sign"), [("bash", "complete -o nosort"), ("zsh", "#compdef"), ("fish", "complete --no-files")]
 )

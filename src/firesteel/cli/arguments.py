@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from firesteel.cli.terminal_text import printable
 from firesteel.cli.user_error import user_error
 from firesteel.common.known_options import doubt_about
 from firesteel.common.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
@@ -200,17 +201,17 @@ def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
     except (FiresteelError, NotImplementedError) as error:
         _fail(error, verbose)
     except Exception as error:
-        click.echo(user_error(error, program), err=True)
+        click.echo(printable(user_error(error, program)), err=True)
         if verbose:
             traceback.print_exc()
         raise SystemExit(1) from None
 
 
 def _fail(error: Exception, verbose: bool) -> None:
-    click.echo(f"Error: {error}", err=True)
+    click.echo(printable(f"Error: {error}"), err=True)
     failure = getattr(error, "failure", None)
     if verbose:
-        click.echo(failure.details if failure is not None else traceback.format_exc(), err=True)
+        click.echo(printable(failure.details if failure is not None else traceback.format_exc()), err=True)
     elif failure is not None and failure.details:
         click.echo("Run with -v to see the whole story.", err=True)
     raise SystemExit(1)

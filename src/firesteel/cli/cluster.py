@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from firesteel.cli.arguments import cluster_configuration
+from firesteel.cli.terminal_text import printable
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
 from firesteel.errors import FiresteelError
 
@@ -51,13 +52,13 @@ def cluster_at(address: str) -> Iterator[RestClusterClient]:
     try:
         yield cluster_client(address)
     except FiresteelError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(printable(f"Error: {error}"), err=True)
         raise SystemExit(1) from None
 
 
 def show(output: str, data: Any, text: str) -> None:
-    """Print an answer as one line of JSON, or as text."""
-    click.echo(json.dumps(data) if output == "json" else text)
+    """Print an answer as one line of JSON, or as text without control characters."""
+    click.echo(json.dumps(data) if output == "json" else printable(text))
 
 
 def time_text(milliseconds: int) -> str:

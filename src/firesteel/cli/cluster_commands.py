@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, show, time_text
+from firesteel.cli.terminal_text import in_one_line
 from firesteel.client.rest_client import RestClusterClient
 
 _HINT = "\nYou can resume your program from this savepoint with the run command."
@@ -24,7 +25,9 @@ def list_jobs(address: str, output: str, running: bool, scheduled: bool, everyth
     if running != scheduled:
         jobs = [job for job in jobs if (job["state"] in ("CREATED", "INITIALIZING")) == scheduled]
     jobs.sort(key=lambda job: job["start-time"])
-    lines = [f"{time_text(job['start-time'])} : {job['jid']} : {job['name']} ({job['state']})" for job in jobs]
+    lines = [
+        f"{time_text(job['start-time'])} : {job['jid']} : {in_one_line(job['name'])} ({job['state']})" for job in jobs
+    ]
     show(output, jobs, "\n".join(lines) or "No running jobs.")
 
 

@@ -20,6 +20,7 @@ import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags
 from firesteel.cli.cluster import cluster_client, output_option, show
+from firesteel.cli.terminal_text import printable
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.run_directory import run_directory
 from firesteel.errors import FiresteelError
@@ -48,7 +49,7 @@ def _with_messages(command: Callable[P, None]) -> Callable[P, None]:
         try:
             command(*arguments, **options)
         except (FiresteelError, OSError) as error:
-            click.echo(f"Error: {error}", err=True)
+            click.echo(printable(f"Error: {error}"), err=True)
             raise SystemExit(1) from None
 
     return run

@@ -8,8 +8,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
+from firesteel.cli.terminal_text import in_one_line, printable
 from firesteel.client import ProgressReporter
 from firesteel.runtime.executiongraph.job_details import JobDetails, JobVertexDetails
 
@@ -82,16 +84,14 @@ class _PlainLines:
         if details.status.name != self._status:
             self._status = details.status.name
             because = f": {details.failure}" if self._status == "RESTARTING" and details.failure is not None else ""
-            print(f"Job {details.name!r} is {self._status}{because}", file=sys.stderr)
+            print(printable(f"Job {details.name!r} is {self._status}{because}"), file=sys.stderr)
 
     def ended(self, details: JobDetails) -> None:
         self.progressed(details)
         for vertex in details.vertices:
-            print(
-                f"  {vertex.name} ({vertex.parallelism}): {_states(vertex)}, "
-                f"{vertex.records_in} records in, {vertex.records_out} out",
-                file=sys.stderr,
-            )
+            name = in_one_line(vertex.name)
+            records = f"{vertex.records_in} records in, {vertex.records_out} out"
+            print(f"  {name} ({vertex.parallelism}): {_states(vertex)}, {records}", file=sys.stderr)
         print(f"Job Runtime: {details.duration_ms} ms", file=sys.stderr)
 
 
@@ -124,7 +124,7 @@ class _LiveView:
 
 
 def _table(details: JobDetails) -> Table:
-    title = f"{details.name}: {details.status.name}, {details.duration_ms / 1000:.1f} s"
+    title = f"{escape(in_one_line(details.name))}: {details.status.name}, {details.duration_ms / 1000:.1f} s"
     table = Table(title=title, title_justify="left")
     table.add_column("vertex")
     table.add_column("subtasks")
@@ -132,7 +132,7 @@ def _table(details: JobDetails) -> Table:
     table.add_column("records out", justify="right")
     for vertex in details.vertices:
         name = vertex.name if len(vertex.name) <= _NAME_WIDTH else vertex.name[: _NAME_WIDTH - 3] + "..."
-        table.add_row(name, _states(vertex), f"{vertex.records_in:,}", f"{vertex.records_out:,}")
+        table.add_row(escape(in_one_line(name)), _states(vertex), f"{vertex.records_in:,}", f"{vertex.records_out:,}")
     return table
 
 

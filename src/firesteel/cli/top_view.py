@@ -6,6 +6,7 @@ from io import StringIO
 from typing import Any
 
 from firesteel.cli.cluster import ENDED
+from firesteel.cli.terminal_text import in_one_line
 from firesteel.client.rest_client import RestClusterClient
 
 Frame = dict[str, Any]
@@ -53,11 +54,11 @@ def frame_table(frame: Frame) -> Any:
     for column in ("job, vertex", "state", "subtasks", "in / s", "out / s", "busy"):
         table.add_column(column, justify="left" if column in ("job, vertex", "state") else "right")
     for job in frame["jobs"]:
-        name = f"[bold]{escape(job['name'])}[/] {job['jid']}"
+        name = f"[bold]{escape(in_one_line(job['name']))}[/] {job['jid']}"
         table.add_row(name, job["state"], "", "", "", f"{job['duration'] / 1000:.0f} s")
         for vertex in job["vertices"]:
             rates = (_number(vertex[name], "{:,.0f}") for name in _RATES.values())
-            name = f"  {escape(_short(vertex['name']))}"
+            name = f"  {escape(in_one_line(_short(vertex['name'])))}"
             busy = _number(vertex["busy"], "{:.0%}")
             table.add_row(name, vertex["status"], str(vertex["parallelism"]), *rates, busy)
     return table

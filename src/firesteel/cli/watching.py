@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 import time
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 from firesteel.cli.cluster import cluster_at, cluster_options, show, time_text
+from firesteel.cli.terminal_text import in_one_line, printable
 from firesteel.cli.top_view import Frame, frame_of, frame_table, frame_text
 
 _FOLLOW_S = 0.5
@@ -26,14 +28,15 @@ def status(address: str, output: str, job_id: str) -> None:
 
 def _status_text(job: dict[str, Any]) -> str:
     began = time_text(job["start-time"])
-    lines = [f"Job {job['name']} ({job['jid']}) is {job['state']}; began {began}, {job['duration'] / 1000:.1f} s"]
+    name, duration_s = in_one_line(job["name"]), job["duration"] / 1000
+    lines = [f"Job {name} ({job['jid']}) is {job['state']}; began {began}, {duration_s:.1f} s"]
     for vertex in job["vertices"]:
         metrics = vertex["metrics"]
         tasks = ", ".join(f"{count} {state}" for state, count in vertex["tasks"].items() if count)
         records = f"{metrics['read-records']} records in, {metrics['write-records']} out"
         busy = metrics["accumulated-busy-time"]
         times = "" if busy == "NaN" else f", busy {busy / 1000:.1f} s"
-        lines.append(f"  {vertex['name']} ({vertex['parallelism']}): {tasks}, {records}{times}")
+        lines.append(f"  {in_one_line(vertex['name'])} ({vertex['parallelism']}): {tasks}, {records}{times}")
     return "\n".join(lines)
 
 
@@ -52,11 +55,11 @@ def logs(address: str, output: str, task_manager: str | None, follow: bool) -> N
             text = data.decode(errors="replace")
             show(output, {"log": text}, text.removesuffix("\n"))
             return
-        read = 0
+        # A piece may end within a character.
+        read, decoder = 0, codecs.getincrementaldecoder("utf-8")(errors="replace")
         try:
             while True:
-                sys.stdout.buffer.write(data)
-                sys.stdout.buffer.flush()
+                click.echo(printable(decoder.decode(data)), nl=False)
                 read += len(data)
                 time.sleep(_FOLLOW_S)
                 data = cluster.text(path, read)
