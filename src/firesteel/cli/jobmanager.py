@@ -30,6 +30,7 @@ from firesteel.runtime.options import InvalidOptionError
 P = ParamSpec("P")
 
 _START_TIMEOUT_S = 60
+_STOP_TIMEOUT_S = 60
 _LOG_DIRECTORY = "FIRESTEEL_LOG_DIRECTORY"
 _LOG = "jobmanager.log"
 _STARTED = "started"
@@ -175,24 +176,40 @@ def _start_time(process_id: int) -> str | None:
     return None if figures[0] in ("Z", "X") else figures[19]
 
 
+def _terminate(entry: dict[str, Any]) -> bool:
+    """Tell a JobManager to stop and wait for its end; return whether it ended in time."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(entry["pid"], signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_TIMEOUT_S
+    while is_alive := _is_alive(entry):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    return not is_alive
+
+
 @jobmanager.command()
 @click.option("--port", type=click.IntRange(1, 65535), help="The one whose REST API has this port [all].")
 @output_option
 @_with_messages
 def stop(port: int | None, output: str) -> None:
     """Stop the JobManagers of this user; their jobs end, or go on with another JobManager."""
-    stopped = []
+    stopped: list[dict[str, Any]] = []
+    left: list[dict[str, Any]] = []
     for entry in _running():
         if port is None or entry["address"].endswith(f":{port}"):
-            os.kill(entry["pid"], signal.SIGTERM)
-            deadline = time.monotonic() + _START_TIMEOUT_S
-            while _is_alive(entry) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            stopped.append(entry)
+            (stopped if _terminate(entry) else left).append(entry)
+    for entry in left:
+        text = (
+            f"JobManager {entry['pid']} at {entry['address']} still runs {_STOP_TIMEOUT_S} s after it was told to stop"
+        )
+        click.echo(f"Error: {text}; look at its log, or end it with kill -9 {entry['pid']}", err=True)
     if stopped:
         lines = [f"JobManager {entry['pid']} at {entry['address']} was stopped" for entry in stopped]
         show(output, [_shown(entry) for entry in stopped], "\n".join(lines))
-    else:
+    if left:
+        raise SystemExit(1)
+    if not stopped:
         click.echo("Error: no JobManager runs" + ("" if port is None else f" at port {port}"), err=True)
         raise SystemExit(1)
 

@@ -1,0 +1,46 @@
+"""`firesteel jobmanager stop` tells the truth."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from click.testing import CliRunner
+
+from firesteel.cli import jobmanager
+
+ENTRIES = [{"pid": 11, "address": "http://localhost:8081"}, {"pid": 12, "address": "http://localhost:8082"}]
+
+
+@pytest.fixture
+def signalled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Two JobManagers, of which the second one does not end; the ids of processes that were told to."""
+    told: list[int] = []
+
+    def kill(process_id: int, number: int) -> None:
+        assert number == signal.SIGTERM
+        told.append(process_id)
+        if process_id == 11:
+            raise ProcessLookupError  # It has just ended by itself.
+
+    monkeypatch.setattr(jobmanager, "_running", lambda: [dict(entry) for entry in ENTRIES])
+    monkeypatch.setattr(jobmanager, "_is_alive", lambda entry: entry["pid"] == 12)
+    monkeypatch.setattr(jobmanager, "_STOP_TIMEOUT_S", 0)
+    monkeypatch.setattr("os.kill", kill)
+    return told
+
+
+def test_a_jobmanager_that_does_not_end_is_not_said_to_be_stopped(signalled: list[int]) -> None:
+    result = CliRunner().invoke(jobmanager.jobmanager, ["stop"])
+    assert signalled == [11, 12]
+    assert result.exit_code == 1
+    assert "JobManager 11 at http://localhost:8081 was stopped" in result.stdout
+    assert "JobManager 12 at http://localhost:8082 still runs" in result.stderr
+    assert "12" not in result.stdout
+
+
+def test_a_jobmanager_that_ends_is_stopped(signalled: list[int]) -> None:
+    result = CliRunner().invoke(jobmanager.jobmanager, ["stop", "--port", "8081"])
+    assert result.exit_code == 0
+    assert "was stopped" in result.stdout
+    assert signalled == [11]
