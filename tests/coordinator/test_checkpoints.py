@@ -194,3 +194,32 @@ def test_only_their_owner_can_look_into_checkpoints_and_savepoints(tmp_path: Pat
     for directory in map(Path, (checkpoint, savepoint)):
         assert directory.stat().st_mode & 0o777 == 0o700
         assert (directory / "_metadata").stat().st_mode & 0o777 == 0o600
+
+
+def test_restarts_that_fail_before_their_first_checkpoint_leave_nothing(tmp_path: Path) -> None:
+    first = Run(tmp_path)
+    first.write(0, 100, 50)
+    first.complete()
+    first.checkpoints.end()
+    kept = first.files
+    for _ in range(5):
+        failing = Run(tmp_path)
+        failing.write(1, 7, 7)
+        failing.checkpoints.end()
+        assert failing.files == kept
+    last = Run(tmp_path)
+    assert last.checkpoints.run == 7
+    assert {path.name for path in tmp_path.glob("versions-*")} == {"versions-1", "versions-7"}
+
+
+def test_a_run_that_may_have_decided_a_checkpoint_keeps_its_files(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.write(0, 100, 50)
+    other = Run(tmp_path)
+    other.write(0, 100, 50)
+    other.complete()
+    with pytest.raises(CheckpointExistsError):
+        run.complete()
+    files = run.files
+    run.checkpoints.end()
+    assert run.files == files

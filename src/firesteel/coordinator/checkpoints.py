@@ -180,6 +180,7 @@ class Checkpoints:
         self._id = 0
         self._has_leftovers = True
         self._is_alone = False
+        self._may_have_decided = False
         self.run = 0
         self.batch_id = -1
         self.next_time: int | None = None
@@ -200,6 +201,7 @@ class Checkpoints:
             FileNotFoundError: the directory of the job is gone: the job is over.
         """
         self.run = claim_run(self._directory)
+        self._files.remove_empty_runs_before(self.run)
         own = checkpoints_in(self._directory)
         named = self._job.configuration.get(RECOVERY_PATH)
         if not own and named is None:
@@ -280,6 +282,7 @@ class Checkpoints:
         Raises:
             CheckpointExistsError: another one has taken it, or a later one.
         """
+        self._may_have_decided = True
         write_metadata(directory, metadata, owner=str(self.run))
         newest = checkpoints_in(self._directory)
         if newest[:1] != [directory]:
@@ -300,6 +303,11 @@ class Checkpoints:
             committables=pickled(committables),
             next_time=self.next_time,
         )
+
+    def end(self) -> None:
+        """Remove what the run wrote if it ends before its first checkpoint, as restarts do that fail early."""
+        if self.run and not self._may_have_decided:
+            self._files.abandon(self.run)
 
     def _add(self, sizes: dict[str, dict[int, int]], operator_id: str, slot: int, size: int) -> None:
         of_subtasks = sizes.setdefault(operator_id, {})

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.task.version_store import runs_in, shown_in
+from firesteel.task.version_store import runs_in, shown_in, versions_of
 from firesteel.task.versions import Chain, VersionFile
 
 Chains = Mapping[tuple[int, int], Chain]
@@ -92,6 +92,25 @@ class VersionFiles:
             if path.name not in needed:
                 shutil.rmtree(path, ignore_errors=True)
         return not any(path.name in needed for path in earlier.values())
+
+    def remove_empty_runs_before(self, run: int) -> None:
+        """Remove the directories of earlier runs that wrote nothing; the caller has claimed `run`.
+
+        An earlier run that still goes on can write no version then, and fails: it was superseded.
+        """
+        for number, versions in runs_in(self._directory).items():
+            if number < run:
+                with suppress(OSError):  # There are files in it.
+                    versions.rmdir()
+
+    def abandon(self, run: int) -> None:
+        """Remove what a run wrote that ends before it decided a checkpoint: no one else can refer to it.
+
+        The directory stays: it keeps the number of the run from being used again.
+        """
+        with suppress(FileNotFoundError):
+            for path in versions_of(self._directory, run).iterdir():
+                shutil.rmtree(path, ignore_errors=True)
 
     def _sweep(self, versions: Path, last_batch: int | None) -> None:
         for path in versions.glob("*/*/*"):

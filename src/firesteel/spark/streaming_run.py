@@ -103,6 +103,12 @@ class StreamingRun(Run):
         commit(committables, self._collect)
 
     def _execute(self) -> None:
+        try:
+            self._run_batches()
+        finally:
+            self._checkpoints.end()
+
+    def _run_batches(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)
         pipeline = Pipeline(self._context, self._slots(), self._plan, self._query.slots, str(self._directory))
         if restored is not None:
