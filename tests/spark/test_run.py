@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ class Context:
 
     def setLocalProperty(self, *_: object) -> None: ...
 
+    def cancelJobGroup(self, _: str) -> None: ...
+
 
 class Listener:
     def __init__(self) -> None:
@@ -42,13 +45,13 @@ class CommittingRun(Run):
         self.user_code()
 
 
-def started(user_code: Callable[[], Any], directory: Path) -> Listener:
-    job = job_graph(("a", 1, []))
+def started(user_code: Callable[[], Any], directory: Path, **options: str) -> tuple[CommittingRun, Listener]:
+    job = job_graph(("a", 1, []), configuration=options)
     listener: Any = Listener()
     run = CommittingRun(QueryDescriptor(job.job_id, job, 1, 1, ()), listener, Context, CollectBuffers(), directory, 0)
     run.user_code = user_code
     run.begin()
-    return listener  # type: ignore[no-any-return]
+    return run, listener
 
 
 def leave_the_process() -> None:
@@ -69,7 +72,23 @@ def interrupt() -> None:
 async def test_user_code_that_ends_the_thread_fails_the_job(
     user_code: Callable[[], Any], message: str, line: str, tmp_path: Path
 ) -> None:
-    failure = await asyncio.wait_for(started(user_code, tmp_path).failed, 10)
+    failure = await asyncio.wait_for(started(user_code, tmp_path)[1].failed, 10)
     assert failure.message.startswith(message)
     assert failure.user_location is not None
     assert failure.user_location.endswith(line)
+
+
+async def test_a_commit_that_never_returns_does_not_keep_the_job_from_ending(tmp_path: Path) -> None:
+    is_committing, may_return = threading.Event(), threading.Event()
+
+    def commit() -> None:
+        is_committing.set()
+        may_return.wait()
+
+    run, listener = started(commit, tmp_path, **{"task.cancellation.timeout": "10 ms"})
+    await asyncio.to_thread(is_committing.wait)
+    await asyncio.wait_for(run.stop(), 10)
+    assert run.is_running
+    may_return.set()
+    await asyncio.to_thread(run._thread.join)
+    assert not listener.failed.done()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 import traceback
 from collections.abc import Callable
@@ -14,10 +15,14 @@ from py4j.protocol import Py4JError
 
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlaneListener, QueryDescriptor, SubtaskProgress
+from firesteel.runtime.logs import about
+from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.failures import failure_of_exit, failure_of_spark_error
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.stage_plan import StagePlan
+
+logger = logging.getLogger(__name__)
 
 
 class Run:
@@ -50,6 +55,7 @@ class Run:
         self._plan = StagePlan(query.job_graph)
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
+        self._is_given_up = False
         self._ended = asyncio.Event()
         self._context: Any = None
         self._thread = threading.Thread(target=self._run, name=f"query-{query.job_id[:8]}", daemon=True)
@@ -64,11 +70,21 @@ class Run:
         return self._thread.is_alive()
 
     async def stop(self) -> None:
-        """Stop the run and wait for its thread."""
+        """Stop the run and wait for its thread, at most for `task.cancellation.timeout`.
+
+        Then the thread is given up: a commit that never returns must not keep the job from ending. Flink ends the
+        process of such a task; this thread can only be left behind.
+        """
         self._stopping.set()
         # A thread of its own and not one of the loop's pool: that is closed already when the process is about to end.
         threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
-        await self._ended.wait()
+        timeout_s = cancellation_timeout_s(self._query.job_graph.configuration)
+        try:
+            await asyncio.wait_for(self._ended.wait(), timeout_s)
+        except TimeoutError:
+            self._is_given_up = True
+            text = "the thread of job %s did not end within %g s, it is left behind: it may be in a commit"
+            logger.error(text, self._query.job_id, timeout_s, extra=about(self._query.job_id))
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """BATCH jobs have no state to save."""
@@ -84,7 +100,8 @@ class Run:
     def _interrupt_until_ended(self) -> None:
         """Again and again: what is only about to start can't be interrupted yet."""
         self._wake_up()
-        while self._thread.is_alive():
+        # Of a thread that was given up nothing is interrupted: another run of the job may have begun.
+        while self._thread.is_alive() and not self._is_given_up:
             # A JVM that is gone, because the process ends, needs no interrupting: Py4J tells it in either way.
             with contextlib.suppress(Py4JError, OSError):
                 if self._context is not None:

@@ -16,11 +16,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from firesteel.common.time import Duration
 from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
+from firesteel.spark.cancellation_timeout import cancellation_timeout_s
 from firesteel.spark.failures import task_failure
 from firesteel.spark.gateway import python_environment
 from firesteel.spark.slot_lifecycle import Actions, DeployTask, SlotAction, SlotLifecycle, SlotState
@@ -38,10 +38,6 @@ from firesteel.task.messages import (
     encode_message,
 )
 from firesteel.task.slot_address import SlotAddress
-
-CANCELLATION_TIMEOUT = "task.cancellation.timeout"
-_DEFAULT_CANCELLATION_TIMEOUT = "180 s"
-"""Flink's. A task is interrupted at once when it is cancelled; this is for one that does not heed it."""
 
 _CLOSE_TIMEOUT_S = 5.0
 """When the TaskExecutor itself ends, tasks have so long to close."""
@@ -158,7 +154,7 @@ class SlotProcesses:
             life.tasks[tdd.execution_attempt_id] = tdd
             self._report_running(slot, tdd.execution_attempt_id)
             return
-        slot.cancellation_timeout_s = _cancellation_timeout_s(tdd.configuration)
+        slot.cancellation_timeout_s = cancellation_timeout_s(tdd.configuration)
         slot.attempts.add(tdd.execution_attempt_id)
         await self._perform(slot, life.deploy(tdd.execution_attempt_id, tdd))
         for _ in range(2):
@@ -379,13 +375,6 @@ def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
         tuple(sys.path),
         tdd.configuration,
     )
-
-
-def _cancellation_timeout_s(configuration: dict[str, str]) -> float | None:
-    """Return how long a task may take to close (seconds), None: as long as it likes (Flink: 0)."""
-    text = configuration.get(CANCELLATION_TIMEOUT, _DEFAULT_CANCELLATION_TIMEOUT)
-    milliseconds = int(text) if text.isdigit() else Duration.parse(text).to_millis()
-    return milliseconds / 1000 or None
 
 
 def _signal(process_id: int | None, number: signal.Signals) -> None:
