@@ -34,11 +34,6 @@ class VersionFile:
     size: int
     state_sizes: dict[str, int]
 
-    @property
-    def is_full(self) -> bool:
-        """Whether it holds everything, so that a chain begins with it."""
-        return self.path.endswith(".full")
-
 
 Chain = tuple[VersionFile, ...]
 """The files of a version in the order in which they are applied; empty: the version before the first batch."""
