@@ -98,7 +98,7 @@ def test_executors_come_go_and_are_lost(
     assert [socket for socket in sockets if not is_loopback(socket[0])] == []
 
     def has_crossed() -> bool:
-        tail.write(str(time.monotonic_ns()), "e")
+        tail.write(str(time.monotonic_ns()), *(f"e{number}" for number in range(8)))
         received, remote = bytes_in(cluster, job_id)
         return 0 < remote <= received
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
@@ -23,12 +25,28 @@ from firesteel.runtime.options import InvalidOptionError
 def test_which_masters_have_executors(master: str | None, expected: bool) -> None:
     configuration = {} if master is None else {"spark.master": master}
     assert has_executors(configuration) is expected
-    assert spark_master(configuration).startswith(master or "local[")
+    assert spark_master(configuration) == master if expected else spark_master(configuration).startswith("local[")
+
+
+@pytest.mark.parametrize(
+    ("master", "threads", "cores"),
+    [("local", "local[16,4]", "1"), ("local[3]", "local[48,4]", "3"), ("local[ 2 , 7 ]", "local[32,7]", "2")],
+)
+def test_a_local_spark_has_more_threads_than_cores(master: str, threads: str, cores: str) -> None:
+    assert spark_master({"spark.master": master}) == threads
+    assert spark_settings({"spark.master": master})["spark.executor.cores"] == cores
+
+
+@pytest.mark.parametrize("master", ["local[0]", "local[x]", "local[]", "local[2,]"])
+def test_a_local_master_that_cannot_be_read_is_refused(master: str) -> None:
+    with pytest.raises(InvalidOptionError, match=r"option 'spark.master' is 'local\["):
+        spark_master({"spark.master": master})
 
 
 def test_a_local_spark_listens_on_loopback_and_has_its_own_settings() -> None:
     given = {"taskmanager.memory.process.size": "4g", "yarn.application.queue": "etl", "spark.ui.enabled": "true"}
     local = {
+        "spark.executor.cores": f"{os.cpu_count()}",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.authenticate": "true",

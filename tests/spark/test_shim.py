@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from firesteel.operators.spill import SpillFile
 from firesteel.spark import shim
+from firesteel.spark.lanes import Lanes
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.versions import BatchTry
 
 
-def silent_until_the_end(slot: int, request: StageRequest, rows: Iterable[shim.Buffer]) -> Iterator[Row]:
+def silent_until_the_end(requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
+    (slot,) = requests
     count = sum(1 for _ in rows)
     yield slot, slot, 0, f"{count}".encode()
 
@@ -30,8 +32,8 @@ def test_rows_for_later_stages_are_passed_on_in_order(kept_bytes: int, monkeypat
 
     monkeypatch.setattr(SpillFile, "write", note)
     request = StageRequest(1, BatchTry(1, 0), "", b"")
-    stage = shim.Stage(silent_until_the_end, request, ((),) * 4, level_of_gate=(1, 2))
-    rows = [(3, (source, gate, b"x" * 100)) for source in range(100) for gate in (0, 1, -1)]
+    stage = shim.Stage(silent_until_the_end, request, ((),) * 4, Lanes.one_per_slot(4), level_of_gate=(1, 2))
+    rows = [(3, (3, source, gate, b"x" * 100)) for source in range(100) for gate in (0, 1, -1)]
     found = list(stage(3, iter(rows)))
-    assert found == [(3, (3, 0, b"100")), *(row for row in rows if row[1][1] != 0)]
+    assert found == [(3, (3, 3, 0, b"100")), *(row for row in rows if row[1][2] != 0)]
     assert bool(spilled) == (kept_bytes == 1000)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.spark.shim import connect
+from firesteel.spark.remote_slots import connect
 from firesteel.spark.slot_relay import SlotRelay
 from firesteel.task.slot_address import SlotAddress
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from firesteel.common.loopback import is_loopback
 from firesteel.runtime.options import InvalidOptionError, memory_bytes
 from firesteel.spark.executors import ON_DEMAND
-from firesteel.spark.gateway import BIND_ADDRESS, python_environment
+from firesteel.spark.gateway import BIND_ADDRESS, CORES, python_environment
 
 __all__ = ["MASTER", "SLOTS", "has_executors", "spark_master", "spark_settings"]
 
@@ -27,6 +27,8 @@ _AUTHENTICATE = "spark.authenticate"
 _SECRET = "spark.authenticate.secret"
 _LOOPBACK = "127.0.0.1"
 _DRIVER_ADDRESSES = ("jobmanager.rpc.address", "jobmanager.bind-host", "spark.driver.host", BIND_ADDRESS)
+_LOCAL = re.compile(r"local(\[\s*(?P<cores>\*|[1-9][0-9]*)\s*(,\s*(?P<failures>[0-9]+)\s*)?\])?")
+_THREADS_PER_CORE = 16
 _LEAST_HEAP = 512 << 20
 _HEAP_SHARE = 4
 _MEBIBYTE = 1 << 20
@@ -73,14 +75,42 @@ _ENVIRONMENT = "containerized.taskmanager.env."
 
 
 def spark_master(configuration: Mapping[str, str]) -> str:
-    """Where Spark runs: `spark.master`, else in this process, with a core for each of the machine."""
+    """Where Spark runs: `spark.master`, else in this process, with a core for each of the machine.
+
+    A local Spark gets 16 threads for each core: its tasks mostly wait for slots, and those of one job must not wait for
+    those of another.
+
+    Example:
+        >>> spark_master({"spark.master": "local[2]"})
+        'local[32,4]'
+        >>> spark_master({"spark.master": "yarn"})
+        'yarn'
+    """
+    if (local := _local(configuration)) is None:
+        return configuration[MASTER]
     # A number of task failures above 1 makes Spark's local mode retry tasks.
-    return configuration.get(MASTER, f"local[{os.cpu_count() or 1},4]")
+    return f"local[{_cores(local) * _THREADS_PER_CORE},{local['failures'] or 4}]"
 
 
 def has_executors(configuration: Mapping[str, str]) -> bool:
     """Whether Spark has executors in processes, and on hosts, of their own."""
-    return re.match(r"local(\[|$)", spark_master(configuration)) is None
+    return _local(configuration) is None
+
+
+def _local(configuration: Mapping[str, str]) -> re.Match[str] | None:
+    """What a local master says; None where Spark has executors."""
+    master = configuration.get(MASTER, "local[*]")
+    if re.match(r"local(\[|$)", master) is None:
+        return None
+    if (local := _LOCAL.fullmatch(master)) is None:
+        raise InvalidOptionError(f"option {MASTER!r} is {master!r}; a local one is local[N], local[N,F] or local[*]")
+    return local
+
+
+def _cores(local: re.Match[str]) -> int:
+    if local["cores"] == "*":
+        return os.cpu_count() or 1
+    return int(local["cores"] or 1)
 
 
 def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
@@ -102,14 +132,15 @@ def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
     """
     given = _driver_memory(configuration)
     given |= {key: value for key, value in configuration.items() if key.startswith("spark.") and key != MASTER}
-    if not has_executors(configuration):
-        return {"spark.driver.host": _LOOPBACK, BIND_ADDRESS: _LOOPBACK, _AUTHENTICATE: "true", **given}
+    if (local := _local(configuration)) is not None:
+        own = {"spark.driver.host": _LOOPBACK, BIND_ADDRESS: _LOOPBACK, _AUTHENTICATE: "true"}
+        return {CORES: str(_cores(local)), **own, **given}
     address = configuration.get("jobmanager.rpc.address", _LOOPBACK)
     return {
         **ON_DEMAND,
         "spark.driver.host": address,
         BIND_ADDRESS: configuration.get("jobmanager.bind-host", address),
-        "spark.executor.cores": configuration.get(SLOTS, "1"),
+        CORES: configuration.get(SLOTS, "1"),
         "spark.executorEnv.PYTHONPATH": python_environment()["PYTHONPATH"],
         **_translated(configuration),
         **_authentication(configuration),

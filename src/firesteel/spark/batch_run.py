@@ -11,6 +11,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.operators.committables import remove_files
 from firesteel.spark.batch_shim import LocalSlots
 from firesteel.spark.commits import commit
+from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
 from firesteel.task.slot_tasks import StageReport
@@ -39,6 +40,7 @@ class BatchRun(Run):
         job = cloudpickle.dumps(self._query.job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
         plan = SplitEnumerator(self._query.job_graph).plan_all()
-        pipeline = Pipeline(self._context, slots, self._plan, self._query.slots, str(self._directory))
+        lanes = Lanes.one_per_slot(self._query.slots)
+        pipeline = Pipeline(self._context, slots, self._plan, lanes, str(self._directory))
         no_versions = ((),) * self._query.slots
         return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)

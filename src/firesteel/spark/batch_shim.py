@@ -8,13 +8,13 @@ with it.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from firesteel.operators.errors import failure_of
-from firesteel.spark.shim import Buffer, SlotFailedError
+from firesteel.spark.shim import SlotFailedError
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.python_environment import python_environment
 from firesteel.task.slot_tasks import SlotTasks
@@ -22,16 +22,18 @@ from firesteel.task.slot_tasks import SlotTasks
 
 @dataclass(frozen=True, slots=True)
 class LocalSlots:
-    """Runs a stage of one slot in this worker."""
+    """Runs a stage of one slot in this worker: each slot has a lane of its own, so that Spark starts it again alone."""
 
     job: bytes
     attempt: int
     configuration: dict[str, str]
 
-    def __call__(self, slot: int, request: StageRequest, rows: Iterable[Buffer]) -> Iterator[Row]:
+    def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
         """Run the stage; an error carries the failure of the operator."""
+        ((slot, request),) = requests.items()
         directory = Path(request.checkpoint)
         noted = directory / f"failure-{self.attempt}-{request.stage}-{slot}"
+        buffers = (row[1:] for row in rows)
         if noted.exists():
             raise SlotFailedError(pickle.loads(noted.read_bytes()))
         try:
@@ -39,7 +41,7 @@ class LocalSlots:
                 python_environment(self.configuration, directory),
                 closing(SlotTasks(self.job, slot, self.attempt, None, job_directory=directory)) as tasks,
             ):
-                yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), rows)
+                yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), buffers)
         except Exception as error:
             failure = failure_of(error)
             noted.parent.mkdir(parents=True, exist_ok=True)

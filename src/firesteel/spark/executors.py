@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from firesteel.spark.errors import ExecutorUnreachableError
+from firesteel.spark.placed_rows import placed_rows
 
 ON_DEMAND = {
     "spark.dynamicAllocation.enabled": "true",
@@ -89,19 +89,9 @@ class SparkExecutors:
         for _ in range(_PLACEMENTS):
             if executor_id not in self.alive():
                 break
-            answer: list[Any] = self._one_row_at(f"executor_{host}_{executor_id}").mapPartitions(function).collect()
+            answer: list[Any] = (
+                placed_rows(self._context, [f"executor_{host}_{executor_id}"]).mapPartitions(function).collect()
+            )
             if answer[0] is not None:
                 return answer
         raise ExecutorUnreachableError(executor_id, host)
-
-    def _one_row_at(self, location: str) -> Any:
-        """An RDD of one partition, which prefers a location in Spark's own notation."""
-        from pyspark.core.rdd import RDD
-        from pyspark.serializers import CPickleSerializer
-
-        jvm = self._context._jvm
-        locations, rows = jvm.java.util.ArrayList(), jvm.java.util.ArrayList()
-        locations.add(location)
-        rows.add(jvm.scala.Tuple2(pickle.dumps([None]), self._utils.toSeq(locations)))
-        kind = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
-        return RDD(self._java.makeRDD(self._utils.toSeq(rows), kind).toJavaRDD(), self._context, CPickleSerializer())

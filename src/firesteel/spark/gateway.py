@@ -58,6 +58,9 @@ _UNSAFE_DENIED_SINCE = 24
 BIND_ADDRESS = "spark.driver.bindAddress"
 """The address that the driver listens at."""
 
+CORES = "spark.executor.cores"
+"""How many cores each executor has; also set where Spark is local, and Spark itself does not ask for it."""
+
 _START_TIMEOUT_S = 120
 
 SETTINGS = {

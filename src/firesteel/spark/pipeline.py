@@ -1,6 +1,6 @@
 """The stages of a job as Spark jobs: one RDD job per batch, one Spark stage per stage.
 
-A row per slot goes through `mapPartitionsWithIndex` for stage 0, then through `partitionBy` and another one for each
+A row per lane goes through `mapPartitionsWithIndex` for stage 0, then through `partitionBy` and another one for each
 further stage. What comes out at the end are the reports of all stages. Nothing else of Spark is used: no SQL planning,
 no offset and commit logs, which would cost more than a small batch itself.
 """
@@ -17,8 +17,10 @@ from py4j.protocol import Py4JError
 
 from firesteel.operators.buffers import decode
 from firesteel.spark.errors import SparkLostError
+from firesteel.spark.lanes import Lanes
+from firesteel.spark.placed_rows import placed_rows
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
-from firesteel.task.protocol import REPORT_GATE, StageRequest
+from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.versions import BatchTry, Chain
@@ -39,18 +41,18 @@ class Pipeline:
         context: The SparkContext.
         run: How a stage of a slot is run.
         plan: The stages.
-        slots: How many partitions each has.
+        lanes: Which slots each partition serves.
         checkpoint: The job's checkpoint directory.
     """
 
-    def __init__(self, context: Any, run: RunStage, plan: StagePlan, slots: int, checkpoint: str) -> None:
+    def __init__(self, context: Any, run: RunStage, plan: StagePlan, lanes: Lanes, checkpoint: str) -> None:
         self._context = context
         self._run = run
         self._level_of_gate = tuple(plan.level_of_gate)
         self._stages = plan.levels
-        self._slots = slots
+        self._lanes = lanes
         self._checkpoint = checkpoint
-        self._row_per_slot = context.parallelize(range(slots), slots)
+        self._row_per_lane = placed_rows(context, lanes.hosts)
 
     def run_batch(
         self, first: BatchTry, plan: BatchPlan, parents: Parents, is_stopping: Callable[[], bool]
@@ -86,26 +88,28 @@ class Pipeline:
         return False
 
     def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
-        rows = self._row_per_slot
+        rows = self._row_per_lane
         for stage in range(self._stages):
             if stage:
-                rows = rows.partitionBy(self._slots, _target)
+                rows = rows.partitionBy(len(self._lanes.slots), _lane)
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stage else plan
             request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
-            rows = rows.mapPartitionsWithIndex(Stage(self._run, request, parents(stage), self._level_of_gate))
+            stage_of_lane = Stage(self._run, request, parents(stage), self._lanes, self._level_of_gate)
+            rows = rows.mapPartitionsWithIndex(stage_of_lane)
         try:
             reports = rows.collect()
         finally:
             if self._stages > 1:
                 rows.cleanShuffleDependencies()
-        return [report for _, buffer in reports for report in _reports_of(*buffer)]
+        return [report for _, row in reports for report in _reports_of(row)]
 
 
-def _target(target: int) -> int:
-    return target
+def _lane(lane: int) -> int:
+    return lane
 
 
-def _reports_of(source: int, gate: int, payload: bytes) -> list[StageReport]:
+def _reports_of(row: Row) -> list[StageReport]:
+    _, _, gate, payload = row
     assert gate == REPORT_GATE, f"a row of gate {gate} was not consumed"
     return decode(payload)[0][0]  # type: ignore[index]

@@ -16,9 +16,11 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.spark.commits import commit
+from firesteel.spark.gateway import CORES
+from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
+from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
-from firesteel.spark.shim import RemoteSlots
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_tasks import BatchPlan
 
@@ -110,7 +112,9 @@ class StreamingRun(Run):
 
     def _run_batches(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)
-        pipeline = Pipeline(self._context, self._slots(), self._plan, self._query.slots, str(self._directory))
+        slots = self._slots()
+        lanes = Lanes.of(slots.addresses, int(self._context.getConf().get(CORES)))
+        pipeline = Pipeline(self._context, slots, self._plan, lanes, str(self._directory))
         if restored is not None:
             self._tell(self._listener.checkpoint_restored, restored)
         while (plan := self._next_plan()) is not None:

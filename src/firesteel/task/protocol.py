@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -63,11 +64,15 @@ def deployment_of(execution_attempt_id: str) -> str:
     return f"{execution_attempt_id.partition('_')[0]}_{execution_attempt_id.rpartition('_')[2]}"
 
 
+def frame(row: Row) -> bytes:
+    """The bytes of one frame."""
+    target, source, gate, payload = row
+    return _HEADER.pack(target, source, gate, len(payload)) + payload
+
+
 def write_frame(stream: IO[bytes], row: Row) -> None:
     """Write one frame; the caller flushes."""
-    target, source, gate, payload = row
-    stream.write(_HEADER.pack(target, source, gate, len(payload)))
-    stream.write(payload)
+    stream.write(frame(row))
 
 
 def write_message(stream: IO[bytes], gate: int, message: Any) -> None:
@@ -84,6 +89,33 @@ def read_frame(stream: IO[bytes]) -> Row:
     """
     target, source, gate, length = _HEADER.unpack(_read(stream, _HEADER.size))
     return target, source, gate, _read(stream, length)
+
+
+class FrameParser:
+    """Finds frames in bytes that come piece by piece.
+
+    Example:
+        >>> parser = FrameParser()
+        >>> data = frame((1, 2, 3, b"abc"))
+        >>> list(parser.feed(data[:9])), list(parser.feed(data[9:]))
+        ([], [(1, 2, 3, b'abc')])
+    """
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Row]:
+        """Yield the frames that are complete with these bytes."""
+        self._data += data
+        start, size = 0, len(self._data)
+        while size - start >= _HEADER.size:
+            target, source, gate, length = _HEADER.unpack_from(self._data, start)
+            end = start + _HEADER.size + length
+            if end > size:
+                break
+            yield target, source, gate, bytes(memoryview(self._data)[start + _HEADER.size : end])
+            start = end
+        del self._data[:start]
 
 
 def _read(stream: IO[bytes], size: int) -> bytes:

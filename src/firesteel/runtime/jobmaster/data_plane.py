@@ -152,8 +152,8 @@ class DataPlane(Protocol):
 
     Attributes:
         spans_job: Whether the records of all subtasks of a job flow through one query. Then a job is scheduled at once,
-            restarted as a whole, and subtask i of a vertex is in slot base(group) + i, as each slot is a partition of
-            the query. If not, there is no query: the tasks move their records themselves and report that they
+            restarted as a whole, and subtask i of a vertex is in slot base(group) + i, as the query knows slots by
+            number. If not, there is no query: the tasks move their records themselves and report that they
             FINISHED, as in Flink, and how the job is scheduled and restarted is configured.
     """
 

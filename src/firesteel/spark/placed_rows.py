@@ -1,0 +1,28 @@
+"""RDDs whose partitions prefer a place."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+
+def placed_rows(context: Any, places: Sequence[str]) -> Any:
+    """An RDD with a row, which means nothing, in each of its partitions.
+
+    Args:
+        context: The SparkContext.
+        places: Where each partition is best, in Spark's notation: a host, or `executor_HOST_ID`; empty: anywhere.
+    """
+    from pyspark.core.rdd import RDD
+    from pyspark.serializers import CPickleSerializer
+
+    jvm, java = context._jvm, context._jsc.sc()
+    to_seq, rows = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.java.util.ArrayList()
+    for place in places:
+        locations = jvm.java.util.ArrayList()
+        if place:
+            locations.add(place)
+        rows.add(jvm.scala.Tuple2(pickle.dumps([None]), to_seq(locations)))
+    kind = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
+    return RDD(java.makeRDD(to_seq(rows), kind).toJavaRDD(), context, CPickleSerializer())

@@ -1,0 +1,177 @@
+"""Runs stages in slot processes: feeds all slots of a lane at the same time and puts out what comes back from any.
+
+Runs inside Spark's Python workers, in one thread. While a function in one slot waits, the others go on.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import selectors
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.operators.spill import SpilledList
+from firesteel.spark.shim import SlotFailedError
+from firesteel.task.protocol import (
+    END_GATE,
+    ERROR_GATE,
+    REQUEST_GATE,
+    TRY_OVER_GATE,
+    FrameParser,
+    Row,
+    StageRequest,
+    frame,
+)
+from firesteel.task.slot_address import SlotAddress
+from firesteel.task.versions import TryIsOverError
+
+_CONNECT_TIMEOUT_S = 60
+_RECEIVED_BYTES = 1 << 20
+_SENT_BYTES = 256 << 10
+_WAITING_BYTES = 32 << 20
+"""Rows that wait for the slots of a lane are kept in memory up to so much, the rest in files."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSlots:
+    """Runs stages in slot processes (STREAMING).
+
+    Attributes:
+        addresses: Where each slot takes connections.
+        deployments: The tasks that run in each slot, see `protocol.deployment_of`.
+    """
+
+    addresses: tuple[str, ...]
+    deployments: tuple[str, ...]
+
+    def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
+        """Feed the rows to the processes of their slots and yield what comes back from any of them."""
+        waiting = {slot: SpilledList(_WAITING_BYTES // len(requests), None) for slot in requests}
+        for row in rows:
+            waiting[row[0]].add([row], None, len(row[3]))
+        with ExitStack() as stack:
+            selector = stack.enter_context(selectors.DefaultSelector())
+            for slot, request in requests.items():
+                connection = stack.enter_context(connect(SlotAddress.parse(self.addresses[slot])))
+                is_remote = connection.family != socket.AF_UNIX
+                own = replace(request, is_remote=is_remote, deployment=self.deployments[slot])
+                connection.setblocking(False)
+                talk = _Talk(connection, _frames_to(own, waiting[slot]))
+                selector.register(connection, selectors.EVENT_READ | selectors.EVENT_WRITE, talk)
+            yield from _talk_to_all(selector)
+
+
+def _frames_to(request: StageRequest, rows: SpilledList) -> Iterator[bytes]:
+    yield frame((0, 0, REQUEST_GATE, pickle.dumps(request, protocol=5)))
+    for batch, _ in rows.take():
+        yield from map(frame, batch)
+    yield frame((0, 0, END_GATE, b""))
+
+
+def _talk_to_all(selector: selectors.BaseSelector) -> Iterator[Row]:
+    while selector.get_map():
+        for key, events in selector.select():
+            talk: _Talk = key.data
+            if events & selectors.EVENT_WRITE and not talk.send():
+                selector.modify(key.fileobj, selectors.EVENT_READ, talk)
+            if events & selectors.EVENT_READ:
+                yield from talk.receive()
+                if talk.is_over:
+                    selector.unregister(key.fileobj)
+
+
+class _Talk:
+    """What is said to one slot and by it, piece by piece as its connection takes and has it.
+
+    Attributes:
+        is_over: Whether the slot has said all.
+    """
+
+    def __init__(self, connection: socket.socket, frames: Iterator[bytes]) -> None:
+        self.is_over = False
+        self._connection = connection
+        self._frames = frames
+        self._to_send = memoryview(b"")
+        self._parser = FrameParser()
+
+    def send(self) -> bool:
+        """Send as much as the connection takes now; False if there is no more to send."""
+        self._to_send = self._to_send or memoryview(b"".join(_some_of(self._frames)))
+        if not self._to_send:
+            return False
+        try:
+            sent = self._connection.send(self._to_send)
+        except ConnectionError:  # What the slot said before is still to be read.
+            return False
+        self._to_send = self._to_send[sent:]
+        return True
+
+    def receive(self) -> Iterator[Row]:
+        """Receive what has come: the rows that the slot puts out.
+
+        Raises:
+            SlotFailedError: user code raised.
+            TryIsOverError: the batch must be tried anew.
+            ConnectionError: the slot closed the connection before it had said all.
+        """
+        data = self._connection.recv(_RECEIVED_BYTES)
+        if not data:
+            raise ConnectionError("the slot closed the connection in the middle of a stage")
+        for row in self._parser.feed(data):
+            gate = row[2]
+            if gate == END_GATE:
+                self.is_over = True
+            elif gate == ERROR_GATE:
+                raise SlotFailedError(pickle.loads(row[3]))
+            elif gate == TRY_OVER_GATE:
+                raise TryIsOverError(pickle.loads(row[3]))
+            else:
+                yield row
+
+
+def _some_of(frames: Iterator[bytes]) -> Iterator[bytes]:
+    size = 0
+    while size < _SENT_BYTES and (part := next(frames, None)) is not None:
+        size += len(part)
+        yield part
+
+
+def connect(address: SlotAddress) -> socket.socket:
+    """Connect to a slot; a slot process that was killed is started again meanwhile."""
+    deadline = time.monotonic() + _CONNECT_TIMEOUT_S
+    while True:
+        try:
+            return _try_to_connect(address)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def _try_to_connect(address: SlotAddress) -> socket.socket:
+    is_on_this_host = address.is_on_this_host
+    if is_on_this_host:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        peer: Any = address.path
+    else:
+        connection = socket.socket(socket.AF_INET6 if "[" in address.relay else socket.AF_INET, socket.SOCK_STREAM)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        host, _, port = address.relay.rpartition(":")
+        peer = host.strip("[]"), int(port)
+    try:
+        connection.settimeout(_CONNECT_TIMEOUT_S)
+        connection.connect(peer)
+        if not is_on_this_host:
+            connection.sendall(f"{address.token} {os.path.basename(address.path)}\n".encode())
+            if connection.recv(1) != b"\n":
+                raise ConnectionError(f"the relay at {address.relay} closed the connection")
+        connection.settimeout(None)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
