@@ -85,7 +85,7 @@ class EndlessQuery(RunningQuery):
 class CountingDataPlane(DataPlane):
     """Is asked for the query of a job once all its tasks run; tells when that was so for all jobs."""
 
-    spans_job = True
+    has_queries = True
 
     def __init__(self) -> None:
         self._missing = 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.coordinator.batch_output import BatchOutput
-from firesteel.coordinator.checkpoints import remove_job_directory
+from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.operators.committables import PrintedLines, SinkCommitError, SinkCommittables
 from firesteel.task.checkpoint_metadata import CheckpointExistsError

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
-from firesteel.coordinator.checkpoints import Checkpoints, IncompleteBatchError, remove_job_directory
+from firesteel.coordinator.checkpoints import Checkpoints, IncompleteBatchError
+from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
@@ -33,9 +35,13 @@ class Run:
         self.enumerator = SplitEnumerator(job_graph)
         self.directory = directory
         directory.mkdir(exist_ok=True)
-        self.checkpoints = Checkpoints(plan, directory, lambda committables: None)
+        self.job = JobCheckpoints(plan, directory)
+        self.taken: list[CheckpointStats] = []
+        member = Member(0, lambda: None, self.taken.append)
+        self.job.enter(member)
+        self.checkpoints = Checkpoints(self.job, member, lambda committables: None)
         self.checkpoints.recover(self.enumerator)
-        self.chains: dict[int, Chain] = dict(enumerate(self.checkpoints.parents(0)))
+        self.chains: dict[int, Chain] = self.checkpoints.parents(0)
 
     @property
     def files(self) -> set[str]:
@@ -55,7 +61,9 @@ class Run:
         self.checkpoints.batch_ended(batch_id, reports)
 
     def complete(self) -> CheckpointStats:
-        return self.checkpoints.complete(self.enumerator, 0.0)
+        self.checkpoints.prepare(self.enumerator, 0.0)
+        self.checkpoints.settle()
+        return self.taken[-1]
 
 
 def test_a_checkpoint_holds_more_than_was_written_for_it(tmp_path: Path) -> None:
@@ -82,7 +90,7 @@ def test_all_of_a_savepoint_counts_as_written(tmp_path: Path) -> None:
     run = Run(tmp_path / "checkpoints")
     run.write(0, 100, 50)
     run.complete()
-    savepoint = run.checkpoints.savepoint(tmp_path / "savepoints", run.enumerator)
+    savepoint = run.job.write_savepoint(tmp_path / "savepoints")
     assert (savepoint.checkpointed_size, savepoint.state_size) == (150, 150)
 
 
@@ -190,7 +198,7 @@ def test_only_their_owner_can_look_into_checkpoints_and_savepoints(tmp_path: Pat
     run = Run(tmp_path)
     run.write(0, 1, 1)
     checkpoint = run.complete().external_path
-    savepoint = run.checkpoints.savepoint(tmp_path / "savepoints", run.enumerator).external_path
+    savepoint = run.job.write_savepoint(tmp_path / "savepoints").external_path
     for directory in map(Path, (checkpoint, savepoint)):
         assert directory.stat().st_mode & 0o777 == 0o700
         assert (directory / "_metadata").stat().st_mode & 0o777 == 0o600
@@ -200,12 +208,12 @@ def test_restarts_that_fail_before_their_first_checkpoint_leave_nothing(tmp_path
     first = Run(tmp_path)
     first.write(0, 100, 50)
     first.complete()
-    first.checkpoints.end()
+    first.checkpoints.end(has_failed=True)
     kept = first.files
     for _ in range(5):
         failing = Run(tmp_path)
         failing.write(1, 7, 7)
-        failing.checkpoints.end()
+        failing.checkpoints.end(has_failed=True)
         assert failing.files == kept
     last = Run(tmp_path)
     assert last.checkpoints.run == 7
@@ -221,5 +229,5 @@ def test_a_run_that_may_have_decided_a_checkpoint_keeps_its_files(tmp_path: Path
     with pytest.raises(CheckpointExistsError):
         run.complete()
     files = run.files
-    run.checkpoints.end()
+    run.checkpoints.end(has_failed=True)
     assert run.files == files

@@ -81,14 +81,12 @@ def test_many_batches_without_a_checkpoint_leave_few_files(tmp_path: Path) -> No
     padded.key_by(lambda pair: pair[0], Types.LONG()).reduce(lambda a, b: b).print()
     job = _LocalJob(_job_graph_of(env), tmp_path, (), 20_000)
     job.recover()
-    checkpoints = job._checkpoints
+    (region,) = job._regions
     most = 0
     for number in range(300):
         if number == 1:
-            job._enumerator._sizes.size = 5
-        at = checkpoints.next_batch()
-        plan = job._enumerator.plan(0)
-        checkpoints.batch_ended(at.batch_id, job._run_stages(at, plan))
+            region.enumerator._sizes.size = 5
+        job._run_region(region, region.enumerator.plan(0), ())
         most = max(most, len(list(tmp_path.glob("versions-*/1/0/*"))))
     job.close()
     assert most <= 40

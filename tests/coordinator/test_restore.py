@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from firesteel.common import Configuration, Duration, Types, WatermarkStrategy
 from firesteel.common.time import Time
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.coordinator.checkpoints import CLAIM_MODE, IGNORE_UNCLAIMED, RECOVERY_PATH
+from firesteel.coordinator.stored_checkpoints import CLAIM_MODE, IGNORE_UNCLAIMED, RECOVERY_PATH
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import BroadcastProcessFunction, KeyedProcessFunction
@@ -289,13 +289,13 @@ class Leader:
         self.job.recover()
 
     def run_batch(self) -> None:
-        job, checkpoints = self.job, self.job._checkpoints
-        at = checkpoints.next_batch()
-        checkpoints.batch_ended(at.batch_id, reports := job._run_stages(at, job._enumerator.plan(0)))
-        job._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
+        (region,) = self.job._regions
+        self.job._run_region(region, region.enumerator.plan(0), ())
 
     def decide(self) -> None:
-        self.job._checkpoints.complete(self.job._enumerator, 0.0)
+        (region,) = self.job._regions
+        region.prepare()
+        region.checkpoints.settle()
 
 
 def test_a_leader_that_was_paused_finds_the_next_checkpoint_taken(tmp_path: Path) -> None:

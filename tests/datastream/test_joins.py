@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from firesteel.common import Configuration, Duration, Time, Types, WatermarkStrategy
 from firesteel.common.watermark_strategy import TimestampAssigner
-from firesteel.coordinator.checkpoints import RECOVERY_PATH
+from firesteel.coordinator.stored_checkpoints import RECOVERY_PATH
 from firesteel.datastream import DataStream, OutputTag, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction

@@ -88,8 +88,8 @@ class SimulatedQuery:
 class SimulatedDataPlane(DataPlane):
     """Moves no records; without a query over the whole job the tasks have to say themselves when they FINISHED."""
 
-    def __init__(self, spans_job: bool = True) -> None:
-        self.spans_job = spans_job
+    def __init__(self, has_queries: bool = True) -> None:
+        self.has_queries = has_queries
         self.queries: list[SimulatedQuery] = []
         self.collected = CollectBuffers()
         self.start_error: Exception | None = None
@@ -133,14 +133,14 @@ class Cluster:
         self,
         clock: ManualClock,
         configuration: Mapping[str, str] | None = None,
-        spans_job: bool = True,
+        has_queries: bool = True,
         ha: EmbeddedHaServices | None = None,
     ) -> None:
         self.clock = clock
         self.configuration = dict(configuration or {})
         self.rpc = InMemoryRpcService(clock, serialize_calls=True)
         self.ha = ha or EmbeddedHaServices()
-        self.data_plane = SimulatedDataPlane(spans_job)
+        self.data_plane = SimulatedDataPlane(has_queries)
         self.runners: dict[str, SimulatedTaskRunner] = {}
         self.task_executors: dict[str, TaskExecutor] = {}
         self.fatal_errors: list[BaseException] = []

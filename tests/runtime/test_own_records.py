@@ -36,7 +36,7 @@ ALWAYS = {
 
 @pytest.fixture
 async def cluster(clock: ManualClock) -> AsyncIterator[Cluster]:
-    cluster = Cluster(clock, ALWAYS, spans_job=False)
+    cluster = Cluster(clock, ALWAYS, has_queries=False)
     await cluster.start(tm1=2, tm2=2)
     yield cluster
     await cluster.stop()
@@ -116,7 +116,7 @@ async def test_a_restarted_task_returns_to_its_task_executor(cluster: Cluster) -
 
 
 async def test_results_lost_with_a_task_executor_are_produced_again(clock: ManualClock) -> None:  # P03 M11
-    cluster = Cluster(clock, ALWAYS, spans_job=False)
+    cluster = Cluster(clock, ALWAYS, has_queries=False)
     await cluster.start(tm1=1)
     job_id = await cluster.submit(job_graph(("a", 1, []), ("b", 1, [("a", "POINTWISE", "BLOCKING")]), job_type="BATCH"))
     await report(cluster, "a#0/0", ExecutionState.FINISHED)
@@ -134,7 +134,7 @@ async def test_results_lost_with_a_task_executor_are_produced_again(clock: Manua
 
 
 async def test_a_batch_region_waits_for_slots_that_others_will_leave(clock: ManualClock) -> None:  # M12 G06 G07
-    cluster = Cluster(clock, {**ALWAYS, "slot.request.timeout": "10 s"}, spans_job=False)
+    cluster = Cluster(clock, {**ALWAYS, "slot.request.timeout": "10 s"}, has_queries=False)
     await cluster.start(tm1=1)
     job_id = await cluster.submit(job_graph(("a", 2, []), job_type="BATCH"))
     assert len(running(cluster)) == 1
@@ -151,7 +151,7 @@ async def test_a_batch_region_waits_for_slots_that_others_will_leave(clock: Manu
 
 
 async def test_a_batch_region_that_never_fits_fails_after_the_timeout(clock: ManualClock) -> None:  # M12
-    cluster = Cluster(clock, {"slot.request.timeout": "10 s"}, spans_job=False)
+    cluster = Cluster(clock, {"slot.request.timeout": "10 s"}, has_queries=False)
     await cluster.start(tm1=1)
     job = job_graph(("a", 2, []), ("b", 1, [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED")]), job_type="BATCH")
     job_id = await cluster.submit(job)
@@ -164,7 +164,7 @@ async def test_a_batch_region_that_never_fits_fails_after_the_timeout(clock: Man
 
 
 async def test_a_lazy_consumer_starts_with_the_first_record_of_its_producer(clock: ManualClock) -> None:  # M05
-    cluster = Cluster(clock, {"jobmanager.scheduler.scheduling-strategy": "lazy-from-sources"}, spans_job=False)
+    cluster = Cluster(clock, {"jobmanager.scheduler.scheduling-strategy": "lazy-from-sources"}, has_queries=False)
     await cluster.start(tm1=4)
     await cluster.submit(job_graph(("a", 1, []), ("b", 1, [("a", "POINTWISE", "PIPELINED_BOUNDED")])))
     assert set(running(cluster)) == {"a#0/0"}
@@ -180,7 +180,7 @@ async def test_a_lazy_consumer_starts_with_the_first_record_of_its_producer(cloc
 
 async def test_the_slots_of_a_job_may_be_shared_by_what_is_near(clock: ManualClock) -> None:  # H11
     options = {"jobmanager.scheduler.slot-sharing-strategy": "location-preferred"}
-    cluster = Cluster(clock, options, spans_job=False)
+    cluster = Cluster(clock, options, has_queries=False)
     await cluster.start(tm1=2, tm2=2)
     inputs = [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED")]
     await cluster.submit(job_graph(("a", 4, []), ("b", 4, inputs), ("c", 2, inputs)))

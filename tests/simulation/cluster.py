@@ -147,7 +147,7 @@ class SimulatedDataPlane(DataPlane):
     def __init__(self, cluster: Cluster, process: SimulatedProcess) -> None:
         self.cluster = cluster
         self.process = process
-        self.spans_job = cluster.spans_job
+        self.has_queries = cluster.has_queries
         self.queries: list[SimulatedQuery] = []
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> SimulatedQuery:
@@ -281,7 +281,7 @@ class Cluster:
         self.network = network
         self.configuration = CONFIGURATION | configuration
         self.ha = EmbeddedHaServices()
-        self.spans_job = random_.random() < 0.7
+        self.has_queries = random_.random() < 0.7
         self.longest_job_s = random_.choice([1, 5, 30])
         self.task_failures = 0.0
         self.latest_news_s = random_.choice([0, 0, 5])
@@ -383,7 +383,7 @@ class Cluster:
         self, host: TaskExecutorProcess, runner: SimulatedTaskRunner, tdd: TaskDeploymentDescriptor
     ) -> None:
         """Without a query tasks end by themselves."""
-        if not self.spans_job:
+        if not self.has_queries:
             fails = self.random.random() < self.task_failures * 10
             state = ExecutionState.FAILED if fails else ExecutionState.FINISHED
             process = host.process

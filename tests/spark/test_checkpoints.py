@@ -162,7 +162,7 @@ def test_a_checkpoint_is_taken_when_it_is_asked_for(tmp_path: Path) -> None:
     assert newest.name == "chk-3"
     metadata = read_metadata(newest)
     names = {file.path.rpartition("/")[2] for chain in metadata.chains.values() for file in chain}
-    assert names == {f"{metadata.batch_id}-1.full"}, "not all state was written"
+    assert names == {f"{metadata.states[0].batch_id}-1.full"}, "not all state was written"
     job.cancel_and_wait()
 
 

@@ -43,7 +43,9 @@ def slots(directory: Path, count: int, serve: Serve) -> Iterator[RemoteSlots]:
             listener.bind(str(directory / f"{slot}"))
             listener.listen()
             threading.Thread(target=_serve_one, args=(slot, listener, serve), daemon=True).start()
-        yield RemoteSlots(tuple(f"slot://{directory}/{slot}" for slot in range(count)), ("d",) * count)
+        yield RemoteSlots(
+            {slot: f"slot://{directory}/{slot}" for slot in range(count)}, dict.fromkeys(range(count), "d")
+        )
 
 
 def _serve_one(slot: int, listener: socket.socket, serve: Serve) -> None:

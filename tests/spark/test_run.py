@@ -48,7 +48,8 @@ class CommittingRun(Run):
 def started(user_code: Callable[[], Any], directory: Path, **options: str) -> tuple[CommittingRun, Listener]:
     job = job_graph(("a", 1, []), configuration=options)
     listener: Any = Listener()
-    run = CommittingRun(QueryDescriptor(job.job_id, job, 1, 1, ()), listener, Context, CollectBuffers(), directory, 0)
+    query = QueryDescriptor(job.job_id, job, region=0, attempt=1, slots=1, subtasks=())
+    run = CommittingRun(query, listener, Context, CollectBuffers(), directory, 0)
     run.user_code = user_code
     run.begin()
     return run, listener

@@ -66,7 +66,7 @@ class Slot:
 
     def deploy(self, attempt: int) -> None:
         job = cloudpickle.dumps(self._job)
-        self._control.sendall(encode_message(Deploy(f"graph_vertex_0_{attempt}", job, 0, attempt, (), {})))
+        self._control.sendall(encode_message(Deploy(f"graph_vertex_0_{attempt}", job, 0, 0, attempt, (), {})))
         assert self._hear().execution_attempt_id == f"graph_vertex_0_{attempt}"
 
     def answers(self, attempt: int, run: int, batch_id: int) -> bool:

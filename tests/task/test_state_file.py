@@ -70,7 +70,7 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
     with monkeypatch.context() as later:
         later.setattr(state_file, "FORMAT_VERSION", 7)
         write_state_file(path, [b"state"])
-    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads 4"):
+    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads 5"):
         list(read_state_file(path))
 
 

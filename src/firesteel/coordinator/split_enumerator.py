@@ -13,6 +13,7 @@ from firesteel.coordinator.batch_sizes import BatchSizes
 from firesteel.coordinator.source_splits import SourceSplits
 from firesteel.coordinator.watermark_alignment import Reader, WatermarkAligner
 from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.regions import regions_of
 from firesteel.operators.sources import source_of
 from firesteel.operators.splits import SplitRange
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
@@ -77,16 +78,25 @@ class _Source:
 
 
 class SplitEnumerator:
-    """Plans batches over all sources of a job.
+    """Plans batches over all sources of a job, or of one of its pipelined regions.
 
     Args:
         job_graph: The job.
         elements: About how many each subtask of a source reads in the first batch; None: few.
         checkpoint_interval_s: How often checkpoints are to be taken, which is behind a batch; 0: nobody said.
+        region: Number of the region, None: all.
     """
 
-    def __init__(self, job_graph: JobGraph, elements: int | None = None, checkpoint_interval_s: float = 0) -> None:
-        self._sources = {vertex.id: _Source(vertex) for vertex in job_graph.vertices if not vertex.inputs}
+    def __init__(
+        self,
+        job_graph: JobGraph,
+        elements: int | None = None,
+        checkpoint_interval_s: float = 0,
+        region: int | None = None,
+    ) -> None:
+        in_region = regions_of(job_graph)
+        vertices = [vertex for vertex in job_graph.vertices if region in (None, in_region[vertex.id])]
+        self._sources = {vertex.id: _Source(vertex) for vertex in vertices if not vertex.inputs}
         sources = self._sources.values()
         first = min((source.splits.first_elements for source in sources), default=1)
         self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)
@@ -166,9 +176,9 @@ class SplitEnumerator:
         """Return where all sources are: pickled, by operator id."""
         return pickle.dumps({s.operator_id: s.splits.state for s in self._sources.values()}, protocol=5)
 
-    def restore(self, snapshot: bytes) -> None:
+    def restore(self, *snapshots: bytes) -> None:
         """Go on from there; sources that were not there before begin at their beginning."""
-        states = pickle.loads(snapshot)
+        states = {operator: state for snapshot in snapshots for operator, state in pickle.loads(snapshot).items()}
         for source in self._sources.values():
             if source.operator_id in states:
                 source.splits.restore(states[source.operator_id])

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from firesteel.task.version_store import runs_in, shown_in, versions_of
+from firesteel.task.version_store import region_directory, runs_in, shown_in, versions_of
 from firesteel.task.versions import Chain, VersionFile
 
 Chains = Mapping[tuple[int, int], Chain]
@@ -24,17 +24,20 @@ _NAME = re.compile(r"(\d+)-(\d+)\.(?:full|delta)")
 
 
 class VersionFiles:
-    """Counts who needs each file: the present version, and each checkpoint that is kept.
+    """Counts who needs each file of a region: the present version, and each checkpoint that is kept.
 
     Args:
         directory: The job's checkpoint directory.
+        region: Number of the pipelined region.
 
     Attributes:
         present: The version of each slot after the last batch that was accepted.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, region: int) -> None:
         self._directory = directory
+        self._region = region
+        self._of_region = region_directory(directory, region)
         self._needed: Counter[str] = Counter()
         self.present: dict[tuple[int, int], Chain] = {}
 
@@ -75,30 +78,30 @@ class VersionFiles:
 
         To be called when a checkpoint of the run has been decided.
         """
-        for number, versions in runs_in(self._directory).items():
+        for number, versions in runs_in(self._of_region).items():
             if number <= run:
                 self._sweep(versions, batch_id if number == run else None)
                 # Output of the batch was shown before its checkpoint, and the next batch has not begun.
-                shutil.rmtree(shown_in(self._directory, number), ignore_errors=True)
-        for unfinished in self._directory.glob(".chk-*"):
-            if int(unfinished.name.rpartition(".")[2]) < run:
+                shutil.rmtree(shown_in(self._of_region, number), ignore_errors=True)
+        for unfinished in self._directory.glob(f".chk-*.{self._region}-*"):
+            if int(unfinished.name.rpartition("-")[2]) < run:
                 shutil.rmtree(unfinished, ignore_errors=True)
 
     def remove_runs_before(self, run: int) -> bool:
         """Remove the directories of earlier runs that nobody needs; return whether none is left."""
-        earlier = {number: path for number, path in runs_in(self._directory).items() if number < run}
-        needed = {path.partition("/")[0] for path in self._needed} if earlier else set()
+        earlier = {number: path for number, path in runs_in(self._of_region).items() if number < run}
+        needed = {(self._directory / path).parents[2] for path in self._needed} if earlier else set()
         for path in earlier.values():
-            if path.name not in needed:
+            if path not in needed:
                 shutil.rmtree(path, ignore_errors=True)
-        return not any(path.name in needed for path in earlier.values())
+        return needed.isdisjoint(earlier.values())
 
     def remove_empty_runs_before(self, run: int) -> None:
         """Remove the directories of earlier runs that wrote nothing; the caller has claimed `run`.
 
         An earlier run that still goes on can write no version then, and fails: it was superseded.
         """
-        for number, versions in runs_in(self._directory).items():
+        for number, versions in runs_in(self._of_region).items():
             if number < run:
                 with suppress(OSError):  # There are files in it.
                     versions.rmdir()
@@ -109,7 +112,7 @@ class VersionFiles:
         The directory stays: it keeps the number of the run from being used again.
         """
         with suppress(FileNotFoundError):
-            for path in versions_of(self._directory, run).iterdir():
+            for path in versions_of(self._of_region, run).iterdir():
                 shutil.rmtree(path, ignore_errors=True)
 
     def _sweep(self, versions: Path, last_batch: int | None) -> None:

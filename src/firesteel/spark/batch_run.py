@@ -16,7 +16,7 @@ from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
 from firesteel.task.slot_tasks import StageReport
 from firesteel.task.version_store import claim_run
-from firesteel.task.versions import BatchTry
+from firesteel.task.versions import BatchTry, Chain
 
 
 class BatchRun(Run):
@@ -41,6 +41,6 @@ class BatchRun(Run):
         slots = LocalSlots(job, self._query.attempt, self._query.job_graph.configuration)
         plan = SplitEnumerator(self._query.job_graph).plan_all()
         lanes = Lanes.one_per_slot(self._query.slots)
-        pipeline = Pipeline(self._context, slots, self._plan, lanes, str(self._directory))
-        no_versions = ((),) * self._query.slots
+        pipeline = Pipeline(self._context, slots, self._plan, 0, lanes, str(self._directory))
+        no_versions: dict[int, Chain] = dict.fromkeys(range(self._query.slots), ())
         return pipeline.run_batch(BatchTry(run, 0), plan, lambda stage: no_versions, self._stopping.is_set)

@@ -39,7 +39,7 @@ class LocalSlots:
         try:
             with (
                 python_environment(self.configuration, directory),
-                closing(SlotTasks(self.job, slot, self.attempt, None, job_directory=directory)) as tasks,
+                closing(SlotTasks(self.job, slot, self.attempt, None, directory=directory)) as tasks,
             ):
                 yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), buffers)
         except Exception as error:

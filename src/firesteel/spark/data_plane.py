@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.local_path import local_path
-from firesteel.coordinator.checkpoints import keeps_checkpoints, remove_job_directory, restore_job
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.stored_checkpoints import keeps_checkpoints, remove_job_directory, restore_job
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
@@ -19,6 +20,7 @@ from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
 from firesteel.task.python_environment import leave_artifacts, python_directory
+from firesteel.task.stage_plan import StagePlan
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 
@@ -33,13 +35,14 @@ class SparkDataPlane:
         collected: What collecting sinks put out.
     """
 
-    spans_job = True
+    has_queries = True
 
     def __init__(self, context: Callable[[], Any]) -> None:
         self._context = context
         self.collected = CollectBuffers()
         self._temporary = TemporaryDirectory("checkpoints")
         self._runs: list[Run] = []
+        self._checkpoints: dict[str, JobCheckpoints] = {}
 
     def restore(self, job_graph: JobGraph) -> None:
         """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one.
@@ -54,12 +57,23 @@ class SparkDataPlane:
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a thread of its own and return at once."""
-        kind = BatchRun if query.job_graph.job_type == "BATCH" else StreamingRun
         directory = self._directory_of(query.job_graph)
-        run = kind(query, listener, self._context, self.collected, directory, self._pool())
+        common = query, listener, self._context, self.collected, directory, self._pool()
+        run: Run
+        if query.job_graph.job_type == "BATCH":
+            run = BatchRun(*common)
+        else:
+            run = StreamingRun(*common, checkpoints=self._checkpoints_of(query.job_graph, directory))
         self._runs.append(run)
         run.begin()
         return run
+
+    def _checkpoints_of(self, job_graph: JobGraph, directory: Path) -> JobCheckpoints:
+        """The checkpoints that the regions of a job take together."""
+        found = self._checkpoints.get(job_graph.job_id)
+        if found is None or found.is_idle:
+            found = self._checkpoints[job_graph.job_id] = JobCheckpoints(StagePlan(job_graph), directory)
+        return found
 
     def _pool(self) -> int:
         """A scheduler pool that no run uses now: Spark keeps pools for good, so they are used again."""
@@ -76,6 +90,7 @@ class SparkDataPlane:
         Raises:
             OSError: the directory could not be removed.
         """
+        self._checkpoints.pop(job_graph.job_id, None)
         if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Else the directory went with a former process.
             await asyncio.to_thread(self._forget, job_graph, status)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from firesteel.spark.errors import ExecutorUnreachableError
-from firesteel.spark.placed_rows import placed_rows
+from firesteel.spark.placed_partitions import placed_partitions
 
 ON_DEMAND = {
     "spark.dynamicAllocation.enabled": "true",
@@ -80,7 +80,7 @@ class SparkExecutors:
         Args:
             executor_id: Where. The function gives None first if it finds itself elsewhere, and is then placed again.
             host: The host of the executor.
-            function: Takes the rows of a partition, which mean nothing.
+            function: Takes the rows of a partition, of which there are none.
 
         Raises:
             ExecutorUnreachableError: it is gone, or Spark placed the function elsewhere again and again.
@@ -90,7 +90,7 @@ class SparkExecutors:
             if executor_id not in self.alive():
                 break
             answer: list[Any] = (
-                placed_rows(self._context, [f"executor_{host}_{executor_id}"]).mapPartitions(function).collect()
+                placed_partitions(self._context, [f"executor_{host}_{executor_id}"]).mapPartitions(function).collect()
             )
             if answer[0] is not None:
                 return answer

@@ -6,7 +6,7 @@ cores and not as slots: a task serves all slots of a *lane*. All are in one Task
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,14 +15,14 @@ from firesteel.task.slot_address import SlotAddress
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes of a job.
+    """The lanes of a run.
 
     Attributes:
         slots: The slots of each lane.
         hosts: Where the slots of each lane are; empty where that is everywhere the same.
 
     Example:
-        >>> Lanes.of(["slot:///tmp/0", "slot:///tmp/1", "slot:///tmp/2"], cores=2).slots
+        >>> Lanes.of({0: "slot:///tmp/0", 1: "slot:///tmp/1", 2: "slot:///tmp/2"}, cores=2).slots
         ((0, 2), (1,))
     """
 
@@ -30,17 +30,18 @@ class Lanes:
     hosts: tuple[str, ...]
 
     @classmethod
-    def of(cls, addresses: Sequence[str], cores: int) -> Lanes:
+    def of(cls, addresses: Mapping[int, str], cores: int) -> Lanes:
         """Part slots into as many lanes per TaskExecutor as it has cores.
 
         Args:
-            addresses: Where each slot takes connections, see `SlotAddress`.
+            addresses: Slot -> where it takes connections, see `SlotAddress`.
             cores: Cores of a TaskExecutor.
         """
-        relays = [SlotAddress.parse(address).relay for address in addresses]
+        slots_at: dict[str, list[int]] = {}
+        for slot, address in sorted(addresses.items()):
+            slots_at.setdefault(SlotAddress.parse(address).relay, []).append(slot)
         lanes, hosts = [], []
-        for relay in dict.fromkeys(relays):
-            slots = [slot for slot, other in enumerate(relays) if other == relay]
+        for relay, slots in slots_at.items():
             count = min(cores, len(slots))
             lanes += [tuple(slots[first::count]) for first in range(count)]
             hosts += [relay.rpartition(":")[0].strip("[]")] * count
@@ -52,7 +53,6 @@ class Lanes:
         return cls(tuple((slot,) for slot in range(slots)), ("",) * slots)
 
     @cached_property
-    def of_slot(self) -> tuple[int, ...]:
+    def of_slot(self) -> dict[int, int]:
         """The lane of each slot."""
-        lane_of = {slot: lane for lane, slots in enumerate(self.slots) for slot in slots}
-        return tuple(lane_of[slot] for slot in range(len(lane_of)))
+        return {slot: lane for lane, slots in enumerate(self.slots) for slot in slots}

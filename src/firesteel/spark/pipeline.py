@@ -1,15 +1,15 @@
 """The stages of a job as Spark jobs: one RDD job per batch, one Spark stage per stage.
 
-A row per lane goes through `mapPartitionsWithIndex` for stage 0, then through `partitionBy` and another one for each
-further stage. What comes out at the end are the reports of all stages. Nothing else of Spark is used: no SQL planning,
-no offset and commit logs, which would cost more than a small batch itself.
+An empty partition per lane goes through `mapPartitionsWithIndex` for the first stage, then through `partitionBy` and
+another one for each further stage. What comes out at the end are the reports of all stages. Nothing else of Spark is
+used: no SQL planning, no offset and commit logs, which would cost more than a small batch itself.
 """
 
 from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from firesteel.operators.buffers import decode
 from firesteel.spark.errors import SparkLostError
 from firesteel.spark.lanes import Lanes
-from firesteel.spark.placed_rows import placed_rows
+from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 _TRIES = 4
 """How often a batch is tried when executors, shuffle files or slot processes were lost. User code fails once."""
 
-Parents = Callable[[int], tuple[Chain, ...]]
+Parents = Callable[[int], Mapping[int, Chain]]
 """Stage -> the version of each slot that it starts from."""
 
 
@@ -40,19 +40,22 @@ class Pipeline:
     Args:
         context: The SparkContext.
         run: How a stage of a slot is run.
-        plan: The stages.
+        plan: The stages of the job.
+        region: The pipelined region that is run.
         lanes: Which slots each partition serves.
         checkpoint: The job's checkpoint directory.
     """
 
-    def __init__(self, context: Any, run: RunStage, plan: StagePlan, lanes: Lanes, checkpoint: str) -> None:
+    def __init__(
+        self, context: Any, run: RunStage, plan: StagePlan, region: int, lanes: Lanes, checkpoint: str
+    ) -> None:
         self._context = context
         self._run = run
         self._level_of_gate = tuple(plan.level_of_gate)
-        self._stages = plan.levels
+        self._stages = plan.stages[region]
         self._lanes = lanes
         self._checkpoint = checkpoint
-        self._row_per_lane = placed_rows(context, lanes.hosts)
+        self._partitions = placed_partitions(context, lanes.hosts)
 
     def run_batch(
         self, first: BatchTry, plan: BatchPlan, parents: Parents, is_stopping: Callable[[], bool]
@@ -88,19 +91,20 @@ class Pipeline:
         return False
 
     def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
-        rows = self._row_per_lane
-        for stage in range(self._stages):
-            if stage:
+        rows = self._partitions
+        first = self._stages.start
+        for stage in self._stages:
+            if stage > first:
                 rows = rows.partitionBy(len(self._lanes.slots), _lane)
             # Only the first stage reads sources.
-            stage_plan = replace(plan, ranges={}) if stage else plan
+            stage_plan = replace(plan, ranges={}) if stage > first else plan
             request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
             stage_of_lane = Stage(self._run, request, parents(stage), self._lanes, self._level_of_gate)
             rows = rows.mapPartitionsWithIndex(stage_of_lane)
         try:
             reports = rows.collect()
         finally:
-            if self._stages > 1:
+            if len(self._stages) > 1:
                 rows.cleanShuffleDependencies()
         return [report for _, row in reports for report in _reports_of(row)]
 

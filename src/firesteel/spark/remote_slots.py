@@ -42,12 +42,12 @@ class RemoteSlots:
     """Runs stages in slot processes (STREAMING).
 
     Attributes:
-        addresses: Where each slot takes connections.
-        deployments: The tasks that run in each slot, see `protocol.deployment_of`.
+        addresses: Slot -> where it takes connections.
+        deployments: Slot -> the tasks that run there, see `protocol.deployment_of`.
     """
 
-    addresses: tuple[str, ...]
-    deployments: tuple[str, ...]
+    addresses: Mapping[int, str]
+    deployments: Mapping[int, str]
 
     def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
         """Feed the rows to the processes of their slots and yield what comes back from any of them."""

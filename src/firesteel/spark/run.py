@@ -53,6 +53,7 @@ class Run:
         self._directory = directory
         self.pool = pool
         self._plan = StagePlan(query.job_graph)
+        self._group = f"{query.job_id}-{query.region}" if query.region else query.job_id
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
         self._is_given_up = False
@@ -105,35 +106,37 @@ class Run:
             # A JVM that is gone, because the process ends, needs no interrupting: Py4J tells it in either way.
             with contextlib.suppress(Py4JError, OSError):
                 if self._context is not None:
-                    self._context.cancelJobGroup(self._query.job_id)
+                    self._context.cancelJobGroup(self._group)
             self._thread.join(0.5)
         self._tell(self._ended.set)
 
     def _wake_up(self) -> None:
         """Let the thread see that something changed, if it waits."""
 
-    def _refuse_requests(self) -> None:
-        """Answer those who asked for something that will not come any more; on the loop, when the thread is done."""
+    def _leave(self, has_failed: bool) -> None:
+        """Leave what the run takes part in; the last that its thread does."""
 
     def _execute(self) -> None:
         """Run to the end of input, or until `_stopping`."""
         raise NotImplementedError
 
     def _run(self) -> None:
+        failure: TaskFailure | None = None
         try:
             self._context = self._get_context()
-            self._context.setJobGroup(self._query.job_id, self._query.job_graph.name, interruptOnCancel=True)
+            self._context.setJobGroup(self._group, self._query.job_graph.name, interruptOnCancel=True)
             self._context.setLocalProperty("spark.scheduler.pool", f"job-{self.pool}")
             if not self._stopping.is_set():
                 self._execute()
         except BaseException as error:  # Committers run here, and a sys.exit() of theirs must not end in silence.
-            self._tell(self._refuse_requests)
-            if not self._stopping.is_set():
-                self._tell(self._listener.query_failed, _failure_of(error))
+            failure = _failure_of(error)
+        self._leave(failure is not None or self._stopping.is_set())
+        if self._stopping.is_set():
             return
-        self._tell(self._refuse_requests)
-        if not self._stopping.is_set():
+        if failure is None:
             self._tell(self._listener.query_finished)
+        else:
+            self._tell(self._listener.query_failed, failure)
 
     def _tell(self, call: Callable[..., None], *args: Any) -> None:
         try:

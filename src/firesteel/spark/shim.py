@@ -43,7 +43,7 @@ class Stage:
 
     run: RunStage
     request: StageRequest
-    parents: tuple[Chain, ...]
+    parents: Mapping[int, Chain]
     lanes: Lanes
     level_of_gate: tuple[int, ...]
 
@@ -51,7 +51,7 @@ class Stage:
         """Run the stage over the rows of one partition: `(lane, row)` in and out."""
         _keep_modules_from_garbage_collection()
         passing = SpilledList(_PASSING_BYTES, None)
-        own = self._own_rows(rows, passing) if self.request.stage else ()
+        own = self._own_rows(rows, passing)
         requests = {slot: replace(self.request, parent=self.parents[slot]) for slot in self.lanes.slots[lane]}
         lane_of = self.lanes.of_slot
         for row in self.run(requests, own):

@@ -1,6 +1,7 @@
 """Runs tasks in slot processes: the `TaskRunner` of a TaskExecutor.
 
-A slot server forks a process per slot. Each slot process calls back over a Unix socket; when that connection breaks
+A slot server forks a process per slot and pipelined region, so that a region that fails takes no other one along. Each
+slot process calls back over a Unix socket; when that connection breaks
 although nobody asked for it, the process died, and a new one is started under the same address with the same tasks.
 """
 
@@ -48,15 +49,19 @@ _DEPLOY_TIMEOUT_S = 60.0
 
 @dataclass(slots=True)
 class _Slot:
-    """One open slot: the life of its process, and the connection to it.
+    """The tasks of one region in an open slot: the life of their process, and the connection to it.
 
     Attributes:
+        name: Names the process.
+        allocation_id: The slot.
+        path: Where its data socket is.
         attempts: Attempts that a process was to run.
         reported: Attempts that were reported RUNNING.
         confirmed: Attempts that the process at hand has confirmed.
         changed: Set and replaced whenever something about the process has changed.
     """
 
+    name: str
     allocation_id: str
     path: str
     life: SlotLifecycle[TaskDeploymentDescriptor] = field(default_factory=SlotLifecycle)
@@ -102,6 +107,7 @@ class SlotProcesses:
         self._listener = listener
         self._directory = TemporaryDirectory("slots")
         self._relay = None if host is None else SlotRelay(host, self._directory.path)
+        self._addresses: dict[str, SlotAddress] = {}
         self._slots: dict[str, _Slot] = {}
         self._server: asyncio.Server | None = None
         self._forker: asyncio.subprocess.Process | None = None
@@ -131,13 +137,20 @@ class SlotProcesses:
     # --- TaskRunner --------------------------------------------------------------------------------------------
 
     async def open_slot(self, allocation_id: str, slot_index: int) -> str:
-        """Name the slot's data socket; its process starts with the first task that needs one."""
+        """Name the slot's data socket; a process starts with the first task that needs one."""
         path = str(self._directory.path / f"slot-{slot_index}-{secrets.token_hex(4)}")
-        self._slots[allocation_id] = _Slot(allocation_id, path)
-        if self._relay is None:
-            return str(SlotAddress(path))
-        await self._relay.start()
-        return str(self._relay.address_of(path))
+        address = SlotAddress(path)
+        if self._relay is not None:
+            await self._relay.start()
+            address = self._relay.address_of(path)
+        self._addresses[allocation_id] = address
+        return str(address)
+
+    def _slot_of(self, tdd: TaskDeploymentDescriptor) -> _Slot:
+        """Where a task goes; the tasks of a region share a process."""
+        path = self._addresses[tdd.allocation_id].of_region(tdd.region).path
+        name = f"{tdd.allocation_id}-{tdd.region}"
+        return self._slots.setdefault(name, _Slot(name, tdd.allocation_id, path))
 
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
         """Hand a task to the slot's process. BATCH tasks need none: they run inside Spark's workers.
@@ -145,7 +158,7 @@ class SlotProcesses:
         Raises:
             SlotStartError: no process came, or it did not take the task, in time.
         """
-        slot = self._slots[tdd.allocation_id]
+        slot = self._slot_of(tdd)
         life = slot.life
         for attempt_id, task in list(life.tasks.items()):
             if task.attempt_number != tdd.attempt_number:
@@ -189,7 +202,7 @@ class SlotProcesses:
         return None if timeout_s is None else timeout_s + _START_TIMEOUT_S
 
     async def cancel(self, execution_attempt_id: str) -> None:
-        """Close the tasks of the slot that the attempt runs in; they all belong to one job and end together."""
+        """Close the tasks of the attempt's region in its slot; they end together."""
         for slot in self._slots.values():
             if execution_attempt_id in slot.life.tasks:
                 await self._close_tasks(slot, slot.cancellation_timeout_s)
@@ -204,10 +217,12 @@ class SlotProcesses:
         await slot.wait_until(lambda: not slot.life.is_leaving, None)
 
     async def close_slot(self, allocation_id: str) -> None:
-        """End the slot's process."""
-        slot = self._slots.pop(allocation_id, None)
-        if slot is not None:
-            await self._release(slot, slot.cancellation_timeout_s)
+        """End the slot's processes."""
+        self._addresses.pop(allocation_id, None)
+        slots = [slot for slot in self._slots.values() if slot.allocation_id == allocation_id]
+        for slot in slots:
+            del self._slots[slot.name]
+        await asyncio.gather(*(self._release(slot, slot.cancellation_timeout_s) for slot in slots))
 
     async def _release(self, slot: _Slot, timeout_s: float | None) -> None:
         await self._close_tasks(slot, timeout_s)
@@ -268,7 +283,7 @@ class SlotProcesses:
             await self.start()
             assert self._forker is not None
             assert self._forker.stdin is not None
-            self._forker.stdin.write(f"{slot.allocation_id}\t{self._control_path}\t{slot.path}\n".encode())
+            self._forker.stdin.write(f"{slot.name}\t{self._control_path}\t{slot.path}\n".encode())
             await self._forker.stdin.drain()
         except ConnectionError:
             pass  # A server that was killed is seen by `_watch`.
@@ -297,7 +312,7 @@ class SlotProcesses:
         try:
             hello = await _read(reader)
             assert isinstance(hello, Hello)
-            slot, process_id = self._slots.get(hello.allocation_id), hello.process_id
+            slot, process_id = self._slots.get(hello.name), hello.process_id
             if slot is None:
                 return
             actions = slot.life.connected(process_id)
@@ -371,6 +386,7 @@ def _deploy_message(tdd: TaskDeploymentDescriptor) -> Deploy:
         tdd.execution_attempt_id,
         tdd.serialized_job_graph,
         tdd.global_slot,
+        tdd.region,
         tdd.attempt_number,
         tuple(sys.path),
         tdd.configuration,

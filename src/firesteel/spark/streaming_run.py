@@ -1,4 +1,4 @@
-"""A STREAMING job: one small Spark job after the other, each over what came in meanwhile."""
+"""A pipelined region of a STREAMING job: one small Spark job after the other, each over what came in meanwhile."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import asyncio
 import math
 import threading
 import time
-from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from firesteel.common.local_path import local_path
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.job_checkpoints import Answer, JobCheckpoints, Member, Request
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
@@ -22,28 +23,12 @@ from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
 from firesteel.task.protocol import deployment_of
+from firesteel.task.slot_address import SlotAddress
 from firesteel.task.slot_tasks import BatchPlan
 
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 _DEFAULT_BUFFER_TIMEOUT = "100 ms"
-
-
-@dataclass(slots=True)
-class _SavepointRequest:
-    """A savepoint that was asked for; `answer` gets its path or an error."""
-
-    directory: str
-    after: AfterSavepoint
-    answer: asyncio.Future[str]
-
-
-@dataclass(slots=True)
-class _CheckpointRequest:
-    """A checkpoint that was asked for; `answer` gets its id or an error."""
-
-    full: bool
-    answer: asyncio.Future[int]
 
 
 class StreamingRun(Run):
@@ -55,48 +40,45 @@ class StreamingRun(Run):
     and what sinks have ready is committed. If nothing comes in any more, an empty batch is run for the last of it.
     """
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, checkpoints: JobCheckpoints) -> None:
         super().__init__(*args)
         configuration = self._query.job_graph.configuration
         self._interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
         self._wake = threading.Event()
-        self._savepoints: deque[_SavepointRequest] = deque()
-        self._checkpoint_requests: deque[_CheckpointRequest] = deque()
-        self._is_over = False
-        self._enumerator = SplitEnumerator(self._query.job_graph, checkpoint_interval_s=self._interval_s)
-        self._checkpoints = Checkpoints(self._plan, self._directory, self._commit)
+        self._region = self._query.region
+        self._enumerator = SplitEnumerator(
+            self._query.job_graph, checkpoint_interval_s=self._interval_s, region=self._region
+        )
+        self._job = checkpoints
+        self._member = Member(self._region, self._wake_up, self._checkpoint_taken)
+        self._job.enter(self._member)
+        self._checkpoints = Checkpoints(self._job, self._member, self._commit)
         self._begun_s = self._checkpointed_s = float("-inf")
         self._awaits_checkpoint = False
-        self._ends_with_savepoint = False
+        self._savepoints: set[Request] = set()
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
-        """Take a savepoint between two batches: its path.
+        """Take a savepoint of the whole job, each region between two of its batches: its path.
 
         Raises:
-            FiresteelError: it could not be written, or the run ended before.
+            FiresteelError: it could not be written, or the job ended before.
         """
-        request = _SavepointRequest(directory, after, self._loop.create_future())
-        self._savepoints.append(request)
-        self._requested()
-        return await request.answer
+        return str(await self._ask(savepoint_parent=local_path(directory), after=after))
 
     async def trigger_checkpoint(self, full: bool) -> int:
-        """Take a checkpoint behind the next batch, which is an empty one if nothing comes in: its id.
+        """Take a checkpoint behind the next batches, which are empty ones if nothing comes in: its id.
 
         Raises:
-            FiresteelError: the run ended before.
+            FiresteelError: the job ended before.
         """
-        request = _CheckpointRequest(full, self._loop.create_future())
-        self._checkpoint_requests.append(request)
-        self._requested()
-        return await request.answer
+        return int(await self._ask(full=full))
 
-    def _requested(self) -> None:
-        """A thread that is over serves nobody."""
-        if self._is_over:
-            self._refuse_requests()
-        self._wake_up()
+    async def _ask(self, **wishes: Any) -> str | int:
+        future: asyncio.Future[str | int] = self._loop.create_future()
+        request = Request(lambda answer: self._tell(_answer, future, answer), **wishes)
+        await asyncio.to_thread(self._job.ask, request)
+        return await future
 
     def _wake_up(self) -> None:
         self._wake.set()
@@ -105,31 +87,30 @@ class StreamingRun(Run):
         commit(committables, self._collect)
 
     def _execute(self) -> None:
-        try:
-            self._run_batches()
-        finally:
-            self._checkpoints.end()
-
-    def _run_batches(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)
         slots = self._slots()
         lanes = Lanes.of(slots.addresses, int(self._context.getConf().get(CORES)))
-        pipeline = Pipeline(self._context, slots, self._plan, lanes, str(self._directory))
+        pipeline = Pipeline(self._context, slots, self._plan, self._region, lanes, str(self._directory))
         if restored is not None:
             self._tell(self._listener.checkpoint_restored, restored)
         while (plan := self._next_plan()) is not None:
             self._run_batch(pipeline, plan)
 
+    def _leave(self, has_failed: bool) -> None:
+        self._checkpoints.end(has_failed)
+
+    def _checkpoint_taken(self, stats: CheckpointStats) -> None:
+        self._tell(self._listener.checkpoint_completed, stats)
+
     def _run_batch(self, pipeline: Pipeline, plan: BatchPlan) -> None:
         self._begun_s = time.monotonic()
+        asked = self._job.asked_of(self._member)
         is_due = self._begun_s - self._checkpointed_s >= self._interval_s
-        asked = tuple(self._checkpoint_requests)
-        saved = tuple(self._savepoints)
         plan = replace(
             plan,
-            is_checkpoint=is_due or bool(asked) or bool(saved) or self._enumerator.has_ended,
+            is_checkpoint=is_due or self._job.wants_part_of(self._member) or self._enumerator.has_ended,
             in_full=any(request.full for request in asked),
-            is_savepoint=bool(saved),
+            is_savepoint=any(request.is_savepoint for request in asked),
         )
         at = self._checkpoints.next_batch()
         reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set)
@@ -137,42 +118,75 @@ class StreamingRun(Run):
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         self._awaits_checkpoint = not plan.is_checkpoint
         if plan.is_checkpoint:
-            self._checkpointed_s = time.monotonic()
-            stats = self._checkpoints.complete(self._enumerator, self._begun_s)
-            self._tell(self._listener.checkpoint_completed, stats)
-            for request in asked:
-                self._checkpoint_requests.popleft()
-                self._tell(_answer, request.answer, stats.checkpoint_id, None)
+            # At the end sinks have finished everything: that will do for what was asked for meanwhile.
+            self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
         if reports[0].try_number == 1:
             self._enumerator.batch_took(time.monotonic() - self._begun_s)
-        # At the end sinks have finished everything, and after it somebody may remove what there is to save.
-        for _ in tuple(self._savepoints) if self._enumerator.has_ended else saved:
-            self._serve(self._savepoints.popleft())
         self._tell_progress(reports)
+
+    def _prepare(self, covers: frozenset[Request]) -> None:
+        self._checkpointed_s = time.monotonic()
+        self._savepoints |= {request for request in covers if request.is_savepoint}
+        self._checkpoints.prepare(self._enumerator, self._begun_s, covers)
+        self._checkpoints.settle()
 
     def _next_plan(self) -> BatchPlan | None:
         """Return the next batch when there is something to do; None if the run is to end."""
-        while not (self._stopping.is_set() or self._ends_with_savepoint):
+        while not self._stopping.is_set():
             self._wake.clear()
-            if self._enumerator.has_ended:
-                return None
-            if self._savepoints:
-                drains = self._savepoints[0].after is AfterSavepoint.DRAIN
-                return self._enumerator.plan_end() if drains else self._enumerator.plan_nothing()
-            wait_s = self._begun_s + self._spacing_s - time.monotonic()
-            if wait_s <= 0:
-                now = time.time_ns() // 1_000_000
-                plan = self._enumerator.plan(now)
-                due = self._checkpoints.next_time
-                is_asked = bool(self._checkpoint_requests)
-                checkpoint_in_s = self._checkpoint_in_s()
-                if plan.ranges or plan.ended or is_asked or checkpoint_in_s <= 0 or (due is not None and due <= now):
+            self._checkpoints.settle()
+            wait_s: float | None = None
+            if not self._is_waiting:
+                if self._enumerator.has_ended or self._is_to_finish:
+                    return None
+                if (plan := self._savepoint_plan()) is not None:
                     return plan
-                wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
-                if due is not None:
-                    wait_s = min(wait_s, (due - now) / 1000)
-            self._wake.wait(max(wait_s, 0.001))
+                plan, wait_s = self._plan_or_wait()
+                if plan is not None:
+                    return plan
+            self._wake.wait(wait_s)
         return None
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether to do nothing until other regions have come so far, or until the run is stopped."""
+        if self._enumerator.has_ended and self._member.part is not None:
+            return True
+        return any(
+            request.succeeded is None or (request.succeeded and request.after is AfterSavepoint.CANCEL)
+            for request in self._savepoints
+        )
+
+    @property
+    def _is_to_finish(self) -> bool:
+        """Whether a savepoint was taken with which the job finishes."""
+        ends = (AfterSavepoint.STOP, AfterSavepoint.DRAIN)
+        return any(request.succeeded and request.after in ends for request in self._savepoints)
+
+    def _savepoint_plan(self) -> BatchPlan | None:
+        """Return the batch before a savepoint that was asked for."""
+        asked = {request.after for request in self._job.asked_of(self._member) if request.is_savepoint}
+        if not asked:
+            return None
+        drains = AfterSavepoint.DRAIN in asked
+        return self._enumerator.plan_end() if drains else self._enumerator.plan_nothing()
+
+    def _plan_or_wait(self) -> tuple[BatchPlan | None, float]:
+        """Return what to read now; else None, and for how long there is nothing to do (seconds)."""
+        wait_s = self._begun_s + self._spacing_s - time.monotonic()
+        if wait_s > 0:
+            return None, wait_s
+        now = time.time_ns() // 1_000_000
+        plan = self._enumerator.plan(now)
+        due = self._checkpoints.next_time
+        checkpoint_in_s = self._checkpoint_in_s()
+        is_wanted = checkpoint_in_s <= 0 or self._job.wants_part_of(self._member)
+        if plan.ranges or plan.ended or is_wanted or (due is not None and due <= now):
+            return plan, 0.0
+        wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
+        if due is not None:
+            wait_s = min(wait_s, (due - now) / 1000)
+        return None, max(wait_s, 0.001)
 
     def _checkpoint_in_s(self) -> float:
         """When a checkpoint is due for what has been processed since the last one; never if nothing has."""
@@ -180,43 +194,22 @@ class StreamingRun(Run):
             return math.inf
         return self._checkpointed_s + self._interval_s - time.monotonic()
 
-    def _serve(self, request: _SavepointRequest) -> None:
-        """Take a savepoint after a batch in which the sinks have finished what they had begun."""
-        try:
-            stats = self._checkpoints.savepoint(local_path(request.directory), self._enumerator)
-        except Exception as error:
-            self._tell(_answer, request.answer, None, error)
-            return
-        self._tell(self._listener.checkpoint_completed, stats)
-        self._tell(_answer, request.answer, stats.external_path, None)
-        if request.after is AfterSavepoint.CANCEL:
-            self._stopping.wait()
-        self._ends_with_savepoint |= request.after is not AfterSavepoint.GO_ON
-
-    def _refuse_requests(self) -> None:
-        self._is_over = True
-        for what, requests in (("savepoint", self._savepoints), ("checkpoint", self._checkpoint_requests)):
-            for request in requests:
-                error = RuntimeError(f"job {self._query.job_id} ended before the {what} was taken")
-                _answer(request.answer, None, error)
-            requests.clear()
-
     def _slots(self) -> RemoteSlots:
         """Return where the slots are and whose tasks run in them."""
-        addresses, deployments = [""] * self._query.slots, [""] * self._query.slots
+        addresses, deployments = {}, {}
         for subtask in self._query.subtasks:
-            addresses[subtask.slot] = subtask.address
+            addresses[subtask.slot] = str(SlotAddress.parse(subtask.address).of_region(self._region))
             deployments[subtask.slot] = deployment_of(subtask.execution_attempt_id)
-        return RemoteSlots(tuple(addresses), tuple(deployments))
+        return RemoteSlots(addresses, deployments)
 
 
-def _answer(answer: asyncio.Future[Any], result: str | int | None, error: Exception | None) -> None:
-    if answer.done():
+def _answer(future: asyncio.Future[str | int], answer: Answer) -> None:
+    if future.done():
         return
-    if error is not None:
-        answer.set_exception(error)
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
     else:
-        answer.set_result(result)
+        future.set_result(answer)
 
 
 def _seconds(text: str) -> float:

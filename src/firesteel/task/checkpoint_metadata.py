@@ -73,34 +73,55 @@ class VertexLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionState:
+    """What a checkpoint has of one pipelined region.
+
+    Attributes:
+        batch_id: The batch of the region behind which it was taken.
+        chains: (stage, slot) -> the files of its version, relative to `base_of` the checkpoint.
+        sources: Pickled: operator id -> where the enumerator of that source is.
+        committables: Pickled: what its sinks want to have committed with the checkpoint.
+        next_time: When the region has something to do again although nothing comes (ms).
+    """
+
+    batch_id: int
+    chains: dict[tuple[int, int], Chain]
+    sources: bytes
+    committables: bytes
+    next_time: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointMetadata:
     """A checkpoint or savepoint.
 
     Attributes:
         checkpoint_id: Counts the checkpoints of a job, over restarts; from 1.
-        batch_id: The batch it was taken behind.
         timestamp_ms: When it was taken.
         job_id: The job.
         job_name: The job's name.
         is_savepoint: Whether it has state files of its own.
         vertices: All vertices.
-        chains: (stage, slot) -> the files of its version, relative to `base_of` the checkpoint.
-        sources: Pickled: operator id -> where the enumerator of that source is.
-        committables: Pickled: (sink operators' committables) that are to be committed with it.
-        next_time: When the job has something to do again although nothing comes (ms).
+        regions: What it has of each pipelined region; None: the region had done nothing yet.
     """
 
     checkpoint_id: int
-    batch_id: int
     timestamp_ms: int
     job_id: str
     job_name: str
     is_savepoint: bool
     vertices: tuple[VertexLayout, ...]
-    chains: dict[tuple[int, int], Chain]
-    sources: bytes
-    committables: bytes
-    next_time: int | None
+    regions: tuple[RegionState | None, ...]
+
+    @property
+    def states(self) -> list[RegionState]:
+        """What it has of the regions that had done something."""
+        return [state for state in self.regions if state is not None]
+
+    @property
+    def chains(self) -> dict[tuple[int, int], Chain]:
+        """(stage, slot) -> the files of its version, relative to `base_of` the checkpoint; stages are unique."""
+        return {slot: chain for state in self.states for slot, chain in state.chains.items()}
 
     def base_of(self, directory: Path) -> Path:
         """Return what the paths of its files are relative to, if its metadata is in that directory."""

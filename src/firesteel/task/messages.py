@@ -14,9 +14,9 @@ LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """First word of a slot process: which slot it is for."""
+    """First word of a slot process: the name under which it was ordered."""
 
-    allocation_id: str
+    name: str
     process_id: int
 
 
@@ -28,6 +28,7 @@ class Deploy:
         execution_attempt_id: The attempt; its states are reported under it.
         job: The job graph as bytes.
         slot: Number of the slot in the job.
+        region: Number of the task's pipelined region; a process runs tasks of one.
         attempt: Number of the attempt.
         sys_path: Where the client found its modules.
         configuration: The job's.
@@ -36,6 +37,7 @@ class Deploy:
     execution_attempt_id: str
     job: bytes
     slot: int
+    region: int
     attempt: int
     sys_path: tuple[str, ...]
     configuration: dict[str, str]

@@ -104,7 +104,7 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, base: Path, new: dict[s
 
 
 def _has_state(metadata: CheckpointMetadata, base: Path, vertex: VertexLayout, operator_id: str) -> bool:
-    if operator_id in pickle.loads(metadata.sources):
+    if any(operator_id in pickle.loads(state.sources) for state in metadata.states):
         return True
     for subtask in range(vertex.parallelism):
         chain = _chain(vertex, subtask, metadata.chains)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -36,6 +36,10 @@ class SlotAddress:
         """What `str` gave."""
         parts = urlsplit(text)
         return cls(parts.path, parts.netloc, parse_qs(parts.query).get("token", [""])[0])
+
+    def of_region(self, region: int) -> SlotAddress:
+        """Return where the process takes connections that runs the tasks of a pipelined region in the slot."""
+        return replace(self, path=f"{self.path}-{region}") if region else self
 
     @property
     def is_on_this_host(self) -> bool:

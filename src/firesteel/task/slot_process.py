@@ -34,7 +34,7 @@ from firesteel.task.python_environment import python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_server import StageServer, StaleRequestError
-from firesteel.task.version_store import VersionStore
+from firesteel.task.version_store import VersionStore, region_directory
 from firesteel.task.versions import TryIsOverError
 
 _PROGRESS_EVERY_S = 0.5
@@ -48,7 +48,7 @@ class TaskInterruptedError(BaseException):
 class SlotProcess:
     """Serves one slot until its control connection closes."""
 
-    def __init__(self, allocation_id: str, control_path: str, data_path: str) -> None:
+    def __init__(self, name: str, control_path: str, data_path: str) -> None:
         self._is_interruptible = False
         # Each `CancelAll` comes with a signal, and nobody knows which of the two is seen first.
         self._interrupts = self._cancellations = 0
@@ -63,7 +63,7 @@ class SlotProcess:
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
         self._environment: AbstractContextManager[None] | None = None
-        self._send(Hello(allocation_id, os.getpid()))
+        self._send(Hello(name, os.getpid()))
 
     def run(self) -> None:
         """Serve both sockets, one request at a time."""
@@ -183,8 +183,9 @@ class SlotProcess:
         checkpoint = Path(request.checkpoint)
         self._enter_environment(deploy, checkpoint)
         restored = partial(read_restored_state, checkpoint)
-        store = VersionStore(checkpoint, deploy.slot)
-        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, checkpoint)
+        store = VersionStore(checkpoint, deploy.slot, deploy.region)
+        directory = region_directory(checkpoint, deploy.region)
+        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, directory)
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
         """Once: a slot's process runs tasks of one job only."""
@@ -214,7 +215,7 @@ def _close_quietly(stream: Any) -> None:
         stream.close()
 
 
-def main(allocation_id: str, control_path: str, data_path: str) -> None:
+def main(name: str, control_path: str, data_path: str) -> None:
     """Run a slot process; never returns normally."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    SlotProcess(allocation_id, control_path, data_path).run()
+    SlotProcess(name, control_path, data_path).run()

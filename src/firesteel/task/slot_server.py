@@ -1,7 +1,7 @@
 """Starts slot processes quickly: imports everything once, then forks a process for each order on its standard input.
 
-An order is a line of three tab-separated fields: allocation id, path of the control socket, path of the data socket.
-When standard input closes, the server ends, and with it its slot processes.
+An order is a line of three tab-separated fields: name of the process, path of the control socket, path of the data
+socket. When standard input closes, the server ends, and with it its slot processes.
 """
 
 from __future__ import annotations

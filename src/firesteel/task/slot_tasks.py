@@ -135,7 +135,7 @@ class SlotTasks:
         attempt: Number of the attempt.
         store: Where the versions are; None keeps none (BATCH: an attempt runs one batch from start to end).
         restored: The state of another job that this one begins with.
-        job_directory: The job's checkpoint directory, for large output for the driver; None keeps it in memory.
+        directory: Where the versions of the region are, for large output for the driver; None keeps it in memory.
     """
 
     def __init__(
@@ -145,14 +145,14 @@ class SlotTasks:
         attempt: int,
         store: VersionStore | None,
         restored: Callable[[], RestoredState | None] = lambda: None,
-        job_directory: Path | None = None,
+        directory: Path | None = None,
     ) -> None:
         self._job = job
         self._slot = slot
         self._attempt = attempt
         self._store = store
         self._restored = restored
-        self._job_directory = job_directory
+        self._directory = directory
         self._stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
@@ -223,7 +223,7 @@ class SlotTasks:
             dict(job_graph.configuration),
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
-            output_directory="" if self._job_directory is None else str(shown_in(self._job_directory, at.run)),
+            output_directory="" if self._directory is None else str(shown_in(self._directory, at.run)),
         )
 
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:

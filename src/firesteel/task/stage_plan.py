@@ -1,7 +1,8 @@
 """Which vertex runs in which stage and slot, and how edges become gates: computed alike on both sides.
 
-level(v) is the largest number of exchanges on a path from a source to v; stage k runs all vertices of level k. Slot
-`base(v) + i` carries subtask i. A gate is the number of an edge in the job.
+The stages of a job are numbered region by region. In its region, stage k runs the vertices for which the largest number
+of exchanges on a path from a source is k. Slot `base(v) + i` carries subtask i. A gate is the number of an edge in the
+job.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from firesteel.graph.job_graph import JobEdge, JobGraph, JobVertex
+from firesteel.graph.regions import regions_of
 from firesteel.graph.slot_numbering import SlotSharing
 
 
@@ -68,24 +70,42 @@ class StagePlan:
         self._sharing = SlotSharing.of(job_graph)
         self.slots = self._sharing.slots
         self.edges: list[StageEdge] = []
-        self.level_of: dict[str, int] = {}
-        for vertex in job_graph.vertices:
-            level = 0
+        self.region_of = regions_of(job_graph)
+        depth_of = self._number_edges()
+        self.stages: list[range] = []
+        """The stages of each region."""
+        for region in range(1 + max(self.region_of.values(), default=0)):
+            first = self.stages[-1].stop if self.stages else 0
+            depth = max((depth_of[vertex] for vertex in depth_of if self.region_of[vertex] == region), default=0)
+            self.stages.append(range(first, first + depth + 1))
+        self.level_of = {vertex: self.stages[self.region_of[vertex]].start + depth_of[vertex] for vertex in depth_of}
+
+    def _number_edges(self) -> dict[str, int]:
+        """Number the edges, and return by vertex how many exchanges are before it."""
+        depth_of: dict[str, int] = {}
+        for vertex in self.job_graph.vertices:
+            depth = 0
             for edge in vertex.inputs:
                 stage_edge = StageEdge(len(self.edges), edge, self._is_exchange(edge))
                 self.edges.append(stage_edge)
-                level = max(level, self.level_of[edge.source.producer.id] + stage_edge.is_exchange)
-            self.level_of[vertex.id] = level
+                depth = max(depth, depth_of[edge.source.producer.id] + stage_edge.is_exchange)
+            depth_of[vertex.id] = depth
+        return depth_of
 
     def _is_exchange(self, edge: JobEdge) -> bool:
         """An edge within the slot needs no exchange: FORWARD between vertices that share slots."""
         same_slots = self.base_of(edge.source.producer) == self.base_of(edge.target)
         return not (edge.partitioner.name == "FORWARD" and same_slots)
 
-    @cached_property
+    @property
     def levels(self) -> int:
         """Number of stages."""
-        return 1 + max(self.level_of.values(), default=0)
+        return self.stages[-1].stop
+
+    def slots_of(self, region: int) -> list[int]:
+        """The slots in which a region has subtasks."""
+        vertices = [vertex for vertex in self.job_graph.vertices if self.region_of[vertex.id] == region]
+        return sorted({self.base_of(vertex) + subtask for vertex in vertices for subtask in range(vertex.parallelism)})
 
     def base_of(self, vertex: JobVertex) -> int:
         """The slot of subtask 0."""

@@ -17,7 +17,7 @@ from typing import IO
 from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
 from firesteel.errors import FiresteelError
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Files of other versions are refused. Version 1 had whole maps as values of map states, version 2 metadata that named
 version files by their batches alone, version 3 other forms of keys and whole broadcast states in each version."""
 

@@ -1,7 +1,9 @@
 """The versions of one slot's subtasks: files that are written once, and chains of them that make up a version.
 
-    <job directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.full     everything
-    <job directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.delta    what changed since the version before
+    <region's directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.full     everything
+    <region's directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.delta    what changed since the version before
+
+The directory of the first pipelined region is the job's, that of another one `region-<number>` in it.
 
 A version is a full file and the deltas after it. Which files these are is not read off their names: a slot reports the
 chain that it wrote, the coordinator keeps the chains of the batch that it accepted, and the request for the next batch
@@ -38,9 +40,14 @@ Frame = tuple[str, str | None, Any]
 """(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
 
 
-def runs_in(job_directory: Path) -> dict[int, Path]:
-    """Return the directories of versions in a job's directory by the number of their run."""
-    return {run_of(path): path for path in job_directory.glob("versions-*")}
+def region_directory(job_directory: Path, region: int) -> Path:
+    """Return the directory of a pipelined region's versions; runs are counted region by region."""
+    return job_directory / f"region-{region}" if region else job_directory
+
+
+def runs_in(directory: Path) -> dict[int, Path]:
+    """Return the directories of versions in a region's directory by the number of their run."""
+    return {run_of(path): path for path in directory.glob("versions-*")}
 
 
 def run_of(versions: Path) -> int:
@@ -48,32 +55,32 @@ def run_of(versions: Path) -> int:
     return int(versions.name.partition("-")[2])
 
 
-def versions_of(job_directory: Path, run: int) -> Path:
-    """Return the directory of versions of a run."""
-    return job_directory / f"versions-{run}"
+def versions_of(directory: Path, run: int) -> Path:
+    """Return the directory of versions of a run of a region."""
+    return directory / f"versions-{run}"
 
 
-def shown_in(job_directory: Path, run: int) -> Path:
-    """Return the directory for large output that sinks of a run show, removed with the run's versions."""
-    return versions_of(job_directory, run) / "shown"
+def shown_in(directory: Path, run: int) -> Path:
+    """Return the directory for large output that sinks of a region's run show, removed with the run's versions."""
+    return versions_of(directory, run) / "shown"
 
 
-def claim_run(job_directory: Path) -> int:
-    """Claim the next run number of a job by creating its directory of versions.
+def claim_run(directory: Path) -> int:
+    """Claim the next run number of a region by creating a directory of versions in the region's directory.
 
     A JobManager that lost its leadership may have slots that still write, beside those of its successor.
 
     Raises:
         FileNotFoundError: the directory of the job is gone: the job is over.
     """
-    number = max(runs_in(job_directory), default=0) + 1
+    number = max(runs_in(directory), default=0) + 1
     while True:
         try:
-            versions_of(job_directory, number).mkdir()
+            versions_of(directory, number).mkdir()
         except FileExistsError:
             number += 1
         else:
-            sync_directory(job_directory)
+            sync_directory(directory)
             return number
 
 
@@ -110,15 +117,17 @@ class VersionStore:
     Args:
         job_directory: The job's checkpoint directory.
         slot: Number of the slot.
+        region: Number of the pipelined region.
     """
 
-    def __init__(self, job_directory: Path, slot: int) -> None:
+    def __init__(self, job_directory: Path, slot: int, region: int = 0) -> None:
         self._directory = job_directory
+        self._of_region = region_directory(job_directory, region)
         self._slot = slot
         self._durable: dict[int, set[str]] = {}
 
     def _parent(self, stage: int, run: int) -> Path:
-        return versions_of(self._directory, run) / str(stage) / str(self._slot)
+        return versions_of(self._of_region, run) / str(stage) / str(self._slot)
 
     def check_try(self, stage: int, at: BatchTry) -> None:
         """Check that no other process has run the stage in this try.
@@ -155,7 +164,7 @@ class VersionStore:
         full = in_full or _is_full_due(parent)
         kept, merged = ((), ()) if full else _split_off_mergeable(parent)
         directory = self._parent(stage, at.run)
-        make_directory(directory, below=versions_of(self._directory, at.run))
+        make_directory(directory, below=versions_of(self._of_region, at.run))
         path = directory / f"{at.batch_id}-{at.number}.{'full' if full else 'delta'}"
         sizes: dict[str, int] = {}
         frames = make(full)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,8 +13,10 @@ from typing import Any
 
 import cloudpickle
 
-from firesteel.coordinator.checkpoints import Checkpoints, restore_job
+from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.errors import InvalidProgramError, TranslationError
@@ -28,7 +30,7 @@ from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport, SubtaskReport, max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
-from firesteel.task.version_store import VersionStore, versions_of
+from firesteel.task.version_store import VersionStore, region_directory, versions_of
 from firesteel.task.versions import BatchTry
 from firesteel.testing.manual_clock import ManualClock
 
@@ -153,15 +155,30 @@ class _SlotDiedError(Exception):
     """A slot died, as a fault says: the batch needs another try."""
 
 
+class _LocalRegion:
+    """One pipelined region of the job: what it reads, and its part of the checkpoints."""
+
+    def __init__(
+        self, job: JobCheckpoints, number: int, elements: int, commit: Callable[[list[Committable]], None]
+    ) -> None:
+        self.number = number
+        self.enumerator = SplitEnumerator(job.plan.job_graph, elements, region=number)
+        self._member = Member(number, lambda: None, lambda stats: None)
+        job.enter(self._member)
+        self.checkpoints = Checkpoints(job, self._member, commit)
+
+    def prepare(self) -> None:
+        self.checkpoints.prepare(self.enumerator, 0.0)
+
+
 class _LocalJob:
     """The slots of one job."""
 
     def __init__(
         self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault], batch_elements: int | None
     ) -> None:
-        self._enumerator = SplitEnumerator(job_graph, _EVERYTHING if batch_elements is None else batch_elements)
-        if self._enumerator.endless:
-            raise TranslationError(f"source {self._enumerator.endless[0]!r} never ends: a local run needs bounded ones")
+        if endless := SplitEnumerator(job_graph).endless:
+            raise TranslationError(f"source {endless[0]!r} never ends: a local run needs bounded ones")
         restore_job(job_graph, checkpoint)
         self._job = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         self._plan = StagePlan(job_graph)
@@ -169,46 +186,58 @@ class _LocalJob:
         self._keeps_versions = job_graph.job_type != "BATCH"
         self._checkpoint = checkpoint
         self._faults = {(fault.batch, fault.stage, fault.slot): fault.after_rows for fault in faults}
-        self._slots: dict[int, SlotTasks] = {}
+        self._slots: dict[tuple[int, int], SlotTasks] = {}
         self.result = LocalResult(stages=self._plan.levels)
-        self._checkpoints = Checkpoints(self._plan, checkpoint, self._commit)
+        self._checkpoints = JobCheckpoints(self._plan, checkpoint)
+        elements = _EVERYTHING if batch_elements is None else batch_elements
+        self._regions = [
+            _LocalRegion(self._checkpoints, number, elements, self._commit) for number in range(len(self._plan.stages))
+        ]
 
     @property
     def has_ended(self) -> bool:
         """True when all input was processed."""
-        return self._enumerator.has_ended
+        return all(region.enumerator.has_ended for region in self._regions)
 
     def recover(self) -> None:
         """Go on from the last checkpoint, or from the one that the configuration names."""
-        self._checkpoints.recover(self._enumerator)
+        for region in self._regions:
+            region.checkpoints.recover(region.enumerator)
 
     def run_next_batch(self, replayed: Collection[int]) -> None:
-        """Run the next batch; if it is among the replayed ones, try it twice and commit it twice."""
-        self._run_planned(self._enumerator.plan(0), replayed)
+        """Run the next batch of each region; if it is among the replayed ones, try and commit it twice."""
+        self._run_regions(lambda enumerator: enumerator.plan(0), replayed)
         self.result.batches += 1
 
-    def _run_planned(self, plan: BatchPlan, replayed: Collection[int] = ()) -> None:
-        at = self._checkpoints.next_batch()
-        reports = self._try_until_done(at, plan)
+    def _run_regions(self, plan_of: Callable[[SplitEnumerator], BatchPlan], replayed: Collection[int] = ()) -> None:
+        """Run a batch of each region, and take a checkpoint."""
+        for region in self._regions:
+            self._run_region(region, plan_of(region.enumerator), replayed)
+            region.prepare()
+        for region in self._regions:
+            region.checkpoints.settle()
+
+    def _run_region(self, region: _LocalRegion, plan: BatchPlan, replayed: Collection[int]) -> None:
+        at = region.checkpoints.next_batch()
+        reports = self._try_until_done(region, at, plan)
         if at.batch_id in replayed:
             self._kill_slots()
-            reports = self._try_until_done(replace(at, number=reports[0].try_number + 1), plan)
-        self._checkpoints.batch_ended(at.batch_id, reports)
-        self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
-        self._checkpoints.complete(self._enumerator, 0.0)
+            reports = self._try_until_done(region, replace(at, number=reports[0].try_number + 1), plan)
+        region.checkpoints.batch_ended(at.batch_id, reports)
+        region.enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         if at.batch_id in replayed:
             carry_out((c for report in reports for c in report.committables if c.is_durable), self)
 
     def take_savepoint(self, parent: Path) -> None:
         """Take a savepoint after one more batch, in which sinks finish what they have begun."""
-        if not self._enumerator.has_ended:
-            self._run_planned(BatchPlan(is_savepoint=True))
-        self.result.savepoint = Path(self._checkpoints.savepoint(parent, self._enumerator).external_path)
+        if not self.has_ended:
+            self._run_regions(lambda _: BatchPlan(is_savepoint=True))
+        self.result.savepoint = Path(self._checkpoints.write_savepoint(parent).external_path)
 
     def run_batch(self, batch: BatchPlan) -> None:
         """Run one batch through all stages, then commit it."""
         versions_of(self._checkpoint, 1).mkdir(parents=True, exist_ok=True)
-        reports = self._try_until_done(BatchTry(1, 0), batch)
+        reports = self._try_until_done(self._regions[0], BatchTry(1, 0), batch)
         committables = [committable for report in reports for committable in report.committables]
         self._commit(committables)
         remove_files(committables)
@@ -217,11 +246,11 @@ class _LocalJob:
         for slot in list(self._slots):
             _close_files(self._slots.pop(slot))
 
-    def _try_until_done(self, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
+    def _try_until_done(self, region: _LocalRegion, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
         """Run all stages of a batch, in another try when a slot died."""
         while True:
             try:
-                return self._run_stages(at, batch)
+                return self._run_stages(region, at, batch)
             except _SlotDiedError:
                 at = replace(at, number=at.number + 1)
                 if not self._keeps_versions:  # BATCH: no task outlives a try.
@@ -231,15 +260,15 @@ class _LocalJob:
         carry_out(committables, self)
         self.result.files += _files_of(committables)
 
-    def _run_stages(self, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
+    def _run_stages(self, region: _LocalRegion, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
         reports: list[StageReport] = []
         waiting: list[Row] = []
-        for stage in range(self._plan.levels):
+        for stage in self._plan.stages[region.number]:
             here = [row for row in waiting if self._plan.level_of_gate[row[2]] == stage]
             waiting = [row for row in waiting if self._plan.level_of_gate[row[2]] != stage]
-            for slot in range(self._plan.slots):
+            for slot in self._plan.slots_of(region.number):
                 rows = [(source, gate, payload) for target, source, gate, payload in here if target == slot]
-                for row in self._run_slot(stage, slot, at, batch, rows):
+                for row in self._run_slot(region, stage, slot, at, batch, rows):
                     if row[2] == REPORT_GATE:
                         reports += decode(row[3])[0][0]  # type: ignore[index]
                     else:
@@ -250,7 +279,13 @@ class _LocalJob:
         return reports
 
     def _run_slot(
-        self, stage: int, slot: int, at: BatchTry, batch: BatchPlan, rows: list[tuple[int, int, bytes]]
+        self,
+        region: _LocalRegion,
+        stage: int,
+        slot: int,
+        at: BatchTry,
+        batch: BatchPlan,
+        rows: list[tuple[int, int, bytes]],
     ) -> list[Row]:
         """Return the rows of one slot and stage.
 
@@ -258,21 +293,22 @@ class _LocalJob:
             _SlotDiedError: a fault was due.
         """
         after = self._faults.pop((at.batch_id, stage, slot), None)
-        parent = self._checkpoints.parents(stage)[slot] if self._keeps_versions else ()
-        running = self._tasks(slot).run_stage(stage, at, parent, batch, iter(rows))
+        parent = region.checkpoints.parents(stage)[slot] if self._keeps_versions else ()
+        running = self._tasks(region.number, slot).run_stage(stage, at, parent, batch, iter(rows))
         if after is None:
             return list(running)
         _take(running, after)
         running.close()  # type: ignore[attr-defined]
-        _close_files(self._slots.pop(slot))
+        _close_files(self._slots.pop((region.number, slot)))
         raise _SlotDiedError
 
-    def _tasks(self, slot: int) -> SlotTasks:
-        if slot not in self._slots:
-            store = VersionStore(self._checkpoint, slot) if self._keeps_versions else None
+    def _tasks(self, region: int, slot: int) -> SlotTasks:
+        if (region, slot) not in self._slots:
+            store = VersionStore(self._checkpoint, slot, region) if self._keeps_versions else None
             restored = partial(read_restored_state, self._checkpoint)
-            self._slots[slot] = SlotTasks(self._job, slot, 0, store, restored, self._checkpoint)
-        return self._slots[slot]
+            directory = region_directory(self._checkpoint, region)
+            self._slots[region, slot] = SlotTasks(self._job, slot, 0, store, restored, directory)
+        return self._slots[region, slot]
 
     def print(self, text: str) -> None:
         """Keep the lines of print sinks."""

@@ -32,7 +32,7 @@ MAX_QUERY_S = 0.1
 class BriefDataPlane(DataPlane):
     """Notes each start of a job, and ends it after some milliseconds."""
 
-    spans_job = True
+    has_queries = True
 
     def __init__(self, run: str, notes: str) -> None:
         self._run = run

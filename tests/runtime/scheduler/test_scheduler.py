@@ -23,7 +23,7 @@ from firesteel.runtime.scheduler.actions import (
     StartQuery,
     StopQuery,
 )
-from firesteel.runtime.scheduler.options import WHOLE_JOB
+from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.restart_strategy import (
     FixedDelayRestartStrategy,
     NoRestartStrategy,
@@ -48,7 +48,9 @@ def scheduler_of(clock: ManualClock, strategy: RestartStrategy | None = None) ->
     """Of a job with one vertex and two subtasks."""
     job = job_graph(("a", 2, []))
     resolve_parallelism(job, 1)
-    return Scheduler(ExecutionGraph(job, clock.now_ms), strategy or NoRestartStrategy(), clock, WHOLE_JOB)
+    return Scheduler(
+        ExecutionGraph(job, clock.now_ms), strategy or NoRestartStrategy(), clock, SchedulerOptions.of({}, True)
+    )
 
 
 def slot(number: int, run: int = 0) -> list[LogicalSlot]:
@@ -121,7 +123,7 @@ def test_the_query_starts_when_all_subtasks_run(clock: ManualClock) -> None:
         (one, ExecutionState.INITIALIZING, []),
         (one, ExecutionState.RUNNING, []),
         (two, ExecutionState.INITIALIZING, []),
-        (two, ExecutionState.RUNNING, [StartQuery(0)]),
+        (two, ExecutionState.RUNNING, [StartQuery(0, 0)]),
     ):
         assert scheduler.task_state_reported(attempt, state) == (True, follows)
 
@@ -144,10 +146,10 @@ def test_a_slot_for_a_former_schedule_is_given_back(clock: ManualClock) -> None:
 
 def test_tasks_are_cancelled_after_the_query_has_stopped(clock: ManualClock) -> None:  # O03 N03
     scheduler = running(scheduler_of(clock))
-    assert scheduler.cancel() == [StopQuery(0)]
+    assert scheduler.cancel() == [StopQuery(0, 0)]
     assert scheduler.cancel() == []
     one, two = attempts(scheduler)
-    assert scheduler.query_stopped(0) == [CancelTask("tm", one), CancelTask("tm", two)]
+    assert scheduler.query_stopped(0, 0) == [CancelTask("tm", one), CancelTask("tm", two)]
     assert states(scheduler) == ["CANCELING", "CANCELING"]
     scheduler.task_state_reported(one, ExecutionState.CANCELED)
     assert scheduler.task_state_reported(two, ExecutionState.FINISHED) == (
@@ -159,8 +161,8 @@ def test_tasks_are_cancelled_after_the_query_has_stopped(clock: ManualClock) -> 
 def test_a_failure_while_cancelling_changes_nothing(clock: ManualClock) -> None:  # O07 N06
     scheduler = running(scheduler_of(clock))
     scheduler.cancel()
-    scheduler.query_failed(0, BAD)
-    scheduler.query_stopped(0)
+    scheduler.query_failed(0, 0, BAD)
+    scheduler.query_stopped(0, 0)
     for attempt in attempts(scheduler):
         scheduler.task_state_reported(attempt, ExecutionState.FAILED, BAD)
     assert scheduler.graph.status is JobStatus.CANCELED
@@ -172,7 +174,7 @@ def test_the_first_failure_is_kept(clock: ManualClock) -> None:  # O07
     one, two = attempts(scheduler)
     scheduler.task_state_reported(one, ExecutionState.FAILED, BAD)
     scheduler.task_state_reported(two, ExecutionState.FAILED, TaskFailure("later"))
-    scheduler.query_stopped(0)
+    scheduler.query_stopped(0, 0)
     assert scheduler.graph.status is JobStatus.FAILED
     assert scheduler.graph.failure is not None
     assert scheduler.graph.failure.message == "ValueError: bad"
@@ -182,13 +184,13 @@ def test_a_restart_waits_for_the_delay_and_for_the_cancelled_tasks(clock: Manual
     scheduler = running(scheduler_of(clock, FixedDelayRestartStrategy(1, 3)))
     one, two = attempts(scheduler)
     _, actions = scheduler.task_state_reported(one, ExecutionState.FAILED, BAD)
-    assert actions == [ScheduleRestart(0, 3), StopQuery(0)]
+    assert actions == [ScheduleRestart(0, 3), StopQuery(0, 0)]
     assert scheduler.restart_due(0) == []
-    assert scheduler.query_stopped(0) == [CancelTask("tm", two)]
+    assert scheduler.query_stopped(0, 0) == [CancelTask("tm", two)]
     _, actions = scheduler.task_state_reported(two, ExecutionState.CANCELED)
     assert actions == [ReleaseSlots(requests(), "the job restarts"), requested(1)]
     assert (scheduler.graph.status, scheduler.graph.restarts) == (JobStatus.RUNNING, 1)
-    assert scheduler.restart_due(0) == scheduler.query_finished(0) == []
+    assert scheduler.restart_due(0) == scheduler.query_finished(0, 0) == []
 
 
 def test_a_restart_waits_for_the_query_though_all_tasks_are_over(clock: ManualClock) -> None:  # O05
@@ -199,7 +201,7 @@ def test_a_restart_waits_for_the_query_though_all_tasks_are_over(clock: ManualCl
     scheduler.task_state_reported(two, ExecutionState.CANCELED)
     assert scheduler.restart_due(0) == []
     assert scheduler.graph.status is JobStatus.RESTARTING
-    assert scheduler.query_stopped(0) == [
+    assert scheduler.query_stopped(0, 0) == [
         CancelTask("tm", two),
         ReleaseSlots(requests(), "the job restarts"),
         requested(1),
@@ -215,7 +217,7 @@ def test_a_task_that_may_have_been_deployed_is_cancelled_to_be_sure(clock: Manua
 
 def test_a_lost_slot_fails_what_runs_in_it(clock: ManualClock) -> None:  # N11
     scheduler = running(scheduler_of(clock))
-    assert scheduler.slots_failed(requests()[:1], BAD) == [StopQuery(0)]
+    assert scheduler.slots_failed(requests()[:1], BAD) == [StopQuery(0, 0)]
     assert states(scheduler) == ["FAILED", "CANCELING"]
 
 
@@ -230,7 +232,7 @@ def test_subtasks_may_finish_one_by_one(clock: ManualClock) -> None:  # O02
     scheduler = running(scheduler_of(clock))
     assert scheduler.subtask_finished(an_id("a"), 0) == []
     assert scheduler.subtask_finished(an_id("a"), 1) == [
-        StopQuery(0),
+        StopQuery(0, 0),
         ReleaseSlots(requests(), "the job is FINISHED"),
         JobTerminated(),
     ]

@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from firesteel.coordinator.checkpoints import Checkpoints, remove_job_directory, restore_job
+from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.coordinator.stored_checkpoints import remove_job_directory, restore_job
 from firesteel.operators.buffers import decode
 from firesteel.operators.committables import Committable, carry_out
 from firesteel.spark.pipeline import Parents, Pipeline
@@ -124,7 +126,7 @@ class SimulatedSpark(Pipeline):
                 pickle.dumps(stage_plan),
                 self._deployment.name,
             )
-            requests = [replace(request, parent=parent) for parent in parents(stage)]
+            requests = [replace(request, parent=parent) for parent in parents(stage).values()]
             found: list[list[Row]] = [[] for _ in requests]
             order = list(range(self._slots))
             chance.shuffle(order)
@@ -245,7 +247,10 @@ class Leader:
         job_graph = job_graph_of(cluster.job)
         plan = StagePlan(job_graph)
         enumerator = SplitEnumerator(job_graph, 3)
-        checkpoints = Checkpoints(plan, cluster.directory, self._commit)
+        job = JobCheckpoints(plan, cluster.directory)
+        member = Member(0, lambda: None, lambda stats: None)
+        job.enter(member)
+        checkpoints = Checkpoints(job, member, self._commit)
         checkpoints.recover(enumerator)
         self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}")
         cluster.deployments.append(self.deployment)
@@ -261,7 +266,8 @@ class Leader:
             enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
             self.process.step()
             if is_checkpoint:
-                checkpoints.complete(enumerator, 0.0)
+                checkpoints.prepare(enumerator, 0.0)
+                checkpoints.settle()
                 cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
 
     def _commit(self, committables: list[Committable]) -> None:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from firesteel.coordinator import checkpoints, version_files
+from firesteel.coordinator import version_files
 from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.operators.file_sink import FileWriter
-from firesteel.task.checkpoint_metadata import CheckpointMetadata
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, write_metadata
 from firesteel.task.protocol import Row, StageRequest
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_server import StageServer
@@ -91,19 +92,20 @@ def _sweeps_at_once(self: Checkpoints, enumerator: Any) -> Any:
     return restored
 
 
-def _decides_anywhere(self: Checkpoints, directory: Path, metadata: CheckpointMetadata) -> None:
+def _decides_anywhere(self: JobCheckpoints, metadata: CheckpointMetadata, owner: str) -> None:
     """A checkpoint is written wherever it is to be, whoever has taken it or a later one."""
+    directory = self.directory / f"chk-{metadata.checkpoint_id}"
     directory.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(directory)
-    checkpoints.write_metadata(directory, metadata, owner=str(self.run))
+    write_metadata(directory, metadata, owner)
 
 
-_complete = Checkpoints.complete
+_prepare = Checkpoints.prepare
 
 
 def _commits_first(self: Checkpoints, enumerator: Any, begun_s: float) -> Any:
     self._commit(self._pending)
-    return _complete(self, enumerator, begun_s)
+    return _prepare(self, enumerator, begun_s)
 
 
 def _release_at_once(self: version_files.VersionFiles, paths: Iterable[str]) -> None:
@@ -118,8 +120,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("a batch starts from the version that was accepted", SlotTasks, "run_stage", _goes_on_from_memory),
     Mutation("a writer removes nothing that is not decided", FileWriter, "restore_state", _removes_leftovers),
     Mutation("what earlier runs left is removed after a decision only", Checkpoints, "recover", _sweeps_at_once),
-    Mutation("of two leaders one takes the next checkpoint", Checkpoints, "_decide", _decides_anywhere),
-    Mutation("nothing is committed before it is decided", Checkpoints, "complete", _commits_first),
+    Mutation("of two leaders one takes the next checkpoint", JobCheckpoints, "_write", _decides_anywhere),
+    Mutation("nothing is committed before it is decided", Checkpoints, "prepare", _commits_first),
     Mutation("files that a checkpoint needs stay", version_files.VersionFiles, "_release", _release_at_once),
 )
 

@@ -97,7 +97,7 @@ class _Run:
         with (
             scheduler.files(),
             mock.patch(
-                "firesteel.coordinator.checkpoints.write_metadata",
+                "firesteel.coordinator.job_checkpoints.write_metadata",
                 lambda directory, metadata, owner: self._decide(write_metadata, directory, metadata, owner),
             ),
         ):
@@ -185,7 +185,7 @@ def _faults(chance: random.Random) -> Faults:
 def _parts(metadata: CheckpointMetadata) -> list[FinishedPart]:
     return [
         request.committable
-        for committable in pickle.loads(metadata.committables)
+        for committable in pickle.loads(metadata.states[0].committables)
         if isinstance(committable, SinkCommittables)
         for request in committable.requests
         if isinstance(request.committable, FinishedPart)

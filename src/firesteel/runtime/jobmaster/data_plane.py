@@ -59,18 +59,20 @@ class SubtaskLocation:
 
 @dataclass(frozen=True, slots=True)
 class QueryDescriptor:
-    """One run of a job's records through its slots.
+    """One run of the records of a pipelined region through its slots.
 
     Attributes:
         job_id: The job.
         job_graph: The job's graph; every parallelism is resolved to at least 1.
-        attempt: 0 for the first run, one more after each restart.
+        region: Number of the region, see `graph.regions`.
+        attempt: 0 for the first run, larger after each restart.
         slots: S, the sum over the slot sharing groups of the largest parallelism in the group.
-        subtasks: All deployed subtasks, in vertex and subtask order.
+        subtasks: The deployed subtasks of the region, in vertex and subtask order.
     """
 
     job_id: str
     job_graph: JobGraph
+    region: int
     attempt: int
     slots: int
     subtasks: tuple[SubtaskLocation, ...]
@@ -101,10 +103,10 @@ class DataPlaneListener(Protocol):
         """Take new totals; a subtask that is `finished` becomes FINISHED."""
 
     def query_finished(self) -> None:
-        """All input is processed and committed: every execution that is not yet FINISHED becomes FINISHED."""
+        """All input is processed and committed: what is not yet FINISHED of the region becomes FINISHED."""
 
     def query_failed(self, failure: TaskFailure) -> None:
-        """The query ended by a failure; the job restarts or fails. Later calls of this query are ignored."""
+        """The query ended by a failure; its region restarts, or the job fails. Later calls of it are ignored."""
 
 
 class AfterSavepoint(enum.Enum):
@@ -151,13 +153,13 @@ class DataPlane(Protocol):
     """Starts queries, or leaves the records to the tasks.
 
     Attributes:
-        spans_job: Whether the records of all subtasks of a job flow through one query. Then a job is scheduled at once,
-            restarted as a whole, and subtask i of a vertex is in slot base(group) + i, as the query knows slots by
-            number. If not, there is no query: the tasks move their records themselves and report that they
-            FINISHED, as in Flink, and how the job is scheduled and restarted is configured.
+        has_queries: Whether the records of each pipelined region of a job flow through a query. Then a region is what
+            is connected: it is scheduled and restarted at once, and subtask i of a vertex is in slot base(group) + i,
+            as queries know slots by number. A savepoint or checkpoint that one query is asked for is the job's. If not,
+            there are no queries: the tasks move their records themselves and report that they FINISHED, as in Flink.
     """
 
-    spans_job: bool
+    has_queries: bool
 
     def restore(self, job_graph: JobGraph) -> None:
         """Make a new job begin with the state that its configuration names, if any.
@@ -184,6 +186,6 @@ class DataPlane(Protocol):
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start to move records through the deployed subtasks. An error raised here fails the job's attempt.
 
-        Called only if `spans_job`.
+        Called only if `has_queries`, for each region.
         """
         ...

@@ -138,12 +138,12 @@ class JobMaster(FencedRpcEndpoint):
         resolve_parallelism(job_graph, default_parallelism)
         data_plane.restore(job_graph)
         self._graph = ExecutionGraph(job_graph, self.clock.now_ms, self._job_status_changed)
-        options = SchedulerOptions.of(configuration, data_plane.spans_job)
+        options = SchedulerOptions.of(configuration, data_plane.has_queries)
         self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock, options)
         selection = slot_selection_strategy(configuration)
         self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}", selection)
         self._slots = SlotProvider(self._pool, selection)
-        self._query: QueryRun | None = None
+        self._queries: dict[int, QueryRun] = {}
         self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
         self._is_performing = False
@@ -228,8 +228,8 @@ class JobMaster(FencedRpcEndpoint):
 
     async def on_stop(self) -> None:
         """Give the job up; unless it is over, another leader may take it up."""
-        if self._query is not None:
-            await self._query.stop()
+        for query in list(self._queries.values()):
+            await query.stop()
         if not self._graph.status.is_terminal:
             self._perform(self._scheduler.suspend(TaskFailure("the JobMaster stops")))
         self._leave("the JobMaster stops")
@@ -326,9 +326,7 @@ class JobMaster(FencedRpcEndpoint):
         try:
             if directory is None:
                 raise ValueError(f"no directory is given, and {SAVEPOINT_DIRECTORY} is not set")
-            if self._query is None:
-                raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes savepoints")
-            path = await self._query.trigger_savepoint(directory, after)
+            path = await self._any_query("savepoints").trigger_savepoint(directory, after)
         except Exception as error:
             raise SavepointError(self.job_id, directory, str(error)) from error
         if after is AfterSavepoint.CANCEL:
@@ -340,11 +338,19 @@ class JobMaster(FencedRpcEndpoint):
         try:
             if self._graph.job_graph.job_type == "BATCH":
                 raise ValueError("it is not a streaming job, and has no checkpoints")
-            if self._query is None:
-                raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes checkpoints")
-            return await self._query.trigger_checkpoint(full)
+            return await self._any_query("checkpoints").trigger_checkpoint(full)
         except Exception as error:
             raise CheckpointError(self.job_id, str(error)) from error
+
+    def _any_query(self, what: str) -> QueryRun:
+        """Return one of the queries, which take checkpoints and savepoints together.
+
+        Raises:
+            RuntimeError: not all of the job runs.
+        """
+        if self._graph.status is not JobStatus.RUNNING or not self._queries:
+            raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes {what}")
+        return next(iter(self._queries.values()))
 
     async def request_job_status(self) -> JobStatus:
         """The job's status."""
@@ -411,18 +417,23 @@ class JobMaster(FencedRpcEndpoint):
     def _start_query(self, action: StartQuery) -> None:
         numbering = self._scheduler.numbering
         assert numbering is not None, "a query goes through numbered slots"
-        self._query = QueryRun(
+        self._queries[action.region] = QueryRun(
             self,
             self._query_progressed,
             self._checkpoints,
-            lambda run: self._perform(self._scheduler.query_finished(run)),
-            lambda run, failure: self._perform(self._scheduler.query_failed(run, failure)),
+            self._query_finished,
+            lambda *about: self._perform(self._scheduler.query_failed(*about)),
             self._data_plane,
-            query_descriptor(self._graph, numbering, action.run),
+            query_descriptor(self._graph, numbering, action.region, action.run),
         )
 
-    def _query_progressed(self, run: int, progress: Sequence[SubtaskProgress]) -> None:
-        if run != self._scheduler.run:
+    def _query_finished(self, region: int, run: int) -> None:
+        if self._scheduler.is_at(region, run):
+            self._queries.pop(region, None)
+            self._perform(self._scheduler.query_finished(region, run))
+
+    def _query_progressed(self, region: int, run: int, progress: Sequence[SubtaskProgress]) -> None:
+        if not self._scheduler.is_at(region, run):
             return
         for report in progress:
             vertex = self._graph.job_vertices[report.vertex_id].vertices[report.subtask_index]
@@ -433,13 +444,13 @@ class JobMaster(FencedRpcEndpoint):
                 self._perform(self._scheduler.subtask_finished(report.vertex_id, report.subtask_index))
 
     def _stop_query(self, action: StopQuery) -> None:
-        query, self._query = self._query, None
+        query = self._queries.pop(action.region, None)
         if query is not None:
-            self.spawn(self._stop(query, action.run), "stopping the query")
+            self.spawn(self._stop(query, action), "stopping the query")
 
-    async def _stop(self, query: QueryRun, run: int) -> None:
+    async def _stop(self, query: QueryRun, action: StopQuery) -> None:
         await query.stop()
-        self._perform(self._scheduler.query_stopped(run))
+        self._perform(self._scheduler.query_stopped(action.region, action.run))
 
     def _schedule_restart(self, action: ScheduleRestart) -> None:
         self.schedule_run_async(action.delay_s, lambda: self._perform(self._scheduler.restart_due(action.restart_id)))

@@ -1,10 +1,11 @@
-"""The query of one run: from its start to when nothing of it is left."""
+"""The query of one run of a region: from its start to when nothing of it is left."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
 
+from firesteel.graph.regions import regions_of
 from firesteel.runtime.checkpoint.checkpoint_stats import (
     CheckpointStats,
     CheckpointStatsTracker,
@@ -29,11 +30,13 @@ __all__ = ["QueryRun", "query_descriptor"]
 logger = logging.getLogger(__name__)
 
 
-def query_descriptor(graph: ExecutionGraph, numbering: SlotNumbering, run: int) -> QueryDescriptor:
-    """What the data plane needs to run a deployed job."""
+def query_descriptor(graph: ExecutionGraph, numbering: SlotNumbering, region: int, run: int) -> QueryDescriptor:
+    """What the data plane needs to run a deployed region."""
+    region_of = regions_of(graph.job_graph)
     return QueryDescriptor(
         job_id=graph.job_id,
         job_graph=graph.job_graph,
+        region=region,
         attempt=run,
         slots=numbering.slots,
         subtasks=tuple(
@@ -45,12 +48,13 @@ def query_descriptor(graph: ExecutionGraph, numbering: SlotNumbering, run: int) 
                 vertex.current.attempt_id,
             )
             for vertex in graph.vertices
+            if region_of[vertex.job_vertex.id] == region
         ),
     )
 
 
 class QueryRun:
-    """One query of a job; what the data plane tells about it is passed on with the run's number.
+    """The query of one region; what the data plane tells about it is passed on with the region's and run's numbers.
 
     Args:
         endpoint: The JobMaster, in whose main thread everything happens.
@@ -65,13 +69,14 @@ class QueryRun:
     def __init__(
         self,
         endpoint: RpcEndpoint,
-        on_progress: Callable[[int, Sequence[SubtaskProgress]], object],
+        on_progress: Callable[[int, int, Sequence[SubtaskProgress]], object],
         checkpoints: CheckpointStatsTracker,
-        on_finished: Callable[[int], object],
-        on_failed: Callable[[int, TaskFailure], object],
+        on_finished: Callable[[int, int], object],
+        on_failed: Callable[[int, int, TaskFailure], object],
         data_plane: DataPlane,
         query: QueryDescriptor,
     ) -> None:
+        self._region = query.region
         self._run = query.attempt
         self._job_id = query.job_id
         self._endpoint = endpoint
@@ -98,7 +103,7 @@ class QueryRun:
         """Take new totals."""
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
-            self._on_progress(self._run, progress)
+            self._on_progress(self._region, self._run, progress)
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
         """A checkpoint was taken and committed."""
@@ -136,13 +141,13 @@ class QueryRun:
         """All input is processed and committed."""
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
-            self._on_finished(self._run)
+            self._on_finished(self._region, self._run)
 
     def query_failed(self, failure: TaskFailure) -> None:
         """The query ended by a failure."""
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
-            self._on_failed(self._run, failure)
+            self._on_failed(self._region, self._run, failure)
 
     async def _start(self, data_plane: DataPlane, query: QueryDescriptor) -> None:
         try:

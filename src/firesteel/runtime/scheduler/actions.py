@@ -53,15 +53,17 @@ class CancelTask:
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
-    """All subtasks are there: let the records of a run flow."""
+    """All subtasks of a region are there: let its records flow."""
 
+    region: int
     run: int
 
 
 @dataclass(frozen=True, slots=True)
 class StopQuery:
-    """Stop the query of a run and report when nothing of it is left."""
+    """Stop the query of a region and report when nothing of it is left."""
 
+    region: int
     run: int
 
 

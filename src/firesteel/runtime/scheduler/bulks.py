@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from firesteel.errors import FiresteelError
@@ -104,6 +104,13 @@ class Bulks:
         """The current attempt needs its slot, or its request, no longer; False if it has none."""
         vertex.current.slot_lost()
         return self._requests.pop(vertex.current.attempt_id, None) is not None
+
+    def release_of(self, vertices: Collection[ExecutionVertex]) -> list[str]:
+        """Some subtasks need their slots no longer; those of their attempts that had one, or waited for one."""
+        attempt_ids = [attempt for attempt, (_, version) in self._requests.items() if version.vertex in vertices]
+        for attempt_id in attempt_ids:
+            del self._requests[attempt_id]
+        return attempt_ids
 
     def release_all(self) -> list[str]:
         """Nobody needs a slot any more; the attempts that had one, or waited for one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cloudpickle
 
+from firesteel.graph.regions import regions_of
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
@@ -21,6 +22,7 @@ class TaskDeploymentDescriptorFactory:
     def __init__(self, graph: ExecutionGraph, numbering: SlotNumbering | None) -> None:
         self._graph = graph
         self._numbering = numbering
+        self._region_of = regions_of(graph.job_graph)
         self._configuration = dict(graph.job_graph.configuration)
         self._serialized_job_graph: bytes = cloudpickle.dumps(graph.job_graph)
 
@@ -41,6 +43,7 @@ class TaskDeploymentDescriptorFactory:
             max_parallelism=job_vertex.max_parallelism,
             allocation_id=execution.allocation_id,
             global_slot=-1 if numbering is None else numbering.slot_of(job_vertex.id, vertex.subtask_index),
+            region=self._region_of[job_vertex.id],
             is_batch=self._graph.job_graph.job_type == "BATCH",
             serialized_job_graph=self._serialized_job_graph,
             configuration=self._configuration,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["WHOLE_JOB", "SchedulerOptions"]
+__all__ = ["SchedulerOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,31 +16,31 @@ class SchedulerOptions:
         scheduling_strategy: A key of `SCHEDULING_STRATEGIES`.
         failover_strategy: A key of `FAILOVER_STRATEGIES`.
         slot_sharing_strategy: A key of `SLOT_SHARING_STRATEGIES`.
-        has_query: Whether the records of all subtasks flow through one query. Then everything is scheduled at once and
-            restarted at once, and all slots are kept until then or to the end, as the query goes through all of them.
+        has_queries: Whether the records of each connected part of the job flow through a query. Then that is a region:
+            its subtasks are scheduled and restarted at once, and keep their slots until then, or until it has finished.
         keeps_allocations: Whether a subtask should have the very slot again that it had before.
     """
 
     scheduling_strategy: str = "pipelined-region"
     failover_strategy: str = "region"
     slot_sharing_strategy: str = "local-input-preferred"
-    has_query: bool = False
+    has_queries: bool = False
     keeps_allocations: bool = False
 
     @classmethod
-    def of(cls, configuration: Mapping[str, str], spans_job: bool) -> SchedulerOptions:
-        """What a configuration asks for; nothing where the data plane runs one query over the whole job."""
-        if spans_job:
-            return WHOLE_JOB
+    def of(cls, configuration: Mapping[str, str], has_queries: bool) -> SchedulerOptions:
+        """What a configuration asks for, as far as the data plane leaves a choice."""
         default = cls()
+        scheduling = configuration.get("jobmanager.scheduler.scheduling-strategy", default.scheduling_strategy)
+        failover = configuration.get("jobmanager.execution.failover-strategy", default.failover_strategy)
+        if has_queries:
+            # A query needs all subtasks of its region, so these can't come one after the other.
+            scheduling = default.scheduling_strategy if scheduling == "lazy-from-sources" else scheduling
+            return cls(scheduling, failover, "numbered", has_queries=True)
         from_local = configuration.get("execution.state-recovery.from-local", "false")
         return cls(
-            configuration.get("jobmanager.scheduler.scheduling-strategy", default.scheduling_strategy),
-            configuration.get("jobmanager.execution.failover-strategy", default.failover_strategy),
+            scheduling,
+            failover,
             configuration.get("jobmanager.scheduler.slot-sharing-strategy", default.slot_sharing_strategy),
             keeps_allocations=from_local.strip().lower() == "true",
         )
-
-
-WHOLE_JOB = SchedulerOptions("eager", "full", "numbered", has_query=True)
-"""For a data plane that runs one query over the whole job."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
@@ -73,16 +73,24 @@ class PendingRestarts:
             restart.is_due = True
             self._check(restart)
 
-    def pop_ready(self) -> set[ExecutionVertex] | None:
-        """What is to be started again now; None if there is nothing more."""
-        while self._ready:
-            restart = self._ready.popleft()
-            # It may have lost all its subtasks meanwhile.
-            if self._pending.pop(restart.restart_id, None) is not None and restart.vertices:
+    def pop_ready(self, may_begin: Callable[[set[ExecutionVertex]], bool]) -> set[ExecutionVertex] | None:
+        """What is to be started again now, of that which may begin; None if there is nothing more."""
+        for restart in list(self._ready):
+            # It may have lost all its subtasks meanwhile, or be done.
+            if restart.restart_id not in self._pending or not restart.vertices:
+                self._pending.pop(restart.restart_id, None)
+                self._ready.remove(restart)
+            elif may_begin(restart.vertices):
+                self._ready.remove(restart)
+                del self._pending[restart.restart_id]
                 for vertex in restart.vertices:
                     del self._of[vertex]
                 return restart.vertices
         return None
+
+    def is_waiting(self, vertex: ExecutionVertex) -> bool:
+        """Whether a subtask waits to be started again."""
+        return vertex in self._of
 
     def clear(self) -> None:
         """Drop all: the job is giving up."""

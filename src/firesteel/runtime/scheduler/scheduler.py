@@ -29,6 +29,7 @@ from firesteel.runtime.scheduler.execution_vertex_versioner import ExecutionVert
 from firesteel.runtime.scheduler.failover_strategy import failover_strategy
 from firesteel.runtime.scheduler.options import SchedulerOptions
 from firesteel.runtime.scheduler.pending_restarts import PendingRestarts
+from firesteel.runtime.scheduler.queries import Queries
 from firesteel.runtime.scheduler.restart_strategy import RestartStrategy
 from firesteel.runtime.scheduler.scheduling_strategy import scheduling_strategy
 from firesteel.runtime.scheduler.slot_sharing_strategy import SlotNumbering
@@ -79,7 +80,9 @@ class Scheduler:
         self._clock = clock
         self._options = options
         self._allocator = ExecutionSlotAllocator(graph, options)
-        self._topology = SchedulingTopology(graph)
+        self._queries = Queries(graph, options.has_queries)
+        parts = [query.vertices for query in self._queries.all]
+        self._topology = SchedulingTopology(graph, parts if options.has_queries else None)
         self._strategy = scheduling_strategy(options.scheduling_strategy, graph, self._topology)
         self._failover = failover_strategy(options.failover_strategy, graph, self._topology)
         self._descriptors = TaskDeploymentDescriptorFactory(graph, self._allocator.numbering)
@@ -87,8 +90,6 @@ class Scheduler:
         self._bulks = Bulks(graph, self._allocator, self._versioner)
         self._order = {vertex: number for number, vertex in enumerate(graph.vertices)}
         self._restarts = PendingRestarts()
-        self._has_query = False
-        self._is_stopping_query = False
         self._to_cancel: list[CancelTask] = []
         self._unconfirmed: set[str] = set()  # Attempts that are over here and may still run where they were deployed.
         self._to_release: list[str] = []
@@ -131,7 +132,9 @@ class Scheduler:
         hit, cause = self._bulks.lost(request_ids, cause)
         self._fail_executions(hit, cause)
         failed = [vertex for vertex in hit if vertex.current.failure is cause]
-        if failed or (hit and self._options.has_query):
+        if hit and self._options.has_queries:
+            failed = hit
+        if failed:
             self._failed(failed, cause)
         return self._progressed()
 
@@ -176,6 +179,9 @@ class Scheduler:
         after = vertex.current.state
         if after is before:
             return acknowledged, []
+        query = self._queries.of(vertex)
+        if query is not None and after is ExecutionState.RUNNING:
+            query.up += 1
         if after.is_terminal:
             self._over(vertex)
         if after is ExecutionState.FAILED:
@@ -193,37 +199,53 @@ class Scheduler:
         self.schedule(self._strategy.data_produced(self.graph.vertex_of(attempt_id)))
         return self._progressed()
 
-    # The query
+    # The queries
+
+    def is_at(self, region: int, run: int) -> bool:
+        """Whether the query of a region runs in that run."""
+        return self._queries.all[region].is_at(run)
 
     def subtask_finished(self, vertex_id: str, subtask_index: int) -> Actions:
         """The query is through with one subtask."""
         self._finish(self.graph.job_vertices[vertex_id].vertices[subtask_index])
         return self._progressed()
 
-    def query_finished(self, run: int) -> Actions:
-        """All input is processed: what still runs is FINISHED."""
-        if run != self.run or not self._has_query or self._is_stopping_query:
+    def query_finished(self, region: int, run: int) -> Actions:
+        """All input of a region is processed: what still runs of it is FINISHED."""
+        query = self._queries.all[region]
+        if not query.is_at(run):
             return []
-        self._has_query = False
-        for vertex in self.graph.vertices:
+        query.is_over()
+        for vertex in query.vertices:
             self._finish(vertex)
+        if not self.graph.is_finished:
+            self._end_tasks(query.vertices)
         return self._progressed()
 
-    def query_failed(self, run: int, failure: TaskFailure) -> Actions:
-        """The query ended by a failure; the subtask it names fails, the others are cancelled."""
-        if run != self.run or not self._has_query or self._is_stopping_query:
+    def _end_tasks(self, vertices: list[ExecutionVertex]) -> None:
+        """End the tasks of a region that has finished, while others go on, and give their slots back."""
+        for vertex in vertices:
+            self._cancel_later(vertex)
+            self._unconfirmed.add(vertex.current.attempt_id)
+        self._to_release += self._bulks.release_of(vertices)
+
+    def query_failed(self, region: int, run: int, failure: TaskFailure) -> Actions:
+        """A query ended by a failure; the subtask it names fails, the others of its region are cancelled."""
+        query = self._queries.all[region]
+        if not query.is_at(run):
             return []
         named = self._named_by(failure)
         if named is not None:
             self._fail_executions([named], failure)
-        self._failed([] if named is None else [named], failure)
+        self._failed(query.vertices if named is None else [named], failure)
         return self._progressed()
 
-    def query_stopped(self, run: int) -> Actions:
-        """Nothing of the query runs any more."""
-        if run != self.run or not self._is_stopping_query:
+    def query_stopped(self, region: int, run: int) -> Actions:
+        """Nothing of a query runs any more."""
+        query = self._queries.all[region]
+        if run != query.run or not query.is_stopping:
             return []
-        self._has_query = self._is_stopping_query = False
+        query.is_over()
         return self._progressed()
 
     # The job
@@ -276,7 +298,7 @@ class Scheduler:
 
     def _over(self, vertex: ExecutionVertex) -> None:
         """An attempt is over: its slot goes back, unless the query needs it; what waited for its end may begin."""
-        if not self._options.has_query and self._bulks.release(vertex):
+        if not self._options.has_queries and self._bulks.release(vertex):
             self._to_release.append(vertex.current.attempt_id)
         self._restarts.over(vertex)
         if vertex.current.state is ExecutionState.FINISHED:
@@ -286,33 +308,40 @@ class Scheduler:
 
     def _progressed(self) -> Actions:
         """What follows once all executions run, or are over; and all that was decided on the way."""
-        if not self._has_query:
-            self._out += self._to_cancel
-            self._to_cancel = []
-        while self._may_restart and (vertices := self._restarts.pop_ready()) is not None:
+        self._out += self._to_cancel
+        self._to_cancel = []
+        for query in self._queries.all:
+            if not query.is_alive:
+                self._out += query.to_cancel
+                query.to_cancel = []
+        while (vertices := self._restarts.pop_ready(self._may_restart)) is not None:
             self._restart(vertices)
         status = self.graph.status
-        if status is JobStatus.RUNNING:
+        if status in {JobStatus.RUNNING, JobStatus.RESTARTING}:
             self._progressed_in_running()
-        elif status in _ENDS and self.graph.is_done and not self._has_query:
+        elif status in _ENDS and self.graph.is_done and not self._queries.is_any_alive:
             self._end(_ENDS[status])
         self._flush_releases("no task needs the slot any more")
         out, self._out = self._out, []
         return out
 
-    @property
-    def _may_restart(self) -> bool:
+    def _may_restart(self, vertices: Iterable[ExecutionVertex]) -> bool:
         """No attempt begins while a former one, or the query that feeds it, may still run."""
-        return not (self._has_query or self._unconfirmed)
+        if any(query.is_alive for query in self._queries.of_all(vertices)):
+            return False
+        return not any(vertex.current.attempt_id in self._unconfirmed for vertex in vertices)
 
     def _progressed_in_running(self) -> None:
-        if self.graph.is_finished:
-            if self._has_query:
-                self._emit(StopQuery(self.run))
+        if self.graph.is_finished and self.graph.status is JobStatus.RUNNING:
+            for query in self._queries.all:
+                if query.is_alive:
+                    self._emit(StopQuery(query.region, query.run))
             self._end(JobStatus.FINISHED)
-        elif self._options.has_query and self.graph.is_up and not self._has_query:
-            self._has_query = True
-            self._emit(StartQuery(self.run))
+            return
+        for query in self._queries.all:
+            if query.is_ready and not self._restarts.is_waiting(query.vertices[0]):
+                query.starts()
+                self._emit(StartQuery(query.region, query.run))
 
     def _end(self, status: JobStatus) -> None:
         self.graph.transition_job(status)
@@ -322,8 +351,10 @@ class Scheduler:
     def _failed(self, vertices: Sequence[ExecutionVertex], failure: TaskFailure) -> None:
         """React to a failure of subtasks, or of the job as a whole; their executions are over already."""
         status = self.graph.status
-        # With one query for all, a job that restarts is giving up this run already: what else fails changes nothing.
-        if status not in FAILABLE and (status is not JobStatus.RESTARTING or self._options.has_query):
+        if status not in FAILABLE and status is not JobStatus.RESTARTING:
+            return
+        # A region with a query that restarts is giving up this run already: what else fails there changes nothing.
+        if self._options.has_queries and vertices and all(map(self._restarts.is_waiting, vertices)):
             return
         self._restart_strategy.notify_failure(self._clock.monotonic_s())
         if not failure.is_recoverable:
@@ -348,24 +379,35 @@ class Scheduler:
         self._cancel_executions(self.graph.vertices)
 
     def _cancel_executions(self, vertices: Iterable[ExecutionVertex]) -> None:
-        """Stop the query, then the tasks: tasks that still get records must not be torn down."""
+        """Stop the queries, then the tasks: tasks that still get records must not be torn down."""
+        vertices = list(vertices)
         for version in self._versioner.record(vertices):
             vertex, execution = version.vertex, version.vertex.current
             if execution.state.is_terminal:
                 continue
             if self.graph.cancel(vertex):
-                assert execution.task_manager_id is not None
-                self._to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
+                self._cancel_later(vertex)
             elif execution.state.is_terminal:
                 self._over(vertex)
-        if self._has_query and not self._is_stopping_query:
-            self._is_stopping_query = True
-            self._emit(StopQuery(self.run))
+        for query in self._queries.of_all(vertices):
+            if query.is_alive and not query.is_stopping:
+                query.is_stopping = True
+                self._emit(StopQuery(query.region, query.run))
+
+    def _cancel_later(self, vertex: ExecutionVertex) -> None:
+        """Cancel a task once no query feeds it."""
+        execution, query = vertex.current, self._queries.of(vertex)
+        assert execution.task_manager_id is not None
+        to_cancel = self._to_cancel if query is None else query.to_cancel
+        to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
 
     def _restart(self, vertices: set[ExecutionVertex]) -> None:
-        if self._options.has_query:
-            self._release_all("the job restarts")
+        if self._options.has_queries:
+            self._to_release += self._bulks.release_of(vertices)
+            self._flush_releases("the job restarts")
         self.run += 1
+        for query in self._queries.of_all(vertices):
+            query.begins_anew(self.run)
         self.graph.restarts += 1
         for vertex in sorted(vertices, key=self._order.__getitem__):
             self.graph.reset(vertex)
@@ -412,7 +454,7 @@ class Scheduler:
         """An attempt is taken for failed though its TaskExecutor did not say so: it may still run there."""
         execution = vertex.current
         if execution.task_manager_id is not None and execution.state in _DEPLOYED:
-            self._to_cancel.append(CancelTask(execution.task_manager_id, execution.attempt_id))
+            self._cancel_later(vertex)
             self._unconfirmed.add(execution.attempt_id)
 
     def _named_by(self, failure: TaskFailure) -> ExecutionVertex | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from firesteel.runtime.executiongraph.edges import EdgeGroup
 from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
@@ -58,13 +58,17 @@ class SchedulingTopology:
     TaskExecutor is, or if it can't be read any more. Each event costs what depends on it, not more. In a job with
     co-located subtasks all are one region, so that these are restarted together.
 
+    Args:
+        graph: The job.
+        parts: What runs together; None: its pipelined regions.
+
     Attributes:
         regions: In topological order.
     """
 
-    def __init__(self, graph: ExecutionGraph) -> None:
+    def __init__(self, graph: ExecutionGraph, parts: Iterable[Sequence[ExecutionVertex]] | None = None) -> None:
         self._graph = graph
-        regions = [Region(region) for region in self._split(graph)]
+        regions = [Region(tuple(part)) for part in (self._split(graph) if parts is None else parts)]
         self._region_of = {vertex: region for region in regions for vertex in region.vertices}
         self._groups: dict[int, BlockingGroup] = {}
         self._available: set[ExecutionVertex] = set()

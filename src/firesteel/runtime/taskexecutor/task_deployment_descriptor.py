@@ -25,6 +25,7 @@ class TaskDeploymentDescriptor:
         max_parallelism: Number of key groups of the vertex.
         allocation_id: The slot allocation to run in.
         global_slot: The slot's number in the job, 0..S-1; -1 where the job's slots have no numbers.
+        region: Number of the pipelined region, see `graph.regions`.
         is_batch: Whether the job runs in BATCH mode.
         serialized_job_graph: The JobGraph, by cloudpickle; one bytes object is shared by all subtasks of the job. A
             task needs more than its vertex: how the edges of all vertices are numbered and which slots they lead to.
@@ -42,6 +43,7 @@ class TaskDeploymentDescriptor:
     max_parallelism: int
     allocation_id: str
     global_slot: int
+    region: int
     is_batch: bool
     serialized_job_graph: bytes
     configuration: dict[str, str]

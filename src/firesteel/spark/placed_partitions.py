@@ -1,4 +1,4 @@
-"""RDDs whose partitions prefer a place."""
+"""RDDs without rows whose partitions prefer a place."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def placed_rows(context: Any, places: Sequence[str]) -> Any:
-    """An RDD with a row, which means nothing, in each of its partitions.
+def placed_partitions(context: Any, places: Sequence[str]) -> Any:
+    """An RDD of empty partitions.
 
     Args:
         context: The SparkContext.
         places: Where each partition is best, in Spark's notation: a host, or `executor_HOST_ID`; empty: anywhere.
     """
     from pyspark.core.rdd import RDD
-    from pyspark.serializers import CPickleSerializer
+    from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
     jvm, java = context._jvm, context._jsc.sc()
     to_seq, rows = jvm.org.apache.spark.api.python.PythonUtils.toSeq, jvm.java.util.ArrayList()
@@ -23,6 +23,6 @@ def placed_rows(context: Any, places: Sequence[str]) -> Any:
         locations = jvm.java.util.ArrayList()
         if place:
             locations.add(place)
-        rows.add(jvm.scala.Tuple2(pickle.dumps([None]), to_seq(locations)))
+        rows.add(jvm.scala.Tuple2(pickle.dumps([]), to_seq(locations)))
     kind = jvm.scala.reflect.ClassTag.apply(jvm.java.lang.Class.forName("[B"))
-    return RDD(java.makeRDD(to_seq(rows), kind).toJavaRDD(), context, CPickleSerializer())
+    return RDD(java.makeRDD(to_seq(rows), kind).toJavaRDD(), context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]

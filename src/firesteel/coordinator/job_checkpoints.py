@@ -1,0 +1,476 @@
+"""The checkpoints of a job: each has a part of every pipelined region, and is decided when all of them are prepared.
+
+Regions share no records, so any parts of theirs fit together: while a region restarts, checkpoints have the part again
+that it goes back to. What a checkpoint decides is committed region by region, by the thread that runs the region.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.coordinator.stored_checkpoints import (
+    CLAIM_MODE,
+    NUM_RETAINED,
+    RECOVERY_PATH,
+    readable,
+    remove_checkpoint,
+)
+from firesteel.errors import FiresteelError
+from firesteel.operators.buffers import pickled
+from firesteel.operators.subtask import operators_of
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
+from firesteel.task.checkpoint_metadata import (
+    CheckpointExistsError,
+    CheckpointMetadata,
+    RegionState,
+    VertexLayout,
+    checkpoint_directory,
+    checkpoints_in,
+    named_directory,
+    read_metadata,
+    write_metadata,
+    write_savepoint_metadata,
+)
+from firesteel.task.slot_tasks import max_parallelism_of
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.version_store import chain_sizes, link_chain
+
+Sizes = Mapping[str, Mapping[int, int]]
+"""Operator id -> subtask -> bytes."""
+
+Answer = str | int | Exception
+"""The path of a savepoint, the id of a checkpoint, or why there is none."""
+
+
+@dataclass(eq=False, slots=True)
+class Request:
+    """A checkpoint or savepoint that somebody asked for.
+
+    Attributes:
+        answer: Called once, in any thread.
+        savepoint_parent: Where the savepoint's directory is made; None: a checkpoint was asked for.
+        after: What the regions do once the savepoint is taken.
+        full: Whether all keyed state is written for it, and not only what changed.
+        succeeded: Whether it was taken; None: not yet answered.
+    """
+
+    answer: Callable[[Answer], None]
+    savepoint_parent: Path | None = None
+    after: AfterSavepoint = AfterSavepoint.GO_ON
+    full: bool = False
+    succeeded: bool | None = None
+
+    @property
+    def is_savepoint(self) -> bool:
+        """Whether a savepoint was asked for."""
+        return self.savepoint_parent is not None
+
+    def give(self, answer: Answer) -> None:
+        """Answer it."""
+        self.succeeded = not isinstance(answer, Exception)
+        self.answer(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a region has prepared for the next checkpoint.
+
+    Attributes:
+        state: The region after one of its batches.
+        covers: The requests that it is meant for, too.
+        begun_s: When its batch began (monotonic).
+        written: Bytes of keyed state written since the last checkpoint.
+    """
+
+    state: RegionState
+    covers: frozenset[Request]
+    begun_s: float
+    written: Sizes
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    """A run of a region, as the checkpoints of its job know it.
+
+    Attributes:
+        region: Number of the region.
+        wake: Lets the run's thread look for something to do.
+        tell: Told of checkpoints and savepoints that were taken.
+        run: Number of the run; 0: it has not begun.
+        part: What it has prepared since the last decision.
+        decided: What was decided with it and it has not settled yet.
+    """
+
+    region: int
+    wake: Callable[[], None]
+    tell: Callable[[CheckpointStats], None]
+    run: int = 0
+    part: Part | None = None
+    decided: RegionState | None = None
+
+
+class RunIsOverError(FiresteelError):
+    """A run was given up, and another one of its region has begun; the argument is the number of the region."""
+
+    def __str__(self) -> str:
+        return f"the run of region {self.args[0]} is over: another one has begun"
+
+
+@dataclass(slots=True)
+class _Taken:
+    """A checkpoint that is decided and not settled by all regions."""
+
+    metadata: CheckpointMetadata
+    begun_s: float
+    written: Sizes
+    requests: list[Request] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePoint:
+    """What a region goes on from.
+
+    Attributes:
+        metadata: The checkpoint or savepoint.
+        directory: Where it is.
+        is_own: Whether the job has taken it itself.
+    """
+
+    metadata: CheckpointMetadata
+    directory: Path
+    is_own: bool
+
+
+class JobCheckpoints:
+    """Decides the checkpoints of one job. Its methods may be called by the threads of all regions.
+
+    Args:
+        plan: The stages of the job.
+        directory: The job's checkpoint directory, which exists.
+    """
+
+    def __init__(self, plan: StagePlan, directory: Path) -> None:
+        self.plan = plan
+        self.directory = directory
+        self._job = plan.job_graph
+        self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
+        self._first_slots = {
+            operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
+        }
+        self._retained = int(self._job.configuration.get(NUM_RETAINED, "1"))
+        self._kept: deque[CheckpointMetadata] = deque()
+        self._claimed = self._claim()
+        self._members: dict[int, Member] = {}
+        self._requests: list[Request] = []
+        self._taken: _Taken | None = None
+        self._settled: set[int] = set()
+        self._lock = threading.RLock()
+
+    def _claim(self) -> Path | None:
+        """Return the checkpoint or savepoint that the job began with, if it is the job's own from then on."""
+        options = self._job.configuration
+        if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
+            return None
+        claimed = named_directory(options[RECOVERY_PATH])
+        return claimed if claimed.parent != self.directory else None
+
+    # --- who runs ----------------------------------------------------------------------------------------------
+
+    def enter(self, member: Member) -> None:
+        """A run of a region is about to begin; one of the same region that was given up decides nothing any more."""
+        with self._lock:
+            self._members[member.region] = member
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no region runs."""
+        return not self._members
+
+    def _check(self, member: Member) -> None:
+        if self._members.get(member.region) is not member:
+            raise RunIsOverError(member.region)
+
+    def join(self, member: Member, run: int) -> RestorePoint | None:
+        """Return what a run goes on from; None: from the beginning.
+
+        Raises:
+            CheckpointExistsError: another JobManager has taken a checkpoint: no region may go on here.
+            RunIsOverError: the run was given up.
+            StateFileError: the metadata is damaged.
+        """
+        with self._lock:
+            self._check(member)
+            own = checkpoints_in(self.directory)
+            if any(other.run for other in self._members.values()):
+                if own and own[0] != self._directory_of(self._id):
+                    raise CheckpointExistsError(own[0])
+            else:
+                self._settled.clear()
+                self._kept = deque([*(read_metadata(path) for path in reversed(own[1:])), *map(readable, own[:1])])
+            member.run = run
+            if own:
+                return RestorePoint(self._kept[-1], own[0], is_own=True)
+            named = self._job.configuration.get(RECOVERY_PATH)
+            if named is None:
+                return None
+            source = checkpoint_directory(named)
+            return RestorePoint(readable(source), source, is_own=False)
+
+    @property
+    def _id(self) -> int:
+        return self._kept[-1].checkpoint_id if self._kept else 0
+
+    def leave(self, member: Member, has_failed: bool) -> None:
+        """A run is over: what it has prepared and not decided is void, and what needs all regions is refused."""
+        with self._lock:
+            if self._members.get(member.region) is not member:
+                return
+            del self._members[member.region]
+            for request in list(self._requests):
+                if not self._members or (has_failed and request.is_savepoint):
+                    self._refuse(request)
+            taken = self._all_settled()
+        self._serve(taken, member)
+
+    def _refuse(self, request: Request) -> None:
+        what, why = "savepoint" if request.is_savepoint else "checkpoint", "a region of it failed"
+        if not self._members:
+            why = "it ended"
+        self._requests.remove(request)
+        request.give(RuntimeError(f"job {self._job.job_id}: {why} before the {what} was taken"))
+
+    def _wake_all(self) -> None:
+        for member in self._members.values():
+            member.wake()
+
+    # --- what is asked for -------------------------------------------------------------------------------------
+
+    def ask(self, request: Request) -> None:
+        """Take a checkpoint or savepoint as soon as all regions have prepared their parts of it."""
+        with self._lock:
+            self._requests.append(request)
+            if not self._members:
+                self._refuse(request)
+            self._wake_all()
+
+    def asked_of(self, member: Member) -> frozenset[Request]:
+        """Return the requests for which a region has prepared no part yet."""
+        with self._lock:
+            return frozenset(self._requests) - (frozenset() if member.part is None else member.part.covers)
+
+    def wants_part_of(self, member: Member) -> bool:
+        """Whether somebody, or another region, waits for the part of a region."""
+        with self._lock:
+            others = (other.part for other in self._members.values() if other is not member)
+            return bool(self.asked_of(member)) or (member.part is None and any(others))
+
+    # --- decisions ---------------------------------------------------------------------------------------------
+
+    def prepare(self, member: Member, part: Part) -> None:
+        """Take what a region has prepared; it replaces what was prepared before and is not decided.
+
+        Raises:
+            RunIsOverError: the run was given up.
+        """
+        with self._lock:
+            self._check(member)
+            covers = part.covers if member.part is None else part.covers | member.part.covers
+            member.part = replace(part, covers=covers)
+            self._wake_all()
+
+    def decide(self, member: Member) -> RegionState | None:
+        """Decide the next checkpoint if all is prepared, and return what a region has to settle, if anything.
+
+        Raises:
+            CheckpointExistsError: another JobManager has taken a checkpoint.
+            RunIsOverError: the run was given up.
+        """
+        with self._lock:
+            self._check(member)
+            if self._is_prepared():
+                self._decide(owner=f"{member.region}-{member.run}")
+            return member.decided
+
+    def _is_prepared(self) -> bool:
+        """Whether all regions that run have prepared a part, and what was asked for is covered."""
+        running = [member for member in self._members.values() if member.run]
+        parts = [member.part for member in running if member.part is not None]
+        asked = set(self._requests)
+        return len(parts) == len(running) > 0 and self._taken is None and all(asked <= part.covers for part in parts)
+
+    def _decide(self, owner: str) -> None:
+        parts = {number: member.part for number, member in self._members.items() if member.part is not None}
+        states = self._states() | {number: part.state for number, part in parts.items()}
+        metadata = self._metadata([states.get(number) for number in range(len(self.plan.stages))])
+        self._write(metadata, owner)
+        written: dict[str, Mapping[int, int]] = {}
+        for number, part in parts.items():
+            self._members[number].part, self._members[number].decided = None, part.state
+            self._settled.discard(number)
+            written |= part.written
+        self._kept.append(metadata)
+        self._taken = _Taken(metadata, min(part.begun_s for part in parts.values()), written, list(self._requests))
+        self._subsume()
+        self._wake_all()
+
+    def _states(self) -> dict[int, RegionState]:
+        """Return the last decided state of each region, without what is known to be committed."""
+        regions = self._kept[-1].regions if self._kept else ()
+        return {
+            number: replace(state, committables=pickled([])) if number in self._settled else state
+            for number, state in enumerate(regions)
+            if state is not None
+        }
+
+    def _metadata(self, regions: list[RegionState | None]) -> CheckpointMetadata:
+        return CheckpointMetadata(
+            checkpoint_id=self._id + 1,
+            timestamp_ms=time.time_ns() // 1_000_000,
+            job_id=self._job.job_id,
+            job_name=self._job.name,
+            is_savepoint=False,
+            vertices=self._vertices,
+            regions=tuple(regions),
+        )
+
+    def _write(self, metadata: CheckpointMetadata, owner: str) -> None:
+        """Write the metadata: of two JobManagers that think to lead the job, one takes the next checkpoint.
+
+        Raises:
+            CheckpointExistsError: another one has taken it, or a later one.
+        """
+        directory = self._directory_of(metadata.checkpoint_id)
+        write_metadata(directory, metadata, owner)
+        newest = checkpoints_in(self.directory)
+        if newest[:1] != [directory]:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise CheckpointExistsError(newest[0] if newest else directory)
+
+    def _directory_of(self, checkpoint_id: int) -> Path:
+        return self.directory / f"chk-{checkpoint_id}"
+
+    def _subsume(self) -> None:
+        """Remove the checkpoints that are not to be retained; their files are the regions' to remove."""
+        while len(self._kept) > self._retained:
+            shutil.rmtree(self._directory_of(self._kept.popleft().checkpoint_id), ignore_errors=True)
+        if self._claimed is not None and len(self._kept) == self._retained and None not in self._kept[0].regions:
+            remove_checkpoint(self._claimed)
+            self._claimed = None
+
+    def states_of(self, region: int) -> list[RegionState]:
+        """Return what the checkpoints that are kept have of a region, each once."""
+        with self._lock:
+            states = [state for metadata in self._kept if (state := metadata.regions[region]) is not None]
+            return list({state.batch_id: state for state in states}.values())
+
+    def settled(self, member: Member) -> None:
+        """A region has committed what was decided; once all have, savepoints are written and requests answered."""
+        with self._lock:
+            member.decided = None
+            self._settled.add(member.region)
+            taken = self._all_settled()
+        self._serve(taken, member)
+
+    def _all_settled(self) -> _Taken | None:
+        """Return the checkpoint that all regions have settled by now, once."""
+        if any(member.decided is not None for member in self._members.values()):
+            return None
+        taken, self._taken = self._taken, None
+        return taken
+
+    def _serve(self, taken: _Taken | None, member: Member) -> None:
+        if taken is not None:
+            directory = self._directory_of(taken.metadata.checkpoint_id)
+            member.tell(self._stats(taken.metadata, directory, taken.begun_s, taken.written))
+        for request in () if taken is None else taken.requests:
+            answer = self._answer(request, taken.metadata, member)  # type: ignore[union-attr]
+            with self._lock:
+                if request in self._requests:
+                    self._requests.remove(request)
+                    request.give(answer)
+        with self._lock:
+            self._wake_all()
+
+    def _answer(self, request: Request, metadata: CheckpointMetadata, member: Member) -> Answer:
+        if request.savepoint_parent is None:
+            return metadata.checkpoint_id
+        try:
+            stats = self.write_savepoint(request.savepoint_parent, metadata)
+        except Exception as error:
+            return error
+        member.tell(stats)
+        return stats.external_path
+
+    def write_savepoint(self, parent: Path, metadata: CheckpointMetadata | None = None) -> CheckpointStats:
+        """Write a savepoint of a checkpoint all of which is committed, so it has nothing to commit itself.
+
+        Args:
+            parent: Where its directory is made.
+            metadata: The checkpoint, None: the last one.
+
+        Raises:
+            OSError: it could not be written; nothing is left of it.
+        """
+        begun_s, metadata = time.monotonic(), metadata or self._kept[-1]
+        directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
+        try:
+            make_directory(directory, mode=PRIVATE_DIRECTORY)
+            regions = tuple(None if state is None else self._copy(state, directory) for state in metadata.regions)
+            savepoint = replace(metadata, is_savepoint=True, regions=regions)
+            write_savepoint_metadata(directory, savepoint)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        return self._stats(savepoint, directory, begun_s)
+
+    def _copy(self, state: RegionState, directory: Path) -> RegionState:
+        chains = {slot: link_chain(self.directory, directory, chain) for slot, chain in state.chains.items()}
+        return replace(state, chains=chains, committables=pickled([]))
+
+    # --- what is told of them ----------------------------------------------------------------------------------
+
+    def _stats(
+        self, metadata: CheckpointMetadata, directory: Path, begun_s: float, written: Sizes | None = None
+    ) -> CheckpointStats:
+        held: dict[str, dict[int, int]] = {}
+        for (_, slot), chain in metadata.chains.items():
+            for operator_id, size in chain_sizes(chain).items():
+                self.add_size(held, operator_id, slot, size)
+        duration_ms = round((time.monotonic() - begun_s) * 1000)
+        return CheckpointStats(
+            checkpoint_id=metadata.checkpoint_id,
+            is_savepoint=metadata.is_savepoint,
+            trigger_timestamp_ms=metadata.timestamp_ms - duration_ms,
+            duration_ms=duration_ms,
+            external_path=str(directory),
+            checkpointed_sizes=held if written is None else written,
+            state_sizes=held,
+        )
+
+    def add_size(self, sizes: dict[str, dict[int, int]], operator_id: str, slot: int, size: int) -> None:
+        """Add bytes of an operator's state in a slot to sizes by subtask."""
+        of_subtasks = sizes.setdefault(operator_id, {})
+        subtask = slot - self._first_slots[operator_id]
+        of_subtasks[subtask] = of_subtasks.get(subtask, 0) + size
+
+
+def _layout(plan: StagePlan, vertex: Any) -> VertexLayout:
+    return VertexLayout(
+        vertex.id,
+        vertex.name,
+        plan.level_of[vertex.id],
+        plan.base_of(vertex),
+        vertex.parallelism,
+        max_parallelism_of(vertex),
+        tuple(operators_of(vertex)),
+    )

@@ -1,0 +1,87 @@
+"""The queries of a job: one for each pipelined region, if its records flow through queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from firesteel.graph.regions import regions_of
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.executiongraph.execution_job_vertex import ExecutionVertex
+from firesteel.runtime.scheduler.actions import CancelTask
+
+__all__ = ["Queries", "RegionQuery"]
+
+
+@dataclass(slots=True, eq=False)
+class RegionQuery:
+    """The query of one region.
+
+    Attributes:
+        region: Number of the region.
+        vertices: Its subtasks.
+        run: The run of the job in which the region was started last.
+        up: How many of its subtasks have been RUNNING in that run.
+        is_alive: Whether records may flow.
+        is_stopping: Whether it was told to stop.
+        to_cancel: What is cancelled once it has stopped: tasks that still get records must not be torn down.
+    """
+
+    region: int
+    vertices: list[ExecutionVertex] = field(default_factory=list)
+    run: int = 0
+    up: int = 0
+    is_alive: bool = False
+    is_stopping: bool = False
+    to_cancel: list[CancelTask] = field(default_factory=list)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all subtasks are there and no records flow yet."""
+        return not self.is_alive and self.up == len(self.vertices)
+
+    def is_at(self, run: int) -> bool:
+        """Whether records flow in that run, and nobody has stopped them."""
+        return self.is_alive and not self.is_stopping and run == self.run
+
+    def starts(self) -> None:
+        """Records flow from now on."""
+        self.is_alive = True
+        self.up = 0
+
+    def is_over(self) -> None:
+        """Nothing of it runs any more."""
+        self.is_alive = self.is_stopping = False
+
+    def begins_anew(self, run: int) -> None:
+        """Its subtasks are started again."""
+        self.run, self.up = run, 0
+
+
+class Queries:
+    """The queries of a job by region; none if tasks move their records themselves.
+
+    Args:
+        graph: The job.
+        has_queries: Whether it has queries.
+    """
+
+    def __init__(self, graph: ExecutionGraph, has_queries: bool) -> None:
+        self._region_of = regions_of(graph.job_graph) if has_queries else {}
+        self.all = [RegionQuery(region) for region in sorted(set(self._region_of.values()))]
+        for vertex in graph.vertices if has_queries else ():
+            self.all[self._region_of[vertex.job_vertex.id]].vertices.append(vertex)
+
+    def of(self, vertex: ExecutionVertex) -> RegionQuery | None:
+        """Return the query that feeds a subtask."""
+        return self.all[self._region_of[vertex.job_vertex.id]] if self.all else None
+
+    def of_all(self, vertices: Iterable[ExecutionVertex]) -> list[RegionQuery]:
+        """Return the queries that feed some subtasks, each once."""
+        regions = {self._region_of[vertex.job_vertex.id] for vertex in vertices} if self.all else set()
+        return [self.all[region] for region in sorted(regions)]
+
+    @property
+    def is_any_alive(self) -> bool:
+        """Whether records may flow anywhere."""
+        return any(query.is_alive for query in self.all)

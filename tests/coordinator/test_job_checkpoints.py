@@ -1,0 +1,241 @@
+"""Regions prepare their parts of a checkpoint each in its time; the job's checkpoint has all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.common import Types, WatermarkStrategy
+from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.job_checkpoints import Answer, JobCheckpoints, Member, Request, RunIsOverError
+from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.graph.job_graph import JobGraph
+from firesteel.operators.committables import Committable, Driver
+from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
+from firesteel.task.checkpoint_metadata import CheckpointExistsError, checkpoints_in, read_metadata
+from firesteel.task.slot_tasks import StageReport
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.version_store import region_directory
+from firesteel.task.versions import VersionFile
+
+
+class Output(Committable):
+    """What a sink wants to have committed."""
+
+    is_durable = True
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def hand_to(self, driver: Driver) -> None:
+        raise AssertionError
+
+
+def two_regions() -> JobGraph:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    for name in ("left", "right"):
+        source = NumberSequenceSource(1, 2)
+        env.from_source(source, WatermarkStrategy.no_watermarks(), name, Types.LONG()).print()
+    return env.get_stream_graph().get_job_graph()
+
+
+class Region:
+    """A run of a region, each batch of which has one file and one thing to commit."""
+
+    def __init__(self, job: JobCheckpoints, number: int) -> None:
+        self.job, self.number = job, number
+        self.committed: list[str] = []
+        self.taken: list[CheckpointStats] = []
+        self.wakes = 0
+        self.member = Member(number, self._wake, self.taken.append)
+        job.enter(self.member)
+        self.enumerator = SplitEnumerator(job.plan.job_graph, region=number)
+        self.checkpoints = Checkpoints(job, self.member, self._commit)
+        self.checkpoints.recover(self.enumerator)
+
+    def _wake(self) -> None:
+        self.wakes += 1
+
+    def _commit(self, committables: list[Any]) -> None:
+        self.committed += [committable.text for committable in committables]
+
+    def batch(self, text: str) -> None:
+        at = self.checkpoints.next_batch()
+        (stage,) = self.job.plan.stages[self.number]
+        (slot,) = self.job.plan.slots_of(self.number)
+        directory = region_directory(self.job.directory, self.number)
+        path = directory / f"versions-{at.run}/{stage}/{slot}/{at.batch_id}-1.full"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        chain = (VersionFile(str(path.relative_to(self.job.directory)), len(text), {}),)
+        self.checkpoints.batch_ended(at.batch_id, [StageReport(stage, slot, [], [Output(text)], None, chain, 1)])
+
+    def prepare(self) -> None:
+        self.checkpoints.prepare(self.enumerator, 0.0, self.job.asked_of(self.member))
+        self.checkpoints.settle()
+
+    def fail(self) -> None:
+        self.checkpoints.end(has_failed=True)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> JobCheckpoints:
+    directory = tmp_path / "job"
+    directory.mkdir()
+    return JobCheckpoints(StagePlan(two_regions()), directory)
+
+
+def texts(directory: Path) -> list[str]:
+    """What is in the files of a checkpoint or savepoint, by region."""
+    metadata = read_metadata(directory)
+    base = metadata.base_of(directory)
+    return [(base / file.path).read_text() for state in metadata.states for (file,) in state.chains.values()]
+
+
+def newest(job: JobCheckpoints) -> list[str]:
+    return texts(checkpoints_in(job.directory)[0])
+
+
+def test_a_checkpoint_is_decided_when_all_regions_have_prepared_and_each_commits_its_own(job: JobCheckpoints) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    assert (checkpoints_in(job.directory), left.committed) == ([], [])
+    assert job.wants_part_of(right.member)
+    assert not job.wants_part_of(left.member)
+    left.batch("b")  # It goes on meanwhile.
+    right.batch("x")
+    right.prepare()
+    assert newest(job) == ["a", "x"]
+    assert (left.committed, right.committed, right.taken) == ([], ["x"], [])
+    left.checkpoints.settle()
+    assert (left.committed, [stats.checkpoint_id for stats in left.taken]) == (["a"], [1])
+    left.prepare()
+    right.batch("y")
+    right.prepare()
+    left.checkpoints.settle()
+    assert newest(job) == ["b", "y"]
+    assert (left.committed, right.committed) == (["a", "b"], ["x", "y"])
+    kept = sorted(path.read_text() for path in job.directory.rglob("*.full"))
+    assert kept == ["b", "y"]
+
+
+def test_while_a_region_restarts_the_others_take_checkpoints_with_its_last_part(job: JobCheckpoints) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    for region, text in ((left, "a"), (right, "x")):
+        region.batch(text)
+        region.prepare()
+    left.checkpoints.settle()
+    right.batch("y")
+    right.prepare()
+    right.fail()  # What it had prepared is void.
+    for text in "bc":
+        left.batch(text)
+        left.prepare()
+        assert newest(job) == [text, "x"]
+    again = Region(job, 1)
+    assert again.checkpoints.next_batch().batch_id == 1
+    assert (left.committed, again.committed) == (["a", "b", "c"], [])
+    again.batch("z")
+    again.prepare()
+    left.batch("d")
+    left.prepare()
+    again.checkpoints.settle()
+    assert newest(job) == ["d", "z"]
+    assert (left.committed, again.committed) == (["a", "b", "c", "d"], ["z"])
+
+
+def test_what_a_region_had_not_committed_when_it_failed_is_committed_when_it_goes_on(job: JobCheckpoints) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    right.batch("x")
+    right.prepare()
+    left.batch("a")
+    left.prepare()
+    right.fail()
+    left.batch("b")
+    left.prepare()
+    assert newest(job) == ["b", "x"]
+    assert Region(job, 1).committed == ["x"]
+
+
+def test_a_region_that_never_got_anywhere_keeps_nobody_from_committing(job: JobCheckpoints) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    right.fail()
+    left.batch("a")
+    left.prepare()
+    assert (newest(job), left.committed) == (["a"], ["a"])
+    again = Region(job, 1)
+    assert again.checkpoints.next_batch().batch_id == 0
+
+
+def test_a_savepoint_has_all_regions_as_they_were_when_they_covered_it(job: JobCheckpoints, tmp_path: Path) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    left.batch("a")
+    left.prepare()
+    answers: list[Answer] = []
+    request = Request(answers.append, savepoint_parent=tmp_path / "savepoints", after=AfterSavepoint.STOP)
+    job.ask(request)
+    assert min(left.wakes, right.wakes) > 0
+    right.batch("x")
+    right.prepare()
+    assert answers == [], "the part of the first one was prepared before the savepoint was asked for"
+    left.batch("b")
+    left.prepare()
+    assert answers == []
+    right.checkpoints.settle()
+    assert texts(Path(str(answers[0]))) == ["b", "x"]
+    assert request.succeeded
+    assert [stats.is_savepoint for stats in right.taken] == [False, True]
+
+
+def test_a_savepoint_is_refused_if_a_region_fails_and_a_checkpoint_if_none_is_left(
+    job: JobCheckpoints, tmp_path: Path
+) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    answers: list[Answer] = []
+    job.ask(Request(answers.append, savepoint_parent=tmp_path))
+    job.ask(Request(answers.append))
+    left.batch("a")
+    left.prepare()
+    right.fail()
+    assert [str(answer).partition(": ")[2] for answer in answers] == [
+        "a region of it failed before the savepoint was taken"
+    ]
+    left.checkpoints.settle()
+    assert answers[1:] == [1]
+    left.fail()
+    job.ask(Request(answers.append))
+    assert "it ended before the checkpoint was taken" in str(answers[2])
+
+
+def test_no_region_goes_on_beside_another_job_manager(job: JobCheckpoints) -> None:
+    left, right = Region(job, 0), Region(job, 1)
+    other = JobCheckpoints(job.plan, job.directory)
+    for region, text in ((Region(other, 0), "a"), (Region(other, 1), "x")):
+        region.batch(text)
+        region.prepare()
+    right.fail()
+    with pytest.raises(CheckpointExistsError):
+        Region(job, 1)
+    left.batch("b")
+    with pytest.raises(CheckpointExistsError):
+        left.prepare()
+    assert newest(job) == ["a", "x"]
+
+
+def test_a_run_that_was_given_up_decides_nothing(job: JobCheckpoints) -> None:
+    given_up = Region(job, 0)
+    given_up.batch("a")
+    after = Region(job, 0)
+    with pytest.raises(RunIsOverError):
+        given_up.prepare()
+    given_up.fail()
+    after.batch("b")
+    after.prepare()
+    assert after.committed == ["b"]
