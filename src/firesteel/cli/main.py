@@ -5,30 +5,47 @@ Exit codes: 0 finished, 1 the job or program failed, 2 wrong usage, 130 interrup
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import click
 
-from firesteel.cli.cluster_commands import cancel, checkpoint, list_jobs, savepoint, stop
-from firesteel.cli.completion import completion
-from firesteel.cli.info import info
-from firesteel.cli.jobmanager import jobmanager
-from firesteel.cli.plan import plan
-from firesteel.cli.run import run
-from firesteel.cli.watching import logs, status, top
+_COMMANDS = {
+    "run": "run",
+    "info": "info",
+    "plan": "plan",
+    "list": "cluster_commands.list_jobs",
+    "status": "watching",
+    "cancel": "cluster_commands",
+    "stop": "cluster_commands",
+    "savepoint": "cluster_commands",
+    "checkpoint": "cluster_commands",
+    "jobmanager": "jobmanager",
+    "logs": "watching",
+    "top": "watching",
+    "completion": "completion",
+}
+"""Name of a command -> its module, and its name there where that is another one."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Imports a command when it is asked for: a command starts without what the others need."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(".")
+        command: click.Command = getattr(importlib.import_module(f"firesteel.cli.{module}"), name or cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="firesteel")
 def cli() -> None:
     """Flink DataStream programs in Python, run on Spark."""
-
-
-_PROGRAMS = (run, info, plan)
-_JOBS = (list_jobs, status, cancel, stop, savepoint, checkpoint)
-_CLUSTERS = (jobmanager, logs, top)
-for command in (*_PROGRAMS, *_JOBS, *_CLUSTERS, completion):
-    cli.add_command(command)
 
 
 def main() -> None:

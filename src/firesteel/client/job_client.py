@@ -16,7 +16,7 @@ from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.job_id import JobID
 from firesteel.common.job_status import JobStatus
-from firesteel.entrypoint import MiniCluster
+from firesteel.entrypoint.mini_cluster import MiniCluster
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.dispatcher_gateway import JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import JobResult

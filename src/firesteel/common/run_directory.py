@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from pathlib import Path
 
+from firesteel.common.trusted_directory import reason_for_distrust
 from firesteel.errors import FiresteelError
 
 __all__ = ["RUN_DIRECTORY", "UnsafeDirectoryError", "read_token", "run_directory", "write_token"]
@@ -35,13 +35,9 @@ def run_directory() -> Path:
     # Where everybody may create names, a link may be anybody's; a directory that the user names may be a link.
     directory = Path(named).resolve() if named else Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode):
-        raise UnsafeDirectoryError(directory, "it is a link or a file")
-    if found.st_uid != os.getuid():
-        raise UnsafeDirectoryError(directory, f"it belongs to user {found.st_uid}")
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UnsafeDirectoryError(directory, f"its mode is {stat.S_IMODE(found.st_mode):o}")
+    reason = reason_for_distrust(directory)
+    if reason is not None:
+        raise UnsafeDirectoryError(directory, reason)
     return directory
 
 

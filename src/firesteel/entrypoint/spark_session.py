@@ -6,7 +6,8 @@ import atexit
 import threading
 from collections.abc import Mapping
 
-from firesteel.entrypoint.spark_options import spark_master, spark_settings
+from firesteel.entrypoint.class_archive_training import start_making_archive
+from firesteel.entrypoint.spark_options import has_executors, spark_master, spark_settings
 from firesteel.spark.gateway import SparkGateway
 
 _lock = threading.Lock()
@@ -24,11 +25,15 @@ def shared_gateway(configuration: Mapping[str, str]) -> SparkGateway:
     with _lock:
         if not _gateways:
             _gateways.append(SparkGateway(spark_master(configuration), spark_settings(configuration)))
-            atexit.register(_close)
+            atexit.register(_close, makes_archive=not has_executors(configuration))
         return _gateways[0]
 
 
-def _close() -> None:
+def _close(makes_archive: bool) -> None:
     with _lock:
         while _gateways:
-            _gateways.pop().close()
+            gateway = _gateways.pop()
+            wants_archive = gateway.wants_archive
+            gateway.close()
+            if makes_archive and wants_archive:
+                start_making_archive()

@@ -21,6 +21,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from firesteel.spark.class_archive import ClassArchive, class_archive
 from firesteel.spark.errors import SparkStartError
 from firesteel.spark.java import Java, find_java
 from firesteel.spark.java_files import java_arguments, java_properties, write_private_file
@@ -54,6 +55,15 @@ _JAVA_OPTIONS = (
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
 """The JVM moves buffers and runs no user code: its start counts, and the cores are for Python."""
 
+_FIXED_OPTIONS = (
+    *_JVM_OPTIONS,
+    *_JAVA_OPTIONS,
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+)
+
+_CRASHES = (-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV)
+"""Codes that a JVM ends with by its own fault."""
+
 _UNSAFE_DENIED_SINCE = 24
 BIND_ADDRESS = "spark.driver.bindAddress"
 """The address that the driver listens at."""
@@ -85,10 +95,22 @@ _LONGEST_SOCKET_DIRECTORY = 60
 
 
 class SparkGateway:
-    """A JVM: started by the constructor, ready when `context` returns; another one if it was killed since."""
+    """A JVM: started by the constructor, ready when `context` returns; another one if it was killed since.
 
-    def __init__(self, master: str, settings: dict[str, str]) -> None:
+    Args:
+        master: Where Spark runs.
+        settings: Spark's.
+        archive_to: Where the JVM is to write an archive of its classes when it ends.
+
+    Attributes:
+        java: The Java that it runs on.
+        archive: The archive of classes that it starts with, if there is one; None if it can't have one.
+    """
+
+    def __init__(self, master: str, settings: dict[str, str], archive_to: Path | None = None) -> None:
         self.java: Java = find_java()
+        self.archive = archive_for(self.java)
+        self._archive_to = archive_to
         self._temporary = TemporaryDirectory("spark")
         self._directory = str(self._temporary.path)
         self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
@@ -100,18 +122,18 @@ class SparkGateway:
         self._was_asked = False
         self._lock = threading.Lock()
         self._process = self._start()
+        import pyspark  # noqa: F401 - now, while the JVM starts
 
     def _start(self) -> subprocess.Popen[bytes]:
-        home = str(Path(_package_directory("pyspark")))
+        home = _package_directory("pyspark")
         command = [
             self.java.executable,
             "-cp",
             os.pathsep.join([*_configuration_directories(home), f"{home}/jars/*"]),
             f"-Xmx{self._settings.get('spark.driver.memory', '1g')}",
-            *_JVM_OPTIONS,
+            *_FIXED_OPTIONS,
             f"-Djava.io.tmpdir={self._directory}",
-            *_JAVA_OPTIONS,
-            *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
+            *self._archive_options(),
             *(("--sun-misc-unsafe-memory-access=allow",) if self.java.version >= _UNSAFE_DENIED_SINCE else ()),
             f"@{self._java_options()}",
             "org.apache.spark.deploy.SparkSubmit",
@@ -128,6 +150,11 @@ class SparkGateway:
             return subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
+
+    def _archive_options(self) -> list[str]:
+        if self.archive is None:
+            return []
+        return self.archive.options() if self._archive_to is None else self.archive.options_to_make(self._archive_to)
 
     def _java_options(self) -> str:
         """Write the user's options for Java, which may hold passwords, to an argument file and return its path."""
@@ -149,7 +176,7 @@ class SparkGateway:
                 self._start_again()
             self._was_asked = True
             if self._context is None:
-                self._connect()
+                self._connect_or_start_without_archive()
                 self._context = self._make_context()
             return self._context
 
@@ -157,6 +184,16 @@ class SparkGateway:
         self._end()
         self._connection_file.unlink(missing_ok=True)
         self._process = self._start()
+
+    def _connect_or_start_without_archive(self) -> None:
+        try:
+            self._connect()
+        except SparkStartError:
+            if self.archive is None or self._process.returncode not in _CRASHES:
+                raise
+            self.archive.discard()
+            self._start_again()
+            self._connect()
 
     def _connect(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
@@ -192,6 +229,24 @@ class SparkGateway:
         errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
         return (errors or lines or ["it wrote nothing"])[-1].strip()
 
+    @property
+    def wants_archive(self) -> bool:
+        """Whether Spark was started without an archive of its classes that could be made."""
+        return self._context is not None and self.archive is not None and self.archive.is_wanted
+
+    def finish(self, timeout_s: float) -> int:
+        """Let the JVM end by itself, and return its exit code.
+
+        Raises:
+            TimeoutError: it did not end in time.
+        """
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"Java did not end within {timeout_s:g} s") from None
+
     def close(self) -> None:
         """End the JVM and remove its files."""
         self._end()
@@ -217,6 +272,15 @@ def _forget_context() -> None:
     SparkContext._active_spark_context = None
     SparkContext._gateway = None
     SparkContext._jvm = None
+
+
+def archive_for(java: Java) -> ClassArchive | None:
+    """Return the archive of Spark's classes for a Java, which may not exist yet; None if there can't be one.
+
+    Java makes none where a directory with files is among the places that it loads classes from.
+    """
+    home = _package_directory("pyspark")
+    return None if _configuration_directories(home) else class_archive(java, Path(home, "jars"), _FIXED_OPTIONS)
 
 
 def python_environment() -> dict[str, str]:

@@ -1,0 +1,29 @@
+"""Directories from which this user's processes may take secrets and code."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["reason_for_distrust"]
+
+
+def reason_for_distrust(path: Path, kind: int = stat.S_IFDIR) -> str | None:
+    """Return why other users could have put something there; None if they could not.
+
+    Args:
+        path: A directory or file.
+        kind: What it should be: `stat.S_IFDIR` or `stat.S_IFREG`.
+
+    Raises:
+        OSError: it can't be looked at.
+    """
+    found = path.lstat()
+    if stat.S_IFMT(found.st_mode) != kind:
+        return "it is a link or a file" if kind == stat.S_IFDIR else "it is a link or a directory"
+    if found.st_uid != os.getuid():
+        return f"it belongs to user {found.st_uid}"
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"its mode is {stat.S_IMODE(found.st_mode):o}"
+    return None

@@ -1,0 +1,39 @@
+"""A command starts without what other commands need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+from firesteel.cli.main import cli
+
+IMPORTED = """
+import sys
+from firesteel.cli.main import cli
+command = cli.get_command(None, "run")
+import firesteel.cli.program
+slow = {"asyncio", "rich", "firesteel.client", "firesteel.rest", "firesteel.operators", "pyspark"}
+print(sorted(slow & sys.modules.keys()))
+"""
+
+
+def test_the_jvm_starts_before_anything_slow_is_imported() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_command_is_listed_under_its_name() -> None:
+    context = cli.make_context("firesteel", ["run"], resilient_parsing=True)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+    assert cli.get_command(context, "nope") is None
+
+
+def test_an_unknown_command_is_wrong_usage() -> None:
+    result = CliRunner().invoke(cli, ["nope"])
+    assert result.exit_code == 2
+    assert "No such command 'nope'" in result.output
