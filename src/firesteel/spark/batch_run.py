@@ -6,6 +6,7 @@ import pickle
 
 import cloudpickle
 
+from firesteel.coordinator.batch_leftovers import remove_earlier_runs, remove_failed_run
 from firesteel.coordinator.batch_output import BatchOutput
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.operators.committables import remove_files
@@ -28,9 +29,14 @@ class BatchRun(Run):
         committables = output.decided()
         if committables is None:
             run = claim_run(self._directory)
-            reports = self._run_job(run)
+            try:
+                reports = self._run_job(run)
+            except BaseException:
+                remove_failed_run(self._directory, run, self._query.attempt)
+                raise
             committables = [committable for report in reports for committable in report.committables]
             output.decide(committables, owner=str(run))
+            remove_earlier_runs(self._directory, run)
         commit(committables, self._collect)
         output.delivered()
         remove_files(committables)

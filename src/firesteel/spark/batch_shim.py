@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from firesteel.coordinator.batch_leftovers import failure_note
 from firesteel.operators.errors import failure_of
 from firesteel.spark.shim import SlotFailedError
 from firesteel.task.protocol import Row, StageRequest
@@ -32,7 +33,7 @@ class LocalSlots:
         """Run the stage; an error carries the failure of the operator."""
         ((slot, request),) = requests.items()
         directory = Path(request.checkpoint)
-        noted = directory / f"failure-{self.attempt}-{request.stage}-{slot}"
+        noted = failure_note(directory, self.attempt, request.stage, slot)
         buffers = (row[1:] for row in rows)
         if noted.exists():
             raise SlotFailedError(pickle.loads(noted.read_bytes()))

@@ -96,7 +96,8 @@ class SparkDataPlane:
 
     def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:
         directory = self._directory_of(job_graph)
-        kept = keeps_checkpoints(job_graph, status)
+        # A BATCH job has no checkpoints, so that nothing could go on from its directory.
+        kept = keeps_checkpoints(job_graph, status) and job_graph.job_type != "BATCH"
         if kept:
             shutil.rmtree(python_directory(directory), ignore_errors=True)
         else:

@@ -19,6 +19,7 @@ from firesteel.operators.buffers import decode
 from firesteel.spark.errors import SparkLostError
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
+from firesteel.spark.shared_stages import SharedStages
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
@@ -91,6 +92,12 @@ class Pipeline:
         return False
 
     def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
+        with SharedStages(self._context) as shared:
+            return self._try_batch_with(shared, at, plan, parents)
+
+    def _try_batch_with(
+        self, shared: SharedStages, at: BatchTry, plan: BatchPlan, parents: Parents
+    ) -> list[StageReport]:
         rows = self._partitions
         first = self._stages.start
         for stage in self._stages:
@@ -100,7 +107,7 @@ class Pipeline:
             stage_plan = replace(plan, ranges={}) if stage > first else plan
             request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
             stage_of_lane = Stage(self._run, request, parents(stage), self._lanes, self._level_of_gate)
-            rows = rows.mapPartitionsWithIndex(stage_of_lane)
+            rows = rows.mapPartitionsWithIndex(shared.share(stage_of_lane))
         try:
             reports = rows.collect()
         finally:
