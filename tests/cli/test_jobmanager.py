@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 from firesteel.cli import jobmanager
 from firesteel.cli.main import cli
 from firesteel.common.run_directory import RUN_DIRECTORY
+from tests.cli.session import firesteel
 
 
 @pytest.fixture
@@ -54,3 +56,41 @@ def test_a_directory_that_others_can_write_to_is_refused_with_a_message(state: P
         refused = CliRunner().invoke(cli, command)
         assert refused.exit_code == 1
         assert "can't be trusted: its mode is 777" in refused.stderr, refused.output
+
+
+def test_log_directories_of_former_jobmanagers_are_removed_but_for_the_last_ones(
+    process: subprocess.Popen[bytes], state: Path
+) -> None:
+    logs = state.parent / "logs"
+    names = [f"2026010{day}-120000-1" for day in range(1, 6)]
+    for name in names:
+        (logs / name).mkdir(parents=True)
+        (logs / name / "jobmanager.log").touch()
+    entry = {"pid": process.pid, "address": "http://127.0.0.1:1", "logs": str(logs / names[1])}
+    state.write_text(json.dumps({**entry, "started": jobmanager._start_time(process.pid)}))
+    made = jobmanager._new_log_directory({"env.log.max": "2"})
+    assert sorted(logs.iterdir()) == [logs / name for name in (names[1], *names[3:])] + [made]
+
+
+@pytest.mark.spark
+def test_a_jobmanager_in_the_background_logs_to_a_file_that_rotates(tmp_path: Path) -> None:
+    environment = {RUN_DIRECTORY: str(tmp_path)}
+    options = ("-D", "rest.port=0", "--output", "json")
+    started = json.loads(firesteel("jobmanager", "start", "--daemon", *options, **environment).stdout)
+    try:
+        logs = Path(started["logs"])
+        assert sorted(path.name for path in logs.iterdir()) == ["jobmanager.log", "jobmanager.out"]
+        log, out = (logs / "jobmanager.log"), (logs / "jobmanager.out")
+        assert f"JobManager is ready at {started['address']}\n" in log.read_text()
+        assert out.read_text() == ""
+        flags = Path(f"/proc/{started['pid']}/fdinfo/1").read_text().splitlines()[1]
+        assert int(flags.removeprefix("flags:"), 8) & os.O_APPEND
+    finally:
+        firesteel("jobmanager", "stop", **environment)
+
+
+def test_a_jobmanager_that_does_not_start_says_why(tmp_path: Path) -> None:
+    arguments = ("jobmanager", "start", "--daemon", "-D", "env.log.format=xml")
+    done = firesteel(*arguments, check=False, **{RUN_DIRECTORY: str(tmp_path)})
+    assert done.returncode == 1
+    assert "there is no format 'xml'" in done.stderr

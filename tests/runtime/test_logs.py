@@ -5,11 +5,12 @@ import logging
 import subprocess
 import sys
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from firesteel.runtime.clock import ManualClock
-from firesteel.runtime.logs import JsonFormatter, about, configure_logging, leave_log_to_the_program
+from firesteel.runtime.logs import JsonFormatter, about, configure_logging, leave_log_to_the_program, most_log_files
 from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.simulated import Cluster
@@ -81,3 +82,31 @@ def test_a_programs_log_has_what_it_asks_for(chosen: int, level: int) -> None:
         assert logger.level == level
     finally:
         logger.setLevel(before)
+
+
+ROTATING = """
+import logging, sys
+from pathlib import Path
+from firesteel.runtime import logs
+logs._LARGEST_FILE = 100
+logs.configure_logging({"env.log.max": "3"}, log_file=Path(sys.argv[1]), has_terminal=False)
+for number in range(100):
+    logging.getLogger("name").info("line %d", number)
+"""
+
+
+def test_full_log_files_are_put_aside_and_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "jobmanager.log"
+    command = [sys.executable, "-c", ROTATING, str(path)]
+    assert subprocess.run(command, capture_output=True, check=True).stderr == b""
+    assert sorted(found.name for found in tmp_path.iterdir()) == [
+        "jobmanager.log",
+        *(f"{path.name}.{i}" for i in "123"),
+    ]
+    assert path.read_text().endswith("line 99\n")
+    monkeypatch.setenv("MAX_LOG_FILE_NUMBER", "1")
+    assert most_log_files({"env.log.max": "3"}) == 1
+    monkeypatch.delenv("MAX_LOG_FILE_NUMBER")
+    assert most_log_files({}) == 10
+    with pytest.raises(InvalidOptionError, match=r"'env\.log\.max', is '0', expected is a number of at least 1"):
+        most_log_files({"env.log.max": "0"})

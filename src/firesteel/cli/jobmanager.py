@@ -8,6 +8,7 @@ import functools
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,8 @@ from firesteel.cli.terminal_text import printable
 from firesteel.client.rest_client import ClusterClientError
 from firesteel.common.run_directory import run_directory
 from firesteel.errors import FiresteelError
-from firesteel.runtime.logs import configure_logging
+from firesteel.runtime.capped_file import CappedFile
+from firesteel.runtime.logs import configure_logging, most_log_files
 from firesteel.runtime.options import InvalidOptionError
 
 P = ParamSpec("P")
@@ -32,7 +34,10 @@ P = ParamSpec("P")
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 60
 _LOG_DIRECTORY = "FIRESTEEL_LOG_DIRECTORY"
-_LOG = "jobmanager.log"
+_LOG, _OUT = "jobmanager.log", "jobmanager.out"
+_LOGS = "logs"
+"""The key of the directory of a JobManager's logs in its file."""
+
 _STARTED = "started"
 """The key of the start time of a JobManager's process in its file."""
 
@@ -56,8 +61,15 @@ def _with_messages(command: Callable[P, None]) -> Callable[P, None]:
     return run
 
 
-def _new_log_directory() -> Path:
-    directory = run_directory() / "logs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+def _new_log_directory(settings: dict[str, str]) -> Path:
+    """Create a directory for the logs of a JobManager, and remove the oldest ones of JobManagers that are gone."""
+    logs = run_directory() / "logs"
+    in_use = {entry.get(_LOGS) for entry in _running()}
+    # The names are in the order of time.
+    for old in sorted(logs.glob("*-*"))[: -most_log_files(settings)]:
+        if str(old) not in in_use:
+            shutil.rmtree(old, ignore_errors=True)
+    directory = logs / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     directory.mkdir(parents=True)
     return directory
 
@@ -90,10 +102,11 @@ async def _serve(settings: dict[str, str]) -> None:
     # Here and not above: it imports what other commands do not need.
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
-    # In the background standard error is the log file; in the foreground there is one beside the terminal.
     in_background = os.environ.get(_LOG_DIRECTORY)
-    logs = _new_log_directory() if in_background is None else Path(in_background)
-    configure_logging(settings, log_file=logs / _LOG if in_background is None else None)
+    logs = _new_log_directory(settings) if in_background is None else Path(in_background)
+    configure_logging(settings, log_file=logs / _LOG, has_terminal=in_background is None)
+    if in_background is not None:
+        CappedFile(logs / _OUT)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     cluster = ClusterEntrypoint(settings)
     loop = asyncio.get_running_loop()
@@ -103,8 +116,13 @@ async def _serve(settings: dict[str, str]) -> None:
     address = await cluster.serve_rest(logs)
     await cluster.start()
     state = _file(address.rsplit(":", 1)[1])
-    state.write_text(json.dumps({"pid": os.getpid(), _STARTED: _start_time(os.getpid()), "address": address}))
-    click.echo(f"JobManager is ready at {address}", err=True)
+    entry = {"pid": os.getpid(), _STARTED: _start_time(os.getpid()), "address": address, _LOGS: str(logs)}
+    state.write_text(json.dumps(entry))
+    text = f"JobManager is ready at {address}"
+    if in_background is None:
+        click.echo(text, err=True)
+    else:
+        logging.getLogger(__name__).info(text)
     try:
         cluster.ended.add_done_callback(lambda _: stopping.set())
         await stopping.wait()
@@ -116,27 +134,27 @@ async def _serve(settings: dict[str, str]) -> None:
 
 
 def _start_in_background(settings: dict[str, str], output: str) -> None:
-    logs = _new_log_directory()
+    logs = _new_log_directory(settings)
     command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
     # Not as arguments, which all users of the machine see; JSON is YAML.
     properties = {"FIRESTEEL_PROPERTIES": json.dumps(settings)} if settings else {}
     environment = {**os.environ, **properties, _LOG_DIRECTORY: str(logs)}
-    with (logs / _LOG).open("wb") as log, (logs / "jobmanager.out").open("wb") as out:
+    with (logs / _OUT).open("ab") as out:  # For appending: it is emptied when it is large.
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=log, env=environment, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
         )
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline:
         for entry in _running():
             if entry["pid"] == process.pid:
                 text = f"JobManager {process.pid} is ready at {entry['address']}; it logs to {logs}"
-                show(output, _shown(entry) | {"logs": str(logs)}, text)
+                show(output, _shown(entry), text)
                 return
         if process.poll() is not None:
             break
         time.sleep(0.1)
-    lines = (logs / _LOG).read_text(errors="replace").splitlines()
-    click.echo(f"Error: the JobManager did not start: {(lines or ['it logged nothing'])[-1]}", err=True)
+    lines = (logs / _OUT).read_text(errors="replace").splitlines()
+    click.echo(f"Error: the JobManager did not start: {(lines or [f'its logs are in {logs}'])[-1]}", err=True)
     raise SystemExit(1)
 
 

@@ -21,6 +21,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from firesteel.runtime.capped_file import CappedFile
 from firesteel.spark.class_archive import ClassArchive, class_archive
 from firesteel.spark.errors import SparkStartError
 from firesteel.spark.java import Java, find_java
@@ -122,6 +123,7 @@ class SparkGateway:
         self._was_asked = False
         self._lock = threading.Lock()
         self._process = self._start()
+        self._cap = CappedFile(self._log)
         import pyspark  # noqa: F401 - now, while the JVM starts
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -146,7 +148,7 @@ class SparkGateway:
         if (address := self._settings.get(BIND_ADDRESS)) is not None:
             environment["SPARK_LOCAL_IP"] = address
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
-        with self._log.open("wb") as log:
+        with self._log.open("ab") as log:  # For appending: it is emptied when it is large.
             return subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
@@ -250,6 +252,7 @@ class SparkGateway:
     def close(self) -> None:
         """End the JVM and remove its files."""
         self._end()
+        self._cap.close()
         self._temporary.remove()
 
     def _end(self) -> None:

@@ -14,8 +14,10 @@ import signal
 import sys
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
+from firesteel.runtime.capped_file import CappedFile
 from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.taskexecutor.log_files import LOG_PATH
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
@@ -67,6 +69,7 @@ def main() -> NoReturn:
         _end_executor_after(task_executor, executor_process)
     orders = json.load(sys.stdin)
     configure_logging(orders["options"])
+    CappedFile(Path(LOG_FILE).absolute())
     code = 1
     try:
         code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), executor_process))
