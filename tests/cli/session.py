@@ -51,6 +51,16 @@ def firesteel(
     return done
 
 
+def firesteel_in_background(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "firesteel", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **_run_directory(arguments)},
+    )
+
+
 def _run_directory(arguments: tuple[str, ...]) -> dict[str, str]:
     """Where the JobManager that a command asks has left its token."""
     known = [_run_directories[address] for address in arguments if address in _run_directories]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.session import JobManager, Tail, firesteel, wait_for
+from tests.cli.session import JobManager, Tail, firesteel, firesteel_in_background, wait_for
 
 pytestmark = pytest.mark.spark
 
@@ -47,7 +47,7 @@ def test_jobs_are_submitted_listed_saved_and_stopped(tmp_path: Path, jobmanagers
     restored = firesteel("run", "-d", "-m", cluster.address, "-s", savepoint, "-cm", "claim", *program).stdout
     wait_for(lambda: tail.lines().total() == 5)
     assert tail.lines() == Counter(["a 1", "a 2", "a 3", "b 1", "b 2"])
-    assert not Path(savepoint).exists()
+    wait_for(lambda: not Path(savepoint).exists())  # After the commit that was waited for.
     job_id = restored.split("JobID ")[1].split()[0]
     assert "triggerId: " in firesteel("stop", "-detached", "-m", cluster.address, "-p", str(tmp_path), job_id).stdout
     wait_for(lambda: f"{job_id} : tail (FINISHED)" in firesteel("list", "-a", "-m", cluster.address).stdout)
@@ -117,6 +117,49 @@ def test_another_jobmanager_goes_on_with_the_jobs_of_one_that_was_killed(
     wait_for(lambda: tail.lines().total() == 5)
     assert tail.lines() == Counter(["a 1", "a 2", "a 3", "b 1", "c 1"])
     assert "tail (RUNNING)" in firesteel("list", "-m", second.address).stdout
+    second.end(signal.SIGTERM)
+
+
+TAILING = """
+import sys
+from pathlib import Path
+from firesteel.common import Duration, Types, WatermarkStrategy
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
+
+source, seen = sys.argv[1:]
+env = StreamExecutionEnvironment.get_execution_environment()
+lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), source)
+files = lines.monitor_continuously(Duration.of_millis(50)).build()
+texts = env.from_source(files, WatermarkStrategy.no_watermarks(), "texts", Types.STRING())
+for text in texts.execute_and_collect():
+    print(text, flush=True)
+    Path(seen).touch()
+"""
+
+
+def test_a_client_is_told_that_results_went_with_the_jobmanager_that_was_killed(
+    tmp_path: Path, jobmanagers: Callable[..., JobManager]
+) -> None:
+    (tmp_path / "tailing.py").write_text(TAILING)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "1").write_text("first\n")
+    options = {
+        "high-availability.type": "filesystem",
+        "high-availability.storageDir": str(tmp_path / "ha"),
+        "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+        "jobmanager.rpc.port": "0",
+    }
+    first, second = jobmanagers(**options), jobmanagers(**options)
+    arguments = [str(tmp_path / name) for name in ("tailing.py", "texts", "seen")]
+    with firesteel_in_background("run", "-m", second.address, *arguments) as client:
+        wait_for((tmp_path / "seen").exists)
+        first.end(signal.SIGKILL)
+        (tmp_path / "texts" / "2").write_text("second\n")
+        shown, told = client.communicate(timeout=120)
+    assert shown == "first\n"
+    assert "another JobManager has taken the job over" in told
+    assert client.returncode == 1
     second.end(signal.SIGTERM)
 
 

@@ -6,12 +6,14 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from firesteel.client.rest_client import ClusterClientError, RestClusterClient
 from firesteel.common.run_directory import RUN_DIRECTORY, write_token
+from firesteel.spark.collect_buffers import CollectRequest
 
 
 class Server(HTTPServer):
@@ -93,3 +95,26 @@ def test_the_token_of_a_jobmanager_of_this_user_is_for_its_port_on_this_machine(
     RestClusterClient(other.address).get("/3")
     RestClusterClient(f"jobmanager.example.org:{asked.server_port}").get("/4")
     assert [token for _, token in other.asked] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("address", "token", "advice"),
+    [
+        ("http://cluster.example:8081", "secret", "a tunnel to a port of this machine"),
+        ("http://10.0.0.1:8081", None, "security.ssl.rest.enabled"),
+        ("127.0.0.1:1", None, "FIRESTEEL_REST_TOKEN"),
+    ],
+)
+def test_results_of_a_cluster_that_anybody_could_pretend_to_be_are_not_unpickled(
+    address: str, token: str | None, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path))
+    cluster = RestClusterClient(address, token)
+    with pytest.raises(ClusterClientError, match="could run code in this process") as refused:
+        cluster.collected("job", "sink", CollectRequest())
+    assert advice in str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["https://cluster.example:8081", "http://127.0.0.1:8081", "localhost:8081"])
+def test_results_of_a_cluster_that_proves_who_it_is_are_collected(address: str) -> None:
+    RestClusterClient(address, "secret").check_results_can_be_trusted()

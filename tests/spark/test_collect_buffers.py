@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import pickle
 import threading
+from pathlib import Path
 
 import pytest
 
+from firesteel.client.collected import elements_of
+from firesteel.datastream.operator_descriptors import CollectSinkOperator
+from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.job_vertex import ChainedOperator
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
-from firesteel.spark.collect_buffers import CollectBuffers, CollectRequest, CollectResponse
+from firesteel.spark.collect_buffers import CollectBuffers, CollectRequest, CollectResponse, collect_ids_of
+from tests.runtime.helpers import job_graph
 
 
 def test_a_client_gets_each_element_once_and_asks_again_without_loss() -> None:
@@ -85,7 +91,7 @@ def test_a_client_whose_results_were_dropped_is_told() -> None:
     buffers = CollectBuffers()
     for number in range(101):
         buffers.put(f"sink-{number}", [number], lambda: False)
-    with pytest.raises(ResultsLostError, match="results of collecting sink sink-0 were dropped"):
+    with pytest.raises(ResultsLostError, match="results of collecting sink sink-0 were lost: more than 100 sinks"):
         buffers.fetch("sink-0", CollectRequest())
     buffers.put("sink-0", [1], lambda: False)  # The run goes on.
     with pytest.raises(ResultsLostError):
@@ -115,3 +121,44 @@ def test_a_run_whose_results_were_dropped_while_it_waited_goes_on() -> None:
         buffers.put(f"sink-{number}", [number], lambda: False)
     run.join(10)
     assert not run.is_alive()
+
+
+@pytest.fixture
+def job() -> JobGraph:
+    """A job with one collecting sink."""
+    job = job_graph(("source", 1, []), ("sink", 1, []))
+    job.vertices[1].chain = [ChainedOperator(1, "0" * 32, "sink", 1, CollectSinkOperator("sink"))]
+    assert collect_ids_of(job) == ["sink"]
+    return job
+
+
+def test_a_client_is_told_when_another_process_collects(job: JobGraph, tmp_path: Path) -> None:
+    first, second = CollectBuffers(), CollectBuffers()
+    first.begin(job, tmp_path)
+    first.put("sink", [1, 2, 3], lambda: False)
+    known = first.fetch("sink", CollectRequest())
+    # The other one leads now, and has not begun to run the job.
+    with pytest.raises(ResultsLostError, match="another JobManager has taken the job over"):
+        second.fetch("sink", CollectRequest(known.version, 3))
+    second.begin(job, tmp_path)
+    second.put("sink", [4], lambda: False)
+    for asked in (CollectRequest(), CollectRequest(known.version, 3)):
+        with pytest.raises(ResultsLostError):
+            second.fetch("sink", asked)
+    # What the second one had is missing here.
+    first.begin(job, tmp_path)
+    with pytest.raises(ResultsLostError):
+        first.fetch("sink", CollectRequest(known.version, 3))
+
+
+def test_a_client_gets_everything_when_its_job_is_restarted_by_the_same_process(job: JobGraph, tmp_path: Path) -> None:
+    buffers = CollectBuffers()
+    for element in (1, 2):
+        buffers.begin(job, tmp_path)
+        buffers.put("sink", [element], lambda: False)
+    assert list(elements_of(lambda asked: buffers.fetch("sink", asked), lambda: True)) == [1, 2]
+
+
+def test_a_job_without_collecting_sinks_leaves_no_note(tmp_path: Path) -> None:
+    CollectBuffers().begin(job_graph(("source", 1, [])), tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -8,14 +8,17 @@ from typing import Any
 from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 
 
-def elements_of(fetch: Callable[[CollectRequest], CollectResponse], is_over: Callable[[], bool]) -> Iterator[Any]:
-    """The elements of a collecting sink as they come.
+def elements_of(
+    fetch: Callable[[CollectRequest], CollectResponse], is_over: Callable[[], bool], version: str = ""
+) -> Iterator[Any]:
+    """Yield the elements of a collecting sink as they come: all of them, or an error is raised.
 
     Args:
-        fetch: Asks for those behind an offset; may wait a while for some.
+        fetch: Asks for the elements after an offset; may wait a while for some. It raises an error if some are lost.
         is_over: Whether the job has ended, so that no more will come.
+        version: Of the sink's buffer when the job began, if it is known.
     """
-    asked = CollectRequest()
+    asked = CollectRequest(version)
     while True:
         was_over = is_over()
         answer = fetch(asked)

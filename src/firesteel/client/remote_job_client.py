@@ -19,7 +19,7 @@ from firesteel.common.job_id import JobID
 from firesteel.common.job_status import JobStatus
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.failure import TaskFailure
-from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
+from firesteel.spark.collect_buffers import CollectRequest, CollectResponse, collect_ids_of
 
 _POLL_S = 0.2
 _COLLECT_POLL_S = 0.05
@@ -33,10 +33,12 @@ class RemoteJobClient(JobClient):
         job_graph: The job; submitted by the constructor.
 
     Raises:
-        ClusterClientError: the cluster refused it.
+        ClusterClientError: the cluster refused it, or its results could not be trusted.
     """
 
     def __init__(self, cluster: RestClusterClient, job_graph: JobGraph) -> None:
+        if collect_ids_of(job_graph):
+            cluster.check_results_can_be_trusted()
         self._cluster = cluster
         self._job_id = job_graph.job_id
         self._threads = ThreadPoolExecutor(thread_name_prefix="job-client")
@@ -86,15 +88,26 @@ class RemoteJobClient(JobClient):
         return _execution_result(result)
 
     def collected(self, collect_id: str) -> Iterator[Any]:
-        """The elements of a collecting sink as they come; raises the job's error at the end, if it failed."""
+        """Iterate over the elements of a collecting sink as they come.
 
+        The iterator raises the job's error at the end, if the job failed, and a `ClusterClientError` if elements are
+        lost because another JobManager took the job over.
+        """
+        # Asked now, and not with the first element: so it is known which JobManager the job began with.
+        with contextlib.suppress(ClusterClientError):
+            return self._elements(
+                collect_id, self._cluster.collected(self._job_id, collect_id, CollectRequest()).version
+            )
+        return self._elements(collect_id, "")
+
+    def _elements(self, collect_id: str, version: str) -> Iterator[Any]:
         def fetch(asked: CollectRequest) -> CollectResponse:
             answer = self._cluster.collected(self._job_id, collect_id, asked)
             if not answer.elements:
                 time.sleep(_COLLECT_POLL_S)
             return answer
 
-        yield from elements_of(fetch, lambda: self._cluster.execution_result(self._job_id) is not None)
+        yield from elements_of(fetch, lambda: self._cluster.execution_result(self._job_id) is not None, version)
         self._result()
 
     def cancel_and_wait(self) -> None:

@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,14 +83,17 @@ class RestClusterClient:
         Raises:
             ClusterClientError: it refused, or can't be reached.
         """
+        return self._while_leader_is_elected(lambda: self._send("GET", path))
+
+    def _while_leader_is_elected(self, ask: Callable[[], Any]) -> Any:
         for _ in range(_TRIES_WITHOUT_LEADER):
             try:
-                return self._send("GET", path)
+                return ask()
             except ClusterClientError as error:
                 if error.status != _UNAVAILABLE:
                     raise
                 time.sleep(_POLL_S)
-        return self._send("GET", path)
+        return ask()
 
     def text(self, path: str, offset: int) -> bytes:
         """What there is of a log file behind `offset` bytes.
@@ -194,11 +197,35 @@ class RestClusterClient:
             time.sleep(_RETRY_UPLOAD_S)
 
     def collected(self, job_id: str, collect_id: str, request: CollectRequest) -> CollectResponse:
-        """What a collecting sink of a job has for its client."""
+        """Return what a collecting sink of a job has for its client; asked again while a leader is elected.
+
+        Raises:
+            ClusterClientError: elements are lost, the cluster can't be reached, or its results can't be trusted.
+        """
+        self.check_results_can_be_trusted()
+        path = f"/jobs/{job_id}/coordinators/{collect_id}"
         body = {"serializedCoordinationRequest": base64.b64encode(request.to_bytes()).decode()}
-        answer = self._send("POST", f"/jobs/{job_id}/coordinators/{collect_id}", body)
+        answer = self._while_leader_is_elected(lambda: self._send("POST", path, body))
         response: CollectResponse = pickle.loads(base64.b64decode(answer["serializedCoordinationResult"]))
         return response
+
+    def check_results_can_be_trusted(self) -> None:
+        """Check that only a trusted cluster can answer: results are unpickled, which can run code in this process.
+
+        Over TLS the cluster shows a certificate. On this machine, or at the near end of a tunnel, it is the one whose
+        token the user has.
+
+        Raises:
+            ClusterClientError: somebody else could answer.
+        """
+        is_local = is_loopback(urlsplit(self.address).hostname or "")
+        if not self.address.startswith("https://") and not (is_local and self._token):
+            raise ClusterClientError(
+                0,
+                f"results are not collected from {self.address}, since whoever answers there could run code in this "
+                "process: use https (security.ssl.rest.enabled), "
+                + (f"or a token ({TOKEN})" if is_local else "a tunnel to a port of this machine, or write to a sink"),
+            )
 
     def execution_result(self, job_id: str) -> dict[str, Any] | None:
         """How a job ended, None while it goes on."""

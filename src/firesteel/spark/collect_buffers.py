@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import threading
@@ -9,8 +10,11 @@ import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from firesteel.datastream.operator_descriptors import CollectSinkOperator
+from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.buffers import pickled
 from firesteel.operators.spill import SizeEstimate
 from firesteel.runtime.jobmaster.data_plane import ResultsLostError
@@ -23,7 +27,18 @@ _MOST_AT_ONCE = 10_000
 _MOST_BYTES_AT_ONCE = 4 << 20
 _MOST_BUFFERS = 100
 _MOST_LOST = 100_000
-"""So many sinks whose elements were dropped are known, so that their clients are told."""
+"""So many sinks whose elements were lost are known, so that their clients are told."""
+
+_DROPPED = (
+    f"more than {_MOST_BUFFERS} sinks had results that nobody fetched; fetch the results while the job runs, or write "
+    "them with a sink"
+)
+_TAKEN_OVER = (
+    "another JobManager has taken the job over, and what the client had not fetched is gone; run the job again, or "
+    "write the results with a sink, which loses none"
+)
+_COLLECTING_PROCESS = "collecting-process"
+"""The file with the name of the process that has collected last, in the directory of a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +46,7 @@ class CollectRequest:
     """A client's question. Flink: `streaming.api.operators.collect.CollectCoordinationRequest`.
 
     Attributes:
-        version: Of the buffer that the offset is of; empty at first.
+        version: Of the buffer that the offset is of; empty if the client knows of none.
         offset: How many elements of it the client has.
     """
 
@@ -60,7 +75,7 @@ class CollectResponse:
     """The answer. Flink: `streaming.api.operators.collect.CollectCoordinationResponse`.
 
     Attributes:
-        version: Another one than asked for is of another JobManager: what the former had is gone.
+        version: Of the buffer. Another one than asked for is of a buffer that took the place of an empty one.
         elements: Those behind the offset, of a new version behind 0.
     """
 
@@ -80,7 +95,7 @@ class _Piece:
 class _Buffer:
     """What one sink put out and its client does not have yet: `fetched` counts what the client has."""
 
-    version: str = field(default_factory=lambda: uuid.uuid4().hex)
+    version: str
     fetched: int = 0
     pieces: deque[_Piece] = field(default_factory=deque)
     elements: int = 0
@@ -128,12 +143,39 @@ class CollectBuffers:
 
     Only so many sinks have elements here at a time. Beyond that the elements of the client that did not come for the
     longest time are dropped, and that client is told.
+
+    Elements are lost with their process. So a client is told as well if its job was in the hands of another process:
+    versions begin with the name of the process that they are of, and a job's directory has the name of the last one.
     """
 
     def __init__(self) -> None:
+        self._process = uuid.uuid4().hex
+        self._versions = itertools.count()
         self._changed = threading.Condition()
         self._buffers: OrderedDict[str, _Buffer] = OrderedDict()
-        self._lost: OrderedDict[str, None] = OrderedDict()
+        self._lost: OrderedDict[str, str] = OrderedDict()
+
+    def begin(self, job_graph: JobGraph, directory: Path) -> None:
+        """Begin, or go on, to collect for a job.
+
+        Args:
+            job_graph: The job.
+            directory: Its checkpoint directory, which all processes see that may run the job.
+
+        Raises:
+            OSError: the directory is gone, or can't be written.
+        """
+        collect_ids = collect_ids_of(job_graph)
+        if not collect_ids:
+            return
+        name = directory / _COLLECTING_PROCESS
+        is_other = name.exists() and name.read_text() != self._process
+        name.write_text(self._process)
+        if is_other:
+            with self._changed:
+                for collect_id in collect_ids:
+                    self._buffers.pop(collect_id, None)
+                    self._lose(collect_id, _TAKEN_OVER)
 
     def put(self, collect_id: str, elements: list[Any], is_stopping: Callable[[], bool]) -> None:
         """Keep elements; waits while the client is far behind, until the run is to stop.
@@ -158,7 +200,7 @@ class CollectBuffers:
 
         Raises:
             ValueError: it is no request.
-            ResultsLostError: elements of the sink were dropped.
+            ResultsLostError: elements of the sink were dropped, or lost with another JobManager.
         """
         return pickled(self.fetch(collect_id, CollectRequest.from_bytes(request)))
 
@@ -166,9 +208,11 @@ class CollectBuffers:
         """Return some elements, or none if none come in time; what the client has is forgotten.
 
         Raises:
-            ResultsLostError: elements of the sink were dropped.
+            ResultsLostError: elements of the sink were dropped, or lost with another JobManager.
         """
         with self._changed:
+            if asked.version and not asked.version.startswith(self._process):
+                raise ResultsLostError(collect_id, _TAKEN_OVER)
             self._check_lost(collect_id)
             buffer = self._buffer(collect_id)
             if asked.version == buffer.version:
@@ -180,7 +224,9 @@ class CollectBuffers:
             return CollectResponse(buffer.version, list(buffer.pieces[0].elements) if buffer.pieces else [])
 
     def _buffer(self, collect_id: str) -> _Buffer:
-        buffer = self._buffers.setdefault(collect_id, _Buffer())
+        if collect_id not in self._buffers:
+            self._buffers[collect_id] = _Buffer(f"{self._process}-{next(self._versions)}")
+        buffer = self._buffers[collect_id]
         self._buffers.move_to_end(collect_id)
         self._limit(collect_id)
         return buffer
@@ -192,10 +238,19 @@ class CollectBuffers:
             oldest = next((collect_id for collect_id in others if not self._buffers[collect_id].pieces), others[0])
             if self._buffers.pop(oldest).pieces:
                 logger.warning("the results of collecting sink %s are dropped: nobody fetched them", oldest)
-                self._lost[oldest] = None
-                while len(self._lost) > _MOST_LOST:
-                    self._lost.popitem(last=False)
+                self._lose(oldest, _DROPPED)
+
+    def _lose(self, collect_id: str, reason: str) -> None:
+        self._lost[collect_id] = reason
+        while len(self._lost) > _MOST_LOST:
+            self._lost.popitem(last=False)
 
     def _check_lost(self, collect_id: str) -> None:
         if collect_id in self._lost:
-            raise ResultsLostError(collect_id, _MOST_BUFFERS)
+            raise ResultsLostError(collect_id, self._lost[collect_id])
+
+
+def collect_ids_of(job_graph: JobGraph) -> list[str]:
+    """Return the ids of a job's collecting sinks."""
+    operators = [operator.operator for vertex in job_graph.vertices for operator in vertex.chain]
+    return [operator.collect_id for operator in operators if isinstance(operator, CollectSinkOperator)]

@@ -127,6 +127,7 @@ class Run:
             self._context.setJobGroup(self._group, self._query.job_graph.name, interruptOnCancel=True)
             self._context.setLocalProperty("spark.scheduler.pool", f"job-{self.pool}")
             if not self._stopping.is_set():
+                self._collected.begin(self._query.job_graph, self._directory)
                 self._execute()
         except BaseException as error:  # Committers run here, and a sys.exit() of theirs must not end in silence.
             failure = _failure_of(error)

@@ -25,17 +25,14 @@ __all__ = [
 
 
 class ResultsLostError(FiresteelError):
-    """Results of a collecting sink were dropped before its client fetched them; the arguments are its id and the limit.
+    """Results of a collecting sink were lost before its client fetched them; the arguments are its id and the reason.
 
-    Run the job again, or fetch results while the job runs.
+    Run the job again, or write the results with a sink.
     """
 
     def __str__(self) -> str:
-        sink, most = self.args
-        return (
-            f"results of collecting sink {sink} were dropped: more than {most} sinks had results that nobody fetched; "
-            "fetch the results while the job runs, or write them with a sink"
-        )
+        sink, reason = self.args
+        return f"results of collecting sink {sink} were lost: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +170,7 @@ class DataPlane(Protocol):
 
         Raises:
             ValueError: the request can't be read.
-            ResultsLostError: results of the sink were dropped.
+            ResultsLostError: results of the sink were lost.
         """
         ...
 
