@@ -204,9 +204,11 @@ def test_spark_starts_with_the_archive_and_without_one_that_is_broken(caches: Pa
     middle = len(whole) // 2
     made.write_bytes(whole[:middle] + bytes(65536) + whole[middle + 65536 :])
     assert run(caches)[0] == "6"
+    assert not made.exists()
     for broken in (whole[:middle], b"", b"no archive" * 1000):
         made.write_bytes(broken)
         assert run(caches) == ["6", "False", "False"]
+        assert not made.exists()
 
 
 CRASHING = """

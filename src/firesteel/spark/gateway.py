@@ -62,6 +62,15 @@ _FIXED_OPTIONS = (
     *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED_PACKAGES),
 )
 
+_OWN_JAVA_OPTIONS = {
+    "spark.driver.extraJavaOptions",
+    "spark.driver.memory",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+}
+"""Settings and environment variables with which Java may be unable to use the archive."""
+
 _CRASHES = (-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV)
 """Codes that a JVM ends with by its own fault."""
 
@@ -112,6 +121,7 @@ class SparkGateway:
         self.java: Java = find_java()
         self.archive = archive_for(self.java)
         self._archive_to = archive_to
+        self._has_archive = False
         self._temporary = TemporaryDirectory("spark")
         self._directory = str(self._temporary.path)
         self._settings = {**SETTINGS, "spark.local.dir": self._directory, **settings, "spark.master": master}
@@ -156,7 +166,11 @@ class SparkGateway:
     def _archive_options(self) -> list[str]:
         if self.archive is None:
             return []
-        return self.archive.options() if self._archive_to is None else self.archive.options_to_make(self._archive_to)
+        if self._archive_to is not None:
+            return self.archive.options_to_make(self._archive_to)
+        options = self.archive.options()
+        self._has_archive = bool(options)
+        return options
 
     def _java_options(self) -> str:
         """Write the user's options for Java, which may hold passwords, to an argument file and return its path."""
@@ -196,6 +210,15 @@ class SparkGateway:
             self.archive.discard()
             self._start_again()
             self._connect()
+        self._discard_broken_archive()
+
+    def _discard_broken_archive(self) -> None:
+        """Remove an archive that Java ignored, though nothing that the user has set can be why."""
+        if self.archive is None or not self._has_archive or _OWN_JAVA_OPTIONS & {*self._settings, *os.environ}:
+            return
+        with contextlib.suppress(OSError):
+            if str(self.archive.path) not in Path(f"/proc/{self._process.pid}/maps").read_text():
+                self.archive.discard()
 
     def _connect(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
