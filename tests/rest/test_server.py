@@ -341,6 +341,7 @@ async def test_secrets_are_masked(make_rest: Callable[..., Any]) -> None:
 SECRETS = (
     *("my.password", "a.secret", "fs.azure.account.key.store", "some.apikey", "some.api-key", "x.auth-params"),
     *("x.service-key", "x.token", "x.basic-auth", "x.jaas.config", "x.http-headers", "security.ssl.rest.key-password"),
+    *("high-availability.zookeeper.client.authorization", "high-availability.zookeeper.client.authorization.digest"),
 )
 """With Flink's words for what is to be hidden."""
 

@@ -27,7 +27,17 @@ OWN_OPTIONS = (
 )
 """Those that Flink 2.3 has not, or not any more."""
 
-FREE_PREFIXES = ("spark.", "fs.", "s3.", "env.", "metrics.reporter.", "external-resource.", "kubernetes.", "yarn.")
+FREE_PREFIXES = (
+    "spark.",
+    "fs.",
+    "s3.",
+    "env.",
+    "metrics.reporter.",
+    "external-resource.",
+    "kubernetes.",
+    "yarn.",
+    "high-availability.zookeeper.client.authorization.",
+)
 """What follows these is for others to say."""
 
 _SIMILAR, _ALMOST_THE_SAME = 0.6, 0.9

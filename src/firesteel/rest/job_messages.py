@@ -330,7 +330,7 @@ def job_config(job: ArchivedExecutionGraph) -> Body:
 _HIDDEN = "******"
 _SECRET = re.compile(
     r"password|secret|fs\.azure\.account\.key|apikey|api-key|auth-params|service-key|token|basic-auth"
-    r"|jaas\.config|http-headers",
+    r"|jaas\.config|http-headers|zookeeper\.client\.authorization",
     re.IGNORECASE,
 )
 

@@ -16,10 +16,11 @@ from typing import Any
 from firesteel.runtime.highavailability import fenced_directory
 from firesteel.runtime.highavailability.fenced_directory import FencedDirectory
 from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS
+from tests.runtime.highavailability.kinds import CODEC
 
 
 def change(root: Path, acknowledge: int) -> None:
-    directory = FencedDirectory(root)
+    directory = FencedDirectory(root, CODEC)
     session_id = directory.take_over()
     steps = (
         lambda: directory.write(JOBS, "new", "new", session_id),
@@ -65,7 +66,7 @@ def crash(root: Path, line: int) -> tuple[int, bool]:
 
 
 def check(root: Path, acknowledged: int) -> None:
-    directory = FencedDirectory(root)
+    directory = FencedDirectory(root, CODEC)
     session_id = directory.take_over()
     assert len([name for name in os.listdir(root) if name.startswith("state-")]) == 1
 
@@ -83,7 +84,7 @@ def check(root: Path, acknowledged: int) -> None:
 
 
 def prepare(root: Path) -> None:
-    directory = FencedDirectory(root)
+    directory = FencedDirectory(root, CODEC)
     for folder, name in ((JOBS, "untouched"), (JOBS, "kept"), (JOBS, "deleted"), (DIRTY_RESULTS, "moved")):
         directory.write(folder, name, "first", None)
 
@@ -100,10 +101,10 @@ def crash_at_every_line(parent: Path, is_prepared: bool) -> int:
         if is_prepared:
             check(root, acknowledged)
         elif acknowledged:
-            directory = FencedDirectory(root)
+            directory = FencedDirectory(root, CODEC)
             assert directory.read(JOBS, "new", directory.take_over()) == "new"
         else:
-            FencedDirectory(root).take_over()
+            FencedDirectory(root, CODEC).take_over()
         shutil.rmtree(root)
     return line - 1
 

@@ -12,12 +12,15 @@ from typing import Protocol
 from kazoo.client import KazooClient
 
 from firesteel.runtime.highavailability.embedded import PROCESS, EmbeddedHaServices
+from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 
 GIVE_UP_S = 20
+SECRET = b"the secret of the cluster"
+CODEC = EntryCodec(SECRET, "cluster")
 
 
 async def eventually(condition: Callable[[], object], what: str = "") -> None:
@@ -66,7 +69,7 @@ class FileSystem:
         self.root = root
 
     def process(self, delete_on_commit: bool = False) -> HighAvailabilityServices:
-        self.processes.append(FileSystemHaServices(self.root, delete_on_commit, interval_s=0.01))
+        self.processes.append(FileSystemHaServices(self.root, CODEC, delete_on_commit, interval_s=0.01))
         return self.processes[-1]
 
     async def depose(self, process: HighAvailabilityServices) -> None:
@@ -82,7 +85,7 @@ class ZooKeeper:
         self.files = files
 
     def process(self, delete_on_commit: bool = False) -> ZooKeeperHaServices:
-        process = ZooKeeperHaServices(self.options, self.files, delete_on_commit)
+        process = ZooKeeperHaServices(self.options, self.files, CODEC, delete_on_commit)
         self.processes.append(process)
         return process
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from firesteel.runtime.highavailability.ha_services import ha_services
 from tests.runtime.helpers import job_graph
+from tests.runtime.highavailability.kinds import SECRET
 
 
 class Contender:
@@ -26,7 +27,7 @@ class Contender:
 
 
 async def main(configuration: Mapping[str, str]) -> None:
-    process, contender = ha_services(configuration), Contender()
+    process, contender = ha_services(configuration, SECRET), Contender()
     await process.leader_election("x").start(contender)
     session_id = await contender.session_id
     store = process.stores(session_id).job_graphs

@@ -20,14 +20,14 @@ from firesteel.runtime.highavailability.high_availability import JobGraphStore
 from firesteel.runtime.highavailability.polling import Poller
 from firesteel.runtime.highavailability.storage import JOBS
 from tests.runtime.helpers import an_id, job_graph
-from tests.runtime.highavailability.kinds import eventually
+from tests.runtime.highavailability.kinds import CODEC, eventually
 from tests.runtime.highavailability.programs import line, paused_leader, python
 from tests.runtime.highavailability.test_contract import leading, retrieving
 
 
 @pytest.fixture
 async def process(tmp_path: Path) -> AsyncIterator[FileSystemHaServices]:
-    process = FileSystemHaServices(tmp_path / "cluster", interval_s=0.01)
+    process = FileSystemHaServices(tmp_path / "cluster", CODEC, interval_s=0.01)
     yield process
     await process.close()
 
@@ -91,7 +91,7 @@ async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(
     store = running(process)
     for name in ("good", "bad", "empty"):
         await store.put(job_graph(("a", 1, []), name=name))
-    jobs = tmp_path / "cluster" / f"state-{FencedDirectory(tmp_path / 'cluster').session_id()}" / JOBS
+    jobs = tmp_path / "cluster" / f"state-{FencedDirectory(tmp_path / 'cluster', CODEC).session_id()}" / JOBS
     (jobs / an_id("bad")).write_bytes((jobs / an_id("bad")).read_bytes()[:-1])
     (jobs / an_id("empty")).write_bytes(b"")
     for name in ("bad", "empty"):
@@ -108,7 +108,7 @@ async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(
     listener = retrieving(process)
     election.confirm_leadership(session_id, "here")
     await eventually(lambda: listener.leaders == [("here", session_id)])
-    directory = FencedDirectory(tmp_path / "cluster")
+    directory = FencedDirectory(tmp_path / "cluster", CODEC)
     directory.write("leaders", "x", ("elsewhere", session_id), None)
     await eventually(lambda: directory.read("leaders", "x", None) == ("here", session_id))
     await election.close()
@@ -122,7 +122,7 @@ async def test_a_directory_changed_by_hand_is_told_in_words(tmp_path: Path, monk
     monkeypatch.setattr("firesteel.runtime.highavailability.fenced_directory._FIND_PAUSE_S", 0)
     (tmp_path / "cluster").mkdir()
     with pytest.raises(HighAvailabilityError, match=r"cluster has no directory state-\*; was it changed by hand"):
-        FencedDirectory(tmp_path / "cluster").session_id()
+        FencedDirectory(tmp_path / "cluster", CODEC).session_id()
 
 
 def _refusing(write: Callable[..., None], times: int) -> Callable[..., None]:
@@ -148,7 +148,7 @@ async def test_an_address_that_a_full_disk_refused_is_published_later(
 
 
 def test_a_write_that_failed_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = FencedDirectory(tmp_path / "cluster")
+    directory = FencedDirectory(tmp_path / "cluster", CODEC)
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -187,7 +187,7 @@ class _Leaving:
 
 
 def test_an_entry_whose_modules_exit_is_a_damaged_entry(tmp_path: Path) -> None:
-    directory = FencedDirectory(tmp_path / "cluster")
+    directory = FencedDirectory(tmp_path / "cluster", CODEC)
     directory.write(JOBS, "job", _Leaving(), None)
     with pytest.raises(CorruptEntryError, match="SystemExit: 3"):
         directory.read(JOBS, "job", None)

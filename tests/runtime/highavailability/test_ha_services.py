@@ -12,6 +12,7 @@ from firesteel.runtime.highavailability.ha_services import ha_services
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.options import InvalidOptionError
 from tests.runtime.helpers import an_id, job_graph
+from tests.runtime.highavailability.kinds import SECRET
 
 
 async def test_without_high_availability_no_job_is_kept() -> None:  # B08
@@ -28,7 +29,8 @@ async def test_without_high_availability_no_job_is_kept() -> None:  # B08
 async def test_the_kind_is_chosen_by_its_name(tmp_path: Path) -> None:
     assert isinstance(ha_services({"high-availability.type": "embedded"}), EmbeddedHaServices)
     directory = {"high-availability.storageDir": f"file://{tmp_path}", "high-availability.cluster-id": "/mine"}
-    assert isinstance(ha_services({"high-availability.type": "FILESYSTEM", **directory}), FileSystemHaServices)
+    services = ha_services({"high-availability.type": "FILESYSTEM", **directory}, SECRET)
+    assert isinstance(services, FileSystemHaServices)
     assert (tmp_path / "mine").is_dir()
 
 
@@ -51,4 +53,6 @@ def test_what_is_missing_or_unknown_is_named(options: dict[str, str], text: str)
 
 def test_the_defaults_of_zookeeper_are_flinks() -> None:
     quorum = {"high-availability.zookeeper.quorum": "a:1,b:2"}
-    assert ZooKeeperOptions.of(quorum, "/default") == ZooKeeperOptions("a:1,b:2", "/flink/default", 60, 15, 5, 3, False)
+    assert ZooKeeperOptions.of(quorum, "/default", SECRET) == ZooKeeperOptions(
+        "a:1,b:2", "/flink/default", 60, 15, 5, 3, False
+    )

@@ -19,7 +19,7 @@ from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.highavailability.zookeeper_storage import MAX_INLINE_BYTES, ZooKeeperStorage
 from tests.runtime.helpers import an_id, job_graph
-from tests.runtime.highavailability.kinds import ZooKeeper, eventually
+from tests.runtime.highavailability.kinds import CODEC, ZooKeeper, eventually
 from tests.runtime.highavailability.programs import line, paused_leader
 from tests.runtime.highavailability.test_contract import Contender, leading, retrieving
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
@@ -149,7 +149,7 @@ async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(kin
 async def test_a_write_is_refused_by_zookeeper_itself_when_the_latch_is_gone(kind: ZooKeeper) -> None:  # D12
     process = kind.process()
     connection, session = process._connection, ("s", process._connection.path("election", "latch"))
-    storage = ZooKeeperStorage(connection, kind.files, "s", dict([session]).get)
+    storage = ZooKeeperStorage(connection, kind.files, CODEC, "s", dict([session]).get)
     await connection.run(lambda: connection.client.create(session[1], ephemeral=True, makepath=True))
     for name in ("kept", "moved"):
         await storage.write(JOBS, name, "first")
@@ -224,7 +224,7 @@ async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(kind: Z
 
 
 async def test_an_ensemble_that_does_not_answer_is_named(tmp_path: Path) -> None:
-    process = ZooKeeperHaServices(ZooKeeperOptions("127.0.0.1:1", "/x", connection_timeout_s=0.1), tmp_path)
+    process = ZooKeeperHaServices(ZooKeeperOptions("127.0.0.1:1", "/x", connection_timeout_s=0.1), tmp_path, CODEC)
     with pytest.raises(HighAvailabilityError, match=r"no ZooKeeper answers at 127.0.0.1:1 within 0.1 s; look at"):
         await running(process).job_ids()
     await process.close()

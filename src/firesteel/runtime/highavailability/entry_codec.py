@@ -1,35 +1,95 @@
-"""Values of entries as bytes that carry their own checksum."""
+"""Values of entries as bytes that carry a signature of the cluster."""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import json
 import pickle
 from typing import Any
 
 import cloudpickle
 
-from firesteel.runtime.highavailability.errors import CorruptEntryError
+from firesteel.runtime.highavailability.errors import CorruptEntryError, UntrustedEntryError
+from firesteel.runtime.highavailability.storage import CLEAN_RESULTS, DIRTY_RESULTS, JOBS, REMOVED_JOBS
 
-__all__ = ["decode_entry", "encode_entry"]
+__all__ = ["EntryCodec", "dump_value", "load_value"]
 
-_DIGEST_BYTES = hashlib.sha256().digest_size
+_SIGNATURE_BYTES = hashlib.sha256().digest_size
+_KEY_OF_ENTRIES = b"firesteel: entries of high availability, version 1"
+
+# An entry moves between these folders in one atomic step, so it can't be signed anew. To bind it to one of them would
+# add nothing: whoever can move it back could as well have kept a copy of it from before.
+_SIGNED_AS = {REMOVED_JOBS: JOBS, CLEAN_RESULTS: DIRTY_RESULTS}
 
 
-def encode_entry(value: Any) -> bytes:
-    """The checksum, then the pickled value."""
+class EntryCodec:
+    """Signs entries with HMAC-SHA256 and refuses others before anything of them is unpickled.
+
+    A signature holds for one cluster, kind of entry and name: an entry can't pass for another one. It does not keep
+    those who can write to the store from deleting entries or from putting back an older version of the same entry.
+
+    Args:
+        secret: The cluster's, as `rpc_secret` finds it.
+        cluster_id: Tells apart clusters that have the secret in common.
+
+    Example:
+        >>> codec = EntryCodec(b"sixteen or more bytes", "/default")
+        >>> codec.verify("jobs", "a", codec.sign("jobs", "a", b"graph"))
+        b'graph'
+    """
+
+    def __init__(self, secret: bytes, cluster_id: str) -> None:
+        self._key = hmac.digest(secret, _KEY_OF_ENTRIES, "sha256")
+        self._cluster_id = cluster_id
+
+    def sign(self, folder: str, name: str, payload: bytes) -> bytes:
+        """Return the signature, then the payload."""
+        return self._signature(folder, name, payload) + payload
+
+    def verify(self, folder: str, name: str, data: bytes) -> bytes:
+        """Return the payload that was signed for this entry.
+
+        Raises:
+            UntrustedEntryError: it was not signed with the cluster's secret, or not for this entry.
+        """
+        payload = data[_SIGNATURE_BYTES:]
+        if not hmac.compare_digest(self._signature(folder, name, payload), data[:_SIGNATURE_BYTES]):
+            raise UntrustedEntryError(folder, name)
+        return payload
+
+    def encode(self, folder: str, name: str, value: Any) -> bytes:
+        """Return the signature, then the pickled value."""
+        return self.sign(folder, name, dump_value(value))
+
+    def decode(self, folder: str, name: str, data: bytes) -> Any:
+        """Return the value that was encoded.
+
+        Raises:
+            UntrustedEntryError: it was not signed with the cluster's secret, or not for this entry.
+            CorruptEntryError: it can't be unpickled.
+        """
+        return load_value(folder, name, self.verify(folder, name, data))
+
+    def _signature(self, folder: str, name: str, payload: bytes) -> bytes:
+        context = json.dumps([self._cluster_id, _SIGNED_AS.get(folder, folder), name]).encode()
+        signature = hmac.new(self._key, context + b"\0", "sha256")  # JSON holds no zero byte.
+        signature.update(payload)
+        return signature.digest()
+
+
+def dump_value(value: Any) -> bytes:
+    """Return the pickled value."""
     payload: bytes = cloudpickle.dumps(value)
-    return hashlib.sha256(payload).digest() + payload
+    return payload
 
 
-def decode_entry(folder: str, name: str, data: bytes) -> Any:
-    """The value that was encoded.
+def load_value(folder: str, name: str, payload: bytes) -> Any:
+    """Unpickle a value whose signature was verified.
 
     Raises:
-        CorruptEntryError: the bytes are not those that were written, or can't be read back.
+        CorruptEntryError: it can't be unpickled.
     """
-    digest, payload = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-    if hashlib.sha256(payload).digest() != digest:
-        raise CorruptEntryError(folder, name, f"its {len(data)} bytes don't match their checksum")
     try:
         return pickle.loads(payload)
     except (Exception, SystemExit) as error:  # Modules of the user are imported here.

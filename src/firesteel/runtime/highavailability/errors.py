@@ -3,6 +3,7 @@
 FiresteelError
   StaleLeaderError           a write under a leader session that is over
   CorruptEntryError          an entry that can't be read back
+    UntrustedEntryError      an entry that is not signed with the cluster's secret
   HighAvailabilityError      the services can't be reached, or an option is wrong
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from firesteel.errors import FiresteelError
 
-__all__ = ["CorruptEntryError", "HighAvailabilityError", "StaleLeaderError"]
+__all__ = ["CorruptEntryError", "HighAvailabilityError", "StaleLeaderError", "UntrustedEntryError"]
 
 
 class HighAvailabilityError(FiresteelError):
@@ -34,3 +35,15 @@ class CorruptEntryError(FiresteelError):
     def __str__(self) -> str:
         folder, name, cause = self.args
         return f"the entry of job {name} in {folder!r} can't be read: {cause}; remove it or restore it from a copy"
+
+
+class UntrustedEntryError(CorruptEntryError):
+    """An entry is not signed with the cluster's secret: it was not unpickled."""
+
+    def __str__(self) -> str:
+        folder, name = self.args
+        return (
+            f"the entry of job {name} in {folder!r} can't be read: it is not signed with this cluster's secret, so it "
+            "was damaged, or written by somebody else or under a former secret; remove it or restore it from a copy, "
+            "or start the JobManager with the former secret (FIRESTEEL_RPC_SECRET, security.rpc.secret-file)"
+        )

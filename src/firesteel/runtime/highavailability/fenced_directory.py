@@ -4,7 +4,7 @@ Layout below `high-availability.storageDir/cluster-id`:
 
     leader.lock             locked by the process that leads; the operating system unlocks it when the process ends
     state-<session id>/     everything that leaders write; there is always exactly one such directory
-      jobs/ dirty-results/ ...   an entry is a file: a checksum, then the pickled value
+      jobs/ dirty-results/ ...   an entry is a file: a signature, then the pickled value
       leaders/              who leads each component
       temporary/            files being written
     holders/                a file per living view of the job graph store, locked by its process
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from firesteel.runtime.highavailability.entry_codec import decode_entry, encode_entry
+from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.errors import HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.storage import FOLDERS, Names
 
@@ -43,10 +43,12 @@ class FencedDirectory:
 
     Args:
         root: The cluster's directory; made if it is not there.
+        codec: Signs entries and refuses those of others.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, codec: EntryCodec) -> None:
         self.root = root
+        self._codec = codec
         self._make()
 
     def take_over(self) -> str:
@@ -100,11 +102,11 @@ class FencedDirectory:
                 raise
 
         data = self._read(session_id, f"reading {folder}/{name}", find)
-        return None if data is None else decode_entry(folder, name, data)
+        return None if data is None else self._codec.decode(folder, name, data)
 
     def write(self, folder: str, name: str, value: Any, session_id: str | None) -> None:
         """Set the value: to a temporary file, to disk, under its name, and the name to disk."""
-        data = encode_entry(value)
+        data = self._codec.encode(folder, name, value)
         with self._changing(session_id, f"writing {folder}/{name}") as state:
             temporary = state / _TEMPORARY / uuid.uuid4().hex
             try:

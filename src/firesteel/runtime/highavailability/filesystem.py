@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
 from firesteel.runtime.highavailability.fenced_directory import LEADERS, FencedDirectory
 from firesteel.runtime.highavailability.file_lock import FileLock
@@ -151,12 +152,15 @@ class FileSystemHaServices:
 
     Args:
         root: The cluster's directory, on a local disk.
+        codec: Signs what is kept there.
         delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
         interval_s: How often it looks for what other processes changed.
     """
 
-    def __init__(self, root: Path, delete_on_commit: bool = True, interval_s: float = POLL_INTERVAL_S) -> None:
-        self._directory = FencedDirectory(root)
+    def __init__(
+        self, root: Path, codec: EntryCodec, delete_on_commit: bool = True, interval_s: float = POLL_INTERVAL_S
+    ) -> None:
+        self._directory = FencedDirectory(root, codec)
         self._delete_on_commit = delete_on_commit
         self._interval_s = interval_s
         self._election = SharedLeaderElection(FileSystemLeaderElectionDriver(self._directory, interval_s))

@@ -8,11 +8,13 @@ from pathlib import Path
 from firesteel.common.local_path import local_path
 from firesteel.errors import InvalidProgramError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
+from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.filesystem import FileSystemHaServices
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
-from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
+from firesteel.runtime.highavailability.zookeeper_connection import QUORUM, ZooKeeperOptions
 from firesteel.runtime.options import InvalidOptionError, boolean, required
+from firesteel.runtime.rpc import rpc_secret
 
 __all__ = ["ha_services", "has_high_availability", "storage_directory"]
 
@@ -21,14 +23,20 @@ STORAGE_DIR = "high-availability.storageDir"
 CLUSTER_ID = "high-availability.cluster-id"
 DELETE_ON_COMMIT = "job-result-store.delete-on-commit"
 
+_Factory = Callable[[Mapping[str, str], bytes | None], HighAvailabilityServices]
 
-def ha_services(configuration: Mapping[str, str]) -> HighAvailabilityServices:
+
+def ha_services(configuration: Mapping[str, str], secret: bytes | None = None) -> HighAvailabilityServices:
     """What `high-availability.type` says: NONE (the default), embedded, filesystem or zookeeper.
 
     Call it on the loop that will use the services. Flink: `highavailability.HighAvailabilityServicesUtils`.
 
+    Args:
+        configuration: The cluster's options.
+        secret: The cluster's, which signs what other processes read; None: as `rpc_secret` finds it.
+
     Raises:
-        InvalidOptionError: there is no such kind, or an option that it needs is missing.
+        InvalidOptionError: there is no such kind, or an option or the secret that it needs is missing.
 
     Example:
         >>> ha_services({"high-availability.type": "embedded"})  # doctest: +ELLIPSIS
@@ -40,7 +48,7 @@ def ha_services(configuration: Mapping[str, str]) -> HighAvailabilityServices:
         raise InvalidOptionError(
             f"option {TYPE!r}: there is no kind {kind!r}; allowed: NONE, embedded, filesystem, zookeeper"
         )
-    return make(configuration)
+    return make(configuration, secret)
 
 
 def has_high_availability(configuration: Mapping[str, str]) -> bool:
@@ -48,15 +56,30 @@ def has_high_availability(configuration: Mapping[str, str]) -> bool:
     return configuration.get(TYPE, "NONE").lower() not in ("none", "embedded")
 
 
-def _filesystem(configuration: Mapping[str, str]) -> HighAvailabilityServices:
-    return FileSystemHaServices(storage_directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True))
+def _filesystem(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
+    directory = storage_directory(configuration)
+    codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
+    return FileSystemHaServices(directory, codec, boolean(configuration, DELETE_ON_COMMIT, True))
 
 
-def _zookeeper(configuration: Mapping[str, str]) -> HighAvailabilityServices:
-    options = ZooKeeperOptions.of(configuration, configuration.get(CLUSTER_ID, "/default"))
+def _zookeeper(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
+    directory, cluster_id = storage_directory(configuration), _cluster_id(configuration)
+    required(configuration, QUORUM)
+    secret = secret or rpc_secret(configuration)
     return ZooKeeperHaServices(
-        options, storage_directory(configuration), boolean(configuration, DELETE_ON_COMMIT, True)
+        ZooKeeperOptions.of(configuration, cluster_id, secret),
+        directory,
+        EntryCodec(secret, cluster_id),
+        boolean(configuration, DELETE_ON_COMMIT, True),
     )
+
+
+def _embedded(keeps_jobs: bool) -> _Factory:
+    return lambda configuration, _: EmbeddedHaServices(keeps_jobs, boolean(configuration, DELETE_ON_COMMIT, True))
+
+
+def _cluster_id(configuration: Mapping[str, str]) -> str:
+    return configuration.get(CLUSTER_ID, "/default").strip("/")
 
 
 def storage_directory(configuration: Mapping[str, str]) -> Path:
@@ -70,12 +93,12 @@ def storage_directory(configuration: Mapping[str, str]) -> Path:
         path = local_path(storage)
     except InvalidProgramError as error:
         raise InvalidOptionError(f"option {STORAGE_DIR!r}: {error}") from None
-    return path / configuration.get(CLUSTER_ID, "/default").strip("/")
+    return path / _cluster_id(configuration)
 
 
-_KINDS: dict[str, Callable[[Mapping[str, str]], HighAvailabilityServices]] = {
-    "none": lambda options: EmbeddedHaServices(False, boolean(options, DELETE_ON_COMMIT, True)),
-    "embedded": lambda options: EmbeddedHaServices(True, boolean(options, DELETE_ON_COMMIT, True)),
+_KINDS: dict[str, _Factory] = {
+    "none": _embedded(keeps_jobs=False),
+    "embedded": _embedded(keeps_jobs=True),
     "filesystem": _filesystem,
     "zookeeper": _zookeeper,
 }

@@ -3,11 +3,13 @@
 Nodes below `high-availability.zookeeper.path.root/high-availability.cluster-id`:
 
     election/          the latch of each process that contends: ephemeral, the lowest number leads
-    leaders/<id>       who leads a component: ephemeral, JSON
+    leaders/<id>       who leads a component: ephemeral, signed JSON
     jobs/ dirty-results/ clean-results/ running-jobs/ removed-jobs/     entries of the stores
     holds/<job>.<view> who uses a job: ephemeral
 
-Large values are files below `high-availability.storageDir`, which all processes have to see.
+Large values are files below `high-availability.storageDir`, which all processes have to see. What leaders write is
+signed with the cluster's secret. With `high-availability.zookeeper.client.acl: creator` nobody else reads or writes the
+nodes at all.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from typing import Any
 from kazoo.exceptions import CancelledError, NodeExistsError, NoNodeError
 from kazoo.recipe.lock import Lock
 
+from firesteel.runtime.highavailability.entry_codec import EntryCodec
+from firesteel.runtime.highavailability.errors import UntrustedEntryError
 from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderListener
 from firesteel.runtime.highavailability.job_graph_store import SharedJobGraphStore
 from firesteel.runtime.highavailability.job_result_store import JobResultStore
@@ -37,6 +41,7 @@ __all__ = ["ZooKeeperHaServices", "ZooKeeperLeaderElectionDriver", "ZooKeeperLea
 
 logger = logging.getLogger(__name__)
 
+_LEADERS = "leaders"
 _PUBLISH_TRIES = 5
 
 
@@ -47,10 +52,12 @@ class ZooKeeperLeaderElectionDriver:
 
     Args:
         connection: To the ensemble.
+        codec: Signs the leaders' addresses.
     """
 
-    def __init__(self, connection: ZooKeeperConnection) -> None:
+    def __init__(self, connection: ZooKeeperConnection, codec: EntryCodec) -> None:
         self._connection = connection
+        self._codec = codec
         self._publishing = ThreadPoolExecutor(1, "leader-election")
         self._listener: ElectionListener | None = None
         self._watches: dict[str, Watch[Published]] = {}
@@ -176,7 +183,7 @@ class ZooKeeperLeaderElectionDriver:
         elif self._session is not None and self._session[0] == session_id and component not in self._watches:
             self._watches[component] = Watch(
                 self._connection,
-                lambda fired: _look(self._connection, component, fired),
+                lambda fired: _look(self._connection, self._codec, component, fired),
                 lambda published: self._seen(component, published),
             )
 
@@ -199,7 +206,7 @@ class ZooKeeperLeaderElectionDriver:
     def _drop(self, lock: Lock, components: tuple[str, ...]) -> None:
         for component in components:
             with contextlib.suppress(NoNodeError):
-                self._drop_own(self._connection.path("leaders", component))
+                self._drop_own(self._connection.path(_LEADERS, component))
         # Not `Lock.release`: that leaves a latch whose creation the lock never heard of.
         client, election = self._connection.client, self._connection.path("election")
         with contextlib.suppress(NoNodeError):
@@ -213,11 +220,15 @@ class ZooKeeperLeaderElectionDriver:
         if stat.owner_session_id == client.client_id[0]:
             client.delete(path, version=stat.version)
 
+    def _leader_node(self, component: str, session_id: str, address: str) -> bytes:
+        text = json.dumps({"address": address, "session": session_id})
+        return self._codec.sign(_LEADERS, component, text.encode())
+
     def _publish(self, component: str, session_id: str, address: str | None) -> bool:
         """Set or delete a leader's node, if the latch is there in that very moment: whether it was."""
-        client, path = self._connection.client, self._connection.path("leaders", component)
-        node = None if address is None else json.dumps({"address": address, "session": session_id}).encode()
-        client.retry(client.ensure_path, self._connection.path("leaders"))
+        client, path = self._connection.client, self._connection.path(_LEADERS, component)
+        node = None if address is None else self._leader_node(component, session_id, address)
+        client.retry(client.ensure_path, self._connection.path(_LEADERS))
         for _ in range(_PUBLISH_TRIES):
             latch, is_there = self.latch_of(session_id), client.retry(client.exists, path) is not None
             if latch is None:
@@ -240,8 +251,9 @@ class ZooKeeperLeaderRetrieval:
     Without a connection nobody is known to lead.
     """
 
-    def __init__(self, connection: ZooKeeperConnection, component: str) -> None:
+    def __init__(self, connection: ZooKeeperConnection, codec: EntryCodec, component: str) -> None:
         self._connection = connection
+        self._codec = codec
         self._component = component
         self._listener: LeaderListener | None = None
         self._watch: Watch[Published] | None = None
@@ -252,7 +264,7 @@ class ZooKeeperLeaderRetrieval:
         self._listener = listener
         self._watch = Watch(
             self._connection,
-            lambda fired: _look(self._connection, self._component, fired),
+            lambda fired: _look(self._connection, self._codec, self._component, fired),
             self._tell,
             lambda: self._tell((None, None)),
         )
@@ -277,20 +289,24 @@ class ZooKeeperHaServices:
     Args:
         options: Where the ensemble is.
         files: Directory of values too large for ZooKeeper, seen by all processes; made if it is not there.
+        codec: Signs what is kept.
         delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
     """
 
-    def __init__(self, options: ZooKeeperOptions, files: Path, delete_on_commit: bool = True) -> None:
+    def __init__(
+        self, options: ZooKeeperOptions, files: Path, codec: EntryCodec, delete_on_commit: bool = True
+    ) -> None:
         files.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._files = files
+        self._codec = codec
         self._delete_on_commit = delete_on_commit
         self._connection = ZooKeeperConnection(options)
-        self._driver = ZooKeeperLeaderElectionDriver(self._connection)
+        self._driver = ZooKeeperLeaderElectionDriver(self._connection, codec)
         self._election = SharedLeaderElection(self._driver)
 
     def stores(self, session_id: str | None) -> HaStores:
         """A new view of the stores for a leader session."""
-        storage = ZooKeeperStorage(self._connection, self._files, session_id, self._driver.latch_of)
+        storage = ZooKeeperStorage(self._connection, self._files, self._codec, session_id, self._driver.latch_of)
         return HaStores(
             SharedJobGraphStore(storage), JobResultStore(storage, self._delete_on_commit), RunningJobsRegistry(storage)
         )
@@ -301,7 +317,7 @@ class ZooKeeperHaServices:
 
     def leader_retrieval(self, component: str) -> ZooKeeperLeaderRetrieval:
         """Tells who leads `component`."""
-        return ZooKeeperLeaderRetrieval(self._connection, component)
+        return ZooKeeperLeaderRetrieval(self._connection, self._codec, component)
 
     async def close(self) -> None:
         """Leave the election and end the session."""
@@ -309,15 +325,18 @@ class ZooKeeperHaServices:
         await self._connection.close()
 
 
-def _look(connection: ZooKeeperConnection, component: str, fired: Callable[[object], None]) -> Published:
+def _look(
+    connection: ZooKeeperConnection, codec: EntryCodec, component: str, fired: Callable[[object], None]
+) -> Published:
     """Who leads a component; leaves a watch. Blocks."""
-    client, path = connection.client, connection.path("leaders", component)
+    client, path = connection.client, connection.path(_LEADERS, component)
     while True:
         try:
-            found = json.loads(client.get(path, watch=fired)[0])
+            found = json.loads(codec.verify(_LEADERS, component, client.get(path, watch=fired)[0]))
             return str(found["address"]), str(found["session"])
         except NoNodeError:
             if client.exists(path, watch=fired) is None:
                 return None, None
-        except (ValueError, KeyError, TypeError):
+        except UntrustedEntryError as error:
+            logger.warning("who leads %s is not known: %s", component, error)
             return None, None

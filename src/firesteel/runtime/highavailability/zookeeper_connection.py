@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hmac
 import logging
+import re
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
+from kazoo.security import CREATOR_ALL_ACL, make_acl
 
 from firesteel.runtime.highavailability.errors import HighAvailabilityError
-from firesteel.runtime.options import boolean, duration_s, number, required
+from firesteel.runtime.options import InvalidOptionError, boolean, duration_s, number, required
 
-__all__ = ["Watch", "ZooKeeperConnection", "ZooKeeperOptions"]
+__all__ = ["QUORUM", "Watch", "ZooKeeperConnection", "ZooKeeperOptions"]
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _PREFIX = "high-availability.zookeeper"
+QUORUM = f"{_PREFIX}.quorum"
+_ACL = f"{_PREFIX}.client.acl"
+_AUTHORIZATION = f"{_PREFIX}.client.authorization"
+_SCHEME = re.compile(r"""\s*([\w-]+)\s*:\s*(?:'([^']+)'|"([^"]+)"|([^\s'"]+))\s*""")
+_OWN_DIGEST = b"firesteel: digest for ZooKeeper, version 1"
+
+# Clusters with other credentials have their nodes beside ours. Nobody else may delete them.
+_SHARED_PARENT_ACL = [*CREATOR_ALL_ACL, make_acl("world", "anyone", read=True, create=True)]
 _THREADS = 8
 
 
@@ -36,6 +49,8 @@ class ZooKeeperOptions:
         retry_wait_s: Pause before a command is tried again.
         max_retry_attempts: How often a command is tried again when its connection is lost.
         tolerate_suspended_connections: Whether a leader stays one until its session, not its connection, is lost.
+        acl: `open`: everybody may read and write the nodes; `creator`: only who shows the same `authorization`.
+        authorization: What the process shows of itself: pairs of scheme and credentials.
     """
 
     quorum: str
@@ -45,24 +60,59 @@ class ZooKeeperOptions:
     retry_wait_s: float = 5
     max_retry_attempts: int = 3
     tolerate_suspended_connections: bool = False
+    acl: str = "open"
+    authorization: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, configuration: Mapping[str, str], cluster_id: str) -> ZooKeeperOptions:
+    def of(cls, configuration: Mapping[str, str], cluster_id: str, secret: bytes) -> ZooKeeperOptions:
         """As `high-availability.zookeeper.*` says.
+
+        Args:
+            configuration: The cluster's options.
+            cluster_id: Names the cluster's node.
+            secret: The cluster's; nodes for their creator need credentials, which come from it if none are set.
 
         Raises:
             InvalidOptionError: the quorum is missing, or a value can't be read.
         """
+        acl = _acl(configuration)
+        authorization = _authorization(configuration)
+        if acl == "creator" and not authorization:
+            authorization = (("digest", f"firesteel:{hmac.digest(secret, _OWN_DIGEST, 'sha256').hex()}"),)
         client, root = f"{_PREFIX}.client", configuration.get(f"{_PREFIX}.path.root", "/flink")
         return cls(
-            required(configuration, f"{_PREFIX}.quorum"),
+            required(configuration, QUORUM),
             "/" + "/".join(part for part in f"{root}/{cluster_id}".split("/") if part),
             duration_s(configuration, f"{client}.session-timeout", 60),
             duration_s(configuration, f"{client}.connection-timeout", 15),
             duration_s(configuration, f"{client}.retry-wait", 5),
             int(number(configuration, f"{client}.max-retry-attempts", 3)),
             boolean(configuration, f"{client}.tolerate-suspended-connections", False),
+            acl,
+            authorization,
         )
+
+
+def _acl(configuration: Mapping[str, str]) -> str:
+    acl = configuration.get(_ACL, "open")
+    if acl not in ("open", "creator"):
+        raise InvalidOptionError(f"option {_ACL!r}: {acl!r} is unknown; allowed: open, creator")
+    return acl
+
+
+def _authorization(configuration: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Read Flink's map, written as one text (`digest:'user:password'`) or as an option per scheme."""
+    prefix = f"{_AUTHORIZATION}."
+    found = {key.removeprefix(prefix): text for key, text in configuration.items() if key.startswith(prefix)}
+    text = configuration.get(_AUTHORIZATION)
+    if text is not None:
+        match = _SCHEME.fullmatch(text.strip().removeprefix("{").removesuffix("}"))
+        if match is None:  # The text may hold a password, so it is not shown.
+            raise InvalidOptionError(
+                f"option {_AUTHORIZATION!r}: its value can't be read; write for example digest:'user:password'"
+            )
+        found[match[1]] = match[2] or match[3] or match[4]
+    return tuple(sorted(found.items()))
 
 
 class ZooKeeperConnection:
@@ -83,6 +133,8 @@ class ZooKeeperConnection:
         self._watches: set[Watch[Any]] = set()
         self._loss_listeners: list[Callable[[], object]] = []
         self._is_closed = False
+        self._restricting = threading.Lock()
+        self._is_restricted = options.acl == "open"
         self.losses = 0
         retry = {"max_tries": options.max_retry_attempts, "delay": options.retry_wait_s, "backoff": 1}
         self.client: Any = KazooClient(
@@ -90,6 +142,8 @@ class ZooKeeperConnection:
             timeout=options.session_timeout_s,
             command_retry=retry,
             connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": options.retry_wait_s},
+            default_acl=CREATOR_ALL_ACL if options.acl == "creator" else None,
+            auth_data=list(options.authorization),
         )
         self.client.add_listener(self._state_changed)
         self._connected = self.client.start_async()
@@ -143,10 +197,34 @@ class ZooKeeperConnection:
                 "look at high-availability.zookeeper.quorum, and whether the ensemble runs"
             )
         try:
+            with self._restricting:
+                if not self._is_restricted:
+                    self.client.retry(self._restrict)
+                    self._is_restricted = True
             result: T = self.client.retry(work, *arguments)
+        except NoAuthError as error:
+            raise HighAvailabilityError(
+                f"ZooKeeper at {self._options.quorum} lets this process not read or write {self._options.path}: the "
+                f"nodes are somebody else's; look at {_ACL} and {_AUTHORIZATION}, which all processes of the cluster "
+                "have in common, as they have its secret, and at high-availability.zookeeper.path.root"
+            ) from error
         except KazooException as error:
             raise HighAvailabilityError(f"ZooKeeper at {self._options.quorum} failed: {error!r}") from error
         return result
+
+    def _restrict(self) -> None:
+        """Keep others out of the cluster's nodes, also out of those from a time when the ACL was `open`."""
+        parent = self._options.path.rpartition("/")[0]
+        if parent:
+            self.client.ensure_path(parent, _SHARED_PARENT_ACL)
+        self.client.ensure_path(self._options.path)
+        self._restrict_tree(self._options.path)
+
+    def _restrict_tree(self, path: str) -> None:
+        with contextlib.suppress(NoNodeError):
+            self.client.set_acls(path, CREATOR_ALL_ACL)
+            for name in self.client.get_children(path):
+                self._restrict_tree(f"{path}/{name}")
 
     def _close(self) -> None:
         self.client.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import uuid
 from collections.abc import Callable
@@ -11,8 +12,8 @@ from typing import Any
 
 from kazoo.exceptions import NodeExistsError, NoNodeError, RolledBackError, RuntimeInconsistency
 
-from firesteel.runtime.highavailability.entry_codec import decode_entry, encode_entry
-from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError
+from firesteel.runtime.highavailability.entry_codec import EntryCodec, dump_value, load_value
+from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError, UntrustedEntryError
 from firesteel.runtime.highavailability.storage import Names
 from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKeeperConnection
 
@@ -21,7 +22,9 @@ __all__ = ["ZooKeeperStorage", "commit_fenced"]
 MAX_INLINE_BYTES = 64 * 1024
 """Larger values go to files: ZooKeeper keeps everything in memory and refuses more than 1 MiB per node."""
 
+# What a node's payload begins with: the pickled value follows, or the digest and the name of the file that holds it.
 _INLINE, _FILE = b"=", b"@"
+_DIGEST_BYTES = hashlib.sha256().digest_size
 _TRIES = 5
 
 
@@ -35,6 +38,7 @@ class ZooKeeperStorage:
     Args:
         connection: To the ensemble.
         files: Directory of the large values, seen by all processes.
+        codec: Signs the nodes; those of large values hold the digests of their files.
         session_id: The leader session it belongs to; None: any.
         latch_of: Tells the latch of a leader session of this process; None if that is over.
     """
@@ -43,12 +47,14 @@ class ZooKeeperStorage:
         self,
         connection: ZooKeeperConnection,
         files: Path,
+        codec: EntryCodec,
         session_id: str | None,
         latch_of: Callable[[str], str | None],
     ) -> None:
         self._connection = connection
         self._client = connection.client
         self._files = files
+        self._codec = codec
         self._session_id = session_id
         self._latch_of = latch_of
         self._id = uuid.uuid4().hex
@@ -115,16 +121,17 @@ class ZooKeeperStorage:
             node = self._get(folder, name)
             if node is None:
                 return None
+            payload = self._codec.verify(folder, name, node)
             try:
-                data = node[1:] if node[:1] == _INLINE else self._file(node).read_bytes()
+                data = payload[1:] if payload[:1] == _INLINE else self._read_file(folder, name, payload)
             except OSError as error:
                 if self._get(folder, name) == node:
                     raise CorruptEntryError(folder, name, error) from error
             else:
-                return decode_entry(folder, name, data)
+                return load_value(folder, name, data)
 
     def _write(self, folder: str, name: str, value: Any) -> None:
-        path, node = self._connection.path(folder, name), self._encode(value)
+        path, node = self._connection.path(folder, name), self._encode(folder, name, value)
         self._client.ensure_path(self._connection.path(folder))
         for _ in range(_TRIES):
             former = self._get(folder, name)
@@ -136,9 +143,9 @@ class ZooKeeperStorage:
             except (NodeExistsError, NoNodeError):
                 continue  # Another made or deleted it in between.
             except StaleLeaderError:
-                self._drop_file(node)
+                self._drop_file(folder, name, node)
                 raise
-            self._drop_file(former)
+            self._drop_file(folder, name, former)
             return
         raise RuntimeError(f"{path} was made and deleted again {_TRIES} times while it was written")
 
@@ -161,7 +168,7 @@ class ZooKeeperStorage:
             path = self._connection.path(folder, name)
             with contextlib.suppress(NoNodeError):
                 self._commit(f"deleting {folder}/{name}", lambda change: change.delete(path))
-            self._drop_file(node)
+            self._drop_file(folder, name, node)
         else:
             self._commit(f"deleting {folder}/{name}", lambda change: None)
 
@@ -193,23 +200,35 @@ class ZooKeeperStorage:
             return None
         return data
 
-    def _encode(self, value: Any) -> bytes:
-        data = encode_entry(value)
+    def _encode(self, folder: str, name: str, value: Any) -> bytes:
+        data = dump_value(value)
         if len(data) <= MAX_INLINE_BYTES:
-            return _INLINE + data
-        node = _FILE + uuid.uuid4().hex.encode()
-        with open(self._file(node), "xb") as file:
+            return self._codec.sign(folder, name, _INLINE + data)
+        payload = _FILE + hashlib.sha256(data).digest() + uuid.uuid4().hex.encode()
+        with open(self._file(payload), "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        return node
+        return self._codec.sign(folder, name, payload)
 
-    def _file(self, node: bytes) -> Path:
-        return self._files / node[1:].decode(errors="replace")
+    def _read_file(self, folder: str, name: str, payload: bytes) -> bytes:
+        file = self._file(payload)
+        data = file.read_bytes()
+        if hashlib.sha256(data).digest() != payload[1 : 1 + _DIGEST_BYTES]:
+            raise CorruptEntryError(folder, name, f"the {len(data)} bytes of its file {file} are not those written")
+        return data
 
-    def _drop_file(self, node: bytes | None) -> None:
-        if node is not None and node[:1] == _FILE:
-            self._file(node).unlink(missing_ok=True)
+    def _file(self, payload: bytes) -> Path:
+        return self._files / payload[1 + _DIGEST_BYTES :].decode()
+
+    def _drop_file(self, folder: str, name: str, node: bytes | None) -> None:
+        """Remove the file of a node; a node that somebody else wrote may name any file, so it has none."""
+        if node is None:
+            return
+        with contextlib.suppress(UntrustedEntryError):
+            payload = self._codec.verify(folder, name, node)
+            if payload[:1] == _FILE:
+                self._file(payload).unlink(missing_ok=True)
 
 
 def commit_fenced(client: Any, latch: str | None, change: Callable[[Any], None]) -> bool:

@@ -55,7 +55,7 @@ def rpc_secret_or_new(configuration: Mapping[str, str], environment: Mapping[str
 def _checked(secret: bytes, where: str) -> bytes:
     if len(secret) < MIN_BYTES:
         raise InvalidOptionError(
-            f"processes need a common secret of at least {MIN_BYTES} bytes to talk to one another, {where} has "
-            f"{len(secret)}; set {SECRET_VARIABLE} or {SECRET_FILE}"
+            f"processes need a common secret of at least {MIN_BYTES} bytes to talk to one another and to sign what "
+            f"they keep, {where} has {len(secret)}; set {SECRET_VARIABLE} or {SECRET_FILE}"
         )
     return secret

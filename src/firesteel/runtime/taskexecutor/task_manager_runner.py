@@ -44,7 +44,7 @@ class TaskManagerRunner:
     Args:
         configuration: The cluster's configuration.
         runner_factory: Makes what runs the tasks.
-        secret: For RPC; None: as `rpc_secret` finds it.
+        secret: For RPC and the entries of high availability; None: as `rpc_secret` finds it.
 
     Attributes:
         ended: Done when the process should end; holds the error that is the reason, or None.
@@ -55,6 +55,7 @@ class TaskManagerRunner:
     ) -> None:
         self._configuration = configuration
         self._runner_factory = runner_factory
+        self._secret = secret
         self._rpc = TcpRpcService.of_task_manager(configuration, secret)
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
 
@@ -65,7 +66,7 @@ class TaskManagerRunner:
             InvalidOptionError: an option is missing or can't be read.
         """
         await self._rpc.start()
-        self._ha = _who_leads(self._configuration, self._rpc)
+        self._ha = _who_leads(self._configuration, self._rpc, self._secret)
         name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
         self._task_executor = TaskExecutor(
             self._rpc,
@@ -92,9 +93,11 @@ class TaskManagerRunner:
         await self._rpc.stop()
 
 
-def _who_leads(configuration: Mapping[str, str], rpc: RpcService) -> ClientHighAvailabilityServices:
+def _who_leads(
+    configuration: Mapping[str, str], rpc: RpcService, secret: bytes | None
+) -> ClientHighAvailabilityServices:
     if configuration.get(TYPE, "NONE").upper() != "NONE":
-        return ha_services(configuration)
+        return ha_services(configuration, secret)
     host = required(configuration, "jobmanager.rpc.address")
     port = int(number(configuration, "jobmanager.rpc.port", 6123))
     return StandaloneClientHaServices(rpc, f"tcp://{host}:{port}")
