@@ -13,6 +13,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.operators.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 from firesteel.task.slot_tasks import StageReport
@@ -39,7 +40,7 @@ class Run:
         self.taken: list[CheckpointStats] = []
         member = Member(0, lambda: None, self.taken.append)
         self.job.enter(member)
-        self.checkpoints = Checkpoints(self.job, member, lambda committables: None)
+        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph))
         self.checkpoints.recover(self.enumerator)
         self.chains: dict[int, Chain] = self.checkpoints.parents(0)
 

@@ -15,6 +15,7 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.committables import Committable, Driver
+from firesteel.operators.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import CheckpointExistsError, checkpoints_in, read_metadata
@@ -56,7 +57,7 @@ class Region:
         self.member = Member(number, self._wake, self.taken.append)
         job.enter(self.member)
         self.enumerator = SplitEnumerator(job.plan.job_graph, region=number)
-        self.checkpoints = Checkpoints(job, self.member, self._commit)
+        self.checkpoints = Checkpoints(job, self.member, self._commit, Committers(job.plan.job_graph))
         self.checkpoints.recover(self.enumerator)
 
     def _wake(self) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from firesteel.operators.buffers import pickled
 from firesteel.operators.committables import Committable, check
+from firesteel.operators.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
 from firesteel.task.state_file import publish_state_file, read_state_file
 
@@ -22,10 +23,12 @@ class BatchOutput:
 
     Args:
         directory: The job's checkpoint directory.
+        committers: The job's.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, committers: Committers) -> None:
         self._directory = directory
+        self._committers = committers
 
     def decided(self) -> list[Committable] | None:
         """Return what was decided, None if nothing was."""
@@ -45,7 +48,7 @@ class BatchOutput:
             FileNotFoundError: the directory of the job is gone: the job is over.
             SinkCommitError: a sink refuses what it is to commit.
         """
-        check(committables)
+        check(committables, self._committers.committer)
         try:
             publish_state_file(self._directory / _DECISION, [pickled(committables)], owner)
         except FileExistsError:

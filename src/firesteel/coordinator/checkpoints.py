@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from firesteel.common.durability import make_directory
 from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member, Part, Request, RestorePoint
 from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
 from firesteel.errors import FiresteelError
 from firesteel.operators.buffers import pickled
 from firesteel.operators.committables import Committable, check, remove_files
+from firesteel.operators.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import RestoredCheckpoint
 from firesteel.task.checkpoint_metadata import RegionState
 from firesteel.task.slot_tasks import StageReport
@@ -38,6 +40,7 @@ class Checkpoints:
         job: Decides the job's checkpoints.
         member: The run, which has entered there.
         commit: Commits what sinks want to have committed.
+        committers: The job's.
 
     Attributes:
         run: Number of the run, once it has begun.
@@ -45,8 +48,15 @@ class Checkpoints:
         next_time: When the region has something to do again although nothing comes (ms), None: never.
     """
 
-    def __init__(self, job: JobCheckpoints, member: Member, commit: Callable[[list[Committable]], None]) -> None:
+    def __init__(
+        self,
+        job: JobCheckpoints,
+        member: Member,
+        commit: Callable[[list[Committable]], None],
+        committers: Committers,
+    ) -> None:
         self._job = job
+        self._committers = committers
         self._member = member
         self._region = region = member.region
         self._commit = commit
@@ -92,7 +102,7 @@ class Checkpoints:
             enumerator.restore(state.sources)
             self.batch_id, self.next_time = state.batch_id, state.next_time
             self._files.begin_with(state.chains)
-            self._commit(pickle.loads(state.committables))
+            self._commit(self._decided(state))
 
     def _begin_with(self, point: RestorePoint, enumerator: SplitEnumerator) -> None:
         """Begin with the state of another job, which may have had other regions: the first one commits for all."""
@@ -100,7 +110,12 @@ class Checkpoints:
         enumerator.restore(*(state.sources for state in states))
         self.next_time = min((state.next_time for state in states if state.next_time is not None), default=None)
         for state in states if self._region == 0 else ():
-            self._commit(pickle.loads(state.committables))
+            self._commit(self._decided(state))
+
+    def _decided(self, state: RegionState) -> list[Committable]:
+        decided: list[Committable] = pickle.loads(state.committables)
+        ignores = self._job.plan.job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
+        return self._committers.without_unknown(decided) if ignores else decided
 
     def next_batch(self) -> BatchTry:
         """Return the first try of the batch after the last one that ended."""
@@ -144,7 +159,7 @@ class Checkpoints:
             CheckpointExistsError: another JobManager has taken a checkpoint.
             SinkCommitError: a sink refuses what it is to commit, so that nothing is decided.
         """
-        check(self._pending)
+        check(self._pending, self._committers.committer)
         self._may_have_decided = True
         chains = dict(self._files.present)
         state = RegionState(self.batch_id, chains, enumerator.snapshot(), pickled(self._pending), self.next_time)

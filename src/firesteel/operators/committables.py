@@ -32,6 +32,10 @@ class Driver(Protocol):
     def collect(self, collect_id: str, elements: list[Any]) -> None:
         """Hand elements to the client that asked for them."""
 
+    def committer(self, sink_id: str) -> Committer:
+        """Return the committer of a sink of the job."""
+        ...
+
 
 class Committable(Protocol):
     """What a sink wants to have done.
@@ -163,12 +167,14 @@ class OutputBuffer:
 
 @dataclass(frozen=True, slots=True)
 class SinkCommittables:
-    """What one subtask of a two-phase sink prepared, with the committer for it: the program may be another by then."""
+    """What one subtask of a two-phase sink prepared.
+
+    It is written to checkpoints, so the committer, which may hold a password, is no part of it.
+    """
 
     is_durable: ClassVar[bool] = True
     sink_id: str
     sink_name: str
-    committer: Committer
     requests: tuple[CommitRequest, ...]
 
     def hand_to(self, driver: Driver) -> None:
@@ -176,8 +182,9 @@ class SinkCommittables:
 
         Raises:
             SinkCommitError: the committer raised.
+            SinkNotFoundError: the job has no such sink.
         """
-        _with_sink_named(self, self.committer.commit)
+        _with_sink_named(self, driver.committer(self.sink_id).commit)
 
 
 class SinkCommitError(FiresteelError):
@@ -194,14 +201,18 @@ class SinkCommitError(FiresteelError):
         return f"sink {self.sink_name!r}: could not commit: {type(self.error).__name__}: {text}"
 
 
-def check(committables: Iterable[Committable]) -> None:
+def check(committables: Iterable[Committable], committer: Callable[[str], Committer]) -> None:
     """Let the committers check what they are to commit, before it is decided.
+
+    Args:
+        committables: What is to be decided.
+        committer: Gives the committer of a sink by its id.
 
     Raises:
         SinkCommitError: a committer refuses its requests.
     """
     for part in _by_sink(committables)[0]:
-        _with_sink_named(part, part.committer.check)
+        _with_sink_named(part, committer(part.sink_id).check)
 
 
 def carry_out(committables: Iterable[Committable], driver: Driver) -> None:

@@ -164,7 +164,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.SinkFunctionOperator: _sink_function,
     descriptors.SinkWriterOperator: lambda d, name, task, out: SinkWriterRunner(name, task, out, d.sink, d.input_type),
     descriptors.CompactionOperator: lambda d, name, task, out: ElementwiseRunner(name, task, out, _same),
-    descriptors.CommitterOperator: lambda d, name, task, out: CommitterRunner(name, task, out, d.sink),
+    descriptors.CommitterOperator: lambda d, name, task, out: CommitterRunner(name, task, out),
     descriptors.CollectSinkOperator: lambda d, name, task, out: CollectRunner(name, task, out, d.collect_id, d.keyed),
 }
 

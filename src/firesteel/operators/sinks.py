@@ -158,7 +158,7 @@ class SinkWriterRunner(Operator):
         self._sink = sink
         self._input_type = input_type
         self._prepares = sink.is_two_phase()
-        self._committer = sink.create_committer() if commits_itself and self._prepares else None
+        self._commits_itself = commits_itself
         self._requests: list[CommitRequest] = []
         self._number = 0
         self._has_ended = False
@@ -212,17 +212,15 @@ class SinkWriterRunner(Operator):
             where = (self.task.job_id, self._sink_id, self.task.subtask_index, self._number)
             requests.append(CommitRequest(*where, committable))
             self._number += 1
-        if self._committer is None:
-            self.output.emit(requests, None)
-        else:
+        if self._commits_itself:
             self._requests += requests
+        else:
+            self.output.emit(requests, None)
 
     def committables(self) -> Sequence[Any]:
         """What the writer prepared, where no committer follows."""
         requests, self._requests = self._requests, []
-        if not requests or self._committer is None:
-            return ()
-        return (SinkCommittables(self._sink_id, self.name, self._committer, tuple(requests)),)
+        return (SinkCommittables(self._sink_id, self.name, tuple(requests)),) if requests else ()
 
     def close(self) -> None:
         """Close the writer, if there is one yet."""
@@ -258,9 +256,8 @@ _WRITERS: dict[type[Sink], Callable[[Any, WriterInitContext], SinkWriter]] = {
 class CommitterRunner(Operator):
     """The committer of a two-phase sink: what the writer emitted is committed when the checkpoint is."""
 
-    def __init__(self, name: str, task: TaskInfo, output: Output, sink: Sink) -> None:
+    def __init__(self, name: str, task: TaskInfo, output: Output) -> None:
         super().__init__(name, task, output)
-        self._committer = sink.create_committer()
         self._requests: list[CommitRequest] = []
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
@@ -272,4 +269,4 @@ class CommitterRunner(Operator):
         requests, self._requests = self._requests, []
         if not requests:
             return ()
-        return (SinkCommittables(requests[0].sink_id, self.name, self._committer, tuple(requests)),)
+        return (SinkCommittables(requests[0].sink_id, self.name, tuple(requests)),)

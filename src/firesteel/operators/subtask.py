@@ -342,10 +342,15 @@ def operator_ids(node: ChainedOperator) -> list[str]:
 
 def operators_of(vertex: JobVertex) -> list[tuple[str, str]]:
     """Id and name of all operators of a vertex."""
+    return [(operator_id, name) for operator_id, name, _ in described_operators(vertex)]
+
+
+def described_operators(vertex: JobVertex) -> list[tuple[str, str, Any]]:
+    """Return id, name and descriptor of all operators of a vertex."""
     return [
-        (operator_id, name)
+        (operator_id, name, descriptor)
         for node in vertex.chain
-        for operator_id, (_, name, _) in zip(operator_ids(node), _parts(node), strict=True)
+        for operator_id, (descriptor, name, _) in zip(operator_ids(node), _parts(node), strict=True)
     ]
 
 

@@ -24,7 +24,7 @@ class BatchRun(Run):
     """One Spark job over all input; Spark starts lost tasks again, the operators run inside its workers."""
 
     def _execute(self) -> None:
-        output = BatchOutput(self._directory)
+        output = BatchOutput(self._directory, self._committers)
         reports: list[StageReport] = []
         committables = output.decided()
         if committables is None:
@@ -37,7 +37,7 @@ class BatchRun(Run):
             committables = [committable for report in reports for committable in report.committables]
             output.decide(committables, owner=str(run))
             remove_earlier_runs(self._directory, run)
-        commit(committables, self._collect)
+        commit(committables, self._collect, self._committers)
         output.delivered()
         remove_files(committables)
         self._tell_progress(reports)

@@ -7,19 +7,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.datastream.connectors.base import Committer
 from firesteel.operators.committables import Committable, carry_out
+from firesteel.operators.committers import Committers
 
 Collect = Callable[[str, list[Any]], None]
 """(collect id, elements)."""
 
 
-def commit(committables: Iterable[Committable], collect: Collect) -> None:
+def commit(committables: Iterable[Committable], collect: Collect, committers: Committers) -> None:
     """Carry out committables: each sink once for all its subtasks, then the rest in order.
 
     Raises:
         SinkCommitError: a sink could not commit.
     """
-    carry_out(committables, _ThisProcess(collect))
+    carry_out(committables, _ThisProcess(collect, committers))
     sys.stdout.flush()
 
 
@@ -28,6 +30,10 @@ class _ThisProcess:
     """Prints to standard output."""
 
     collect: Collect
+    committers: Committers
+
+    def committer(self, sink_id: str) -> Committer:
+        return self.committers.committer(sink_id)
 
     def print(self, text: str) -> None:
         sys.stdout.write(text)

@@ -13,6 +13,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
+from firesteel.operators.committers import Committers
 from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlaneListener, QueryDescriptor, SubtaskProgress
 from firesteel.runtime.logs import about
@@ -53,6 +54,7 @@ class Run:
         self._directory = directory
         self.pool = pool
         self._plan = StagePlan(query.job_graph)
+        self._committers = Committers(query.job_graph)
         self._group = f"{query.job_id}-{query.region}" if query.region else query.job_id
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()

@@ -53,7 +53,7 @@ class StreamingRun(Run):
         self._job = checkpoints
         self._member = Member(self._region, self._wake_up, self._checkpoint_taken)
         self._job.enter(self._member)
-        self._checkpoints = Checkpoints(self._job, self._member, self._commit)
+        self._checkpoints = Checkpoints(self._job, self._member, self._commit, self._committers)
         self._begun_s = self._checkpointed_s = float("-inf")
         self._awaits_checkpoint = False
         self._savepoints: set[Request] = set()
@@ -84,7 +84,7 @@ class StreamingRun(Run):
         self._wake.set()
 
     def _commit(self, committables: list[Any]) -> None:
-        commit(committables, self._collect)
+        commit(committables, self._collect, self._committers)
 
     def _execute(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)

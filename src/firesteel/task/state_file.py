@@ -19,7 +19,8 @@ from firesteel.errors import FiresteelError
 
 FORMAT_VERSION = 5
 """Files of other versions are refused. Version 1 had whole maps as values of map states, version 2 metadata that named
-version files by their batches alone, version 3 other forms of keys and whole broadcast states in each version."""
+version files by their batches alone, version 3 other forms of keys and whole broadcast states in each version, version
+4 the committers of sinks with their passwords, and metadata without regions."""
 
 _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")

@@ -17,6 +17,7 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
+from firesteel.datastream.connectors.base import Committer
 from firesteel.datastream.connectors.file_committer import FinishedPart
 from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 from firesteel.errors import InvalidProgramError, TranslationError
@@ -24,6 +25,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.graph.stream_graph import StreamGraph
 from firesteel.operators.buffers import decode
 from firesteel.operators.committables import Committable, SinkCommittables, carry_out, remove_files
+from firesteel.operators.committers import Committers
 from firesteel.operators.file_sink import FileWriter
 from firesteel.operators.sinks import SinkWriterRunner
 from firesteel.task.protocol import REPORT_GATE, Row
@@ -159,13 +161,18 @@ class _LocalRegion:
     """One pipelined region of the job: what it reads, and its part of the checkpoints."""
 
     def __init__(
-        self, job: JobCheckpoints, number: int, elements: int, commit: Callable[[list[Committable]], None]
+        self,
+        job: JobCheckpoints,
+        number: int,
+        elements: int,
+        commit: Callable[[list[Committable]], None],
+        committers: Committers,
     ) -> None:
         self.number = number
         self.enumerator = SplitEnumerator(job.plan.job_graph, elements, region=number)
         self._member = Member(number, lambda: None, lambda stats: None)
         job.enter(self._member)
-        self.checkpoints = Checkpoints(job, self._member, commit)
+        self.checkpoints = Checkpoints(job, self._member, commit, committers)
 
     def prepare(self) -> None:
         self.checkpoints.prepare(self.enumerator, 0.0)
@@ -182,6 +189,7 @@ class _LocalJob:
         restore_job(job_graph, checkpoint)
         self._job = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         self._plan = StagePlan(job_graph)
+        self._committers = Committers(job_graph)
         self._names = {vertex.id: vertex.name for vertex in job_graph.vertices}
         self._keeps_versions = job_graph.job_type != "BATCH"
         self._checkpoint = checkpoint
@@ -191,7 +199,8 @@ class _LocalJob:
         self._checkpoints = JobCheckpoints(self._plan, checkpoint)
         elements = _EVERYTHING if batch_elements is None else batch_elements
         self._regions = [
-            _LocalRegion(self._checkpoints, number, elements, self._commit) for number in range(len(self._plan.stages))
+            _LocalRegion(self._checkpoints, number, elements, self._commit, self._committers)
+            for number in range(len(self._plan.stages))
         ]
 
     @property
@@ -309,6 +318,10 @@ class _LocalJob:
             directory = region_directory(self._checkpoint, region)
             self._slots[region, slot] = SlotTasks(self._job, slot, 0, store, restored, directory)
         return self._slots[region, slot]
+
+    def committer(self, sink_id: str) -> Committer:
+        """Return the committer of a sink."""
+        return self._committers.committer(sink_id)
 
     def print(self, text: str) -> None:
         """Keep the lines of print sinks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import sqlite3
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -17,11 +16,12 @@ from typing import Any
 import pytest
 
 from firesteel.common import Instant, Row, Types, WatermarkStrategy
+from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.datastream.connectors.jdbc_database import PostgresDatabase, count_parameters, native_statement
-from firesteel.datastream.connectors.jdbc_writer import INLINE_ROWS, JdbcWriter, PreparedRows, RowError
+from firesteel.datastream.connectors.jdbc_writer import INLINE_ROWS, JdbcCommitter, JdbcWriter, PreparedRows, RowError
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.committables import SinkCommitError
 from firesteel.operators.errors import UserFunctionError
@@ -132,14 +132,14 @@ def test_each_row_is_written_once_whatever_dies_and_is_committed_again(target: T
 
 
 def test_many_rows_travel_in_files_that_are_gone_afterwards(target: Target, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path / "run"))
     target.execute(CREATE)
     env = environment()
     count = 5 * INLINE_ROWS
     rows(env, count).add_sink(target.sink(execution=JdbcExecutionOptions.builder().with_batch_size(300).build()))
     run_local(env, checkpoint=tmp_path / "versions")
     assert target.execute(SELECT) == expected(count)
-    assert list(tmp_path.glob("firesteel-staging-*")) == []
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def writer(directory: Path, state: int | None = None) -> JdbcWriter:
@@ -170,6 +170,42 @@ def test_files_of_failed_attempts_are_removed_with_the_one_that_is_committed(tmp
         assert len(list(rows_in_file)) == len(many)
         rows_in_file.discard()
     assert not (tmp_path / "job/staging").exists()
+
+
+def test_rows_are_not_staged_where_others_can_write(sqlite: Target, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path / "run"))
+    made = sqlite.sink().create_writer(
+        WriterInitContext("job", "sink", 0, 1, 0, False, None, {}, lambda: 0, lambda: True)
+    )
+    many = [Row(n, "name") for n in range(INLINE_ROWS + 1)]
+    made.write_all(many, None)
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "run", tmp_path / "run/staging-job")] == [0o700, 0o700]
+    made.close()
+    (tmp_path / "run").chmod(0o777)
+    with pytest.raises(UnsafeDirectoryError, match="its mode is 777"):
+        sqlite.sink().create_writer(WriterInitContext("job", "sink", 0, 1, 0, False, None, {}, lambda: 0, lambda: True))
+
+
+def test_a_checkpoint_holds_no_password_and_recovery_commits(
+    postgres: Target, tmp_path: Path, monkeypatch: Any
+) -> None:
+    postgres.execute(CREATE)
+    builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(postgres.url)
+    at = builder.with_password("hush-hush-hush").build()
+    env = environment(1)
+    rows(env, 10).add_sink(JdbcSink.sink(INSERT, ROW, at))
+    graph = env.get_stream_graph().get_job_graph()
+    with monkeypatch.context() as failing:
+        failing.setattr(JdbcCommitter, "commit", lambda *_: exec("raise ConnectionError('down')"))
+        with pytest.raises(SinkCommitError, match="down"):
+            run_local(graph, batch_elements=5, checkpoint=tmp_path)
+    metadata = (tmp_path / "chk-1/_metadata").read_bytes()
+    assert b"row 3" in metadata
+    assert b"hush-hush-hush" not in metadata
+    assert b"127.0.0.1" not in metadata
+    assert postgres.execute(SELECT) == []
+    run_local(graph, batch_elements=5, checkpoint=tmp_path)
+    assert postgres.execute(SELECT) == expected(10)
 
 
 def test_two_sinks_of_one_database_are_told_apart(target: Target) -> None:

@@ -17,6 +17,7 @@ from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory, restore_job
 from firesteel.operators.buffers import decode
 from firesteel.operators.committables import Committable, carry_out
+from firesteel.operators.committers import Committers
 from firesteel.spark.pipeline import Parents, Pipeline
 from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
 from firesteel.task.restore import read_restored_state
@@ -246,11 +247,12 @@ class Leader:
         cluster = self.cluster
         job_graph = job_graph_of(cluster.job)
         plan = StagePlan(job_graph)
+        self._committers = Committers(job_graph)
         enumerator = SplitEnumerator(job_graph, 3)
         job = JobCheckpoints(plan, cluster.directory)
         member = Member(0, lambda: None, lambda stats: None)
         job.enter(member)
-        checkpoints = Checkpoints(job, member, self._commit)
+        checkpoints = Checkpoints(job, member, self._commit, self._committers)
         checkpoints.recover(enumerator)
         self.deployment = Deployment(cluster, f"leader-{self.number}-run-{number}")
         cluster.deployments.append(self.deployment)
@@ -271,11 +273,14 @@ class Leader:
                 cluster.log(f"leader {self.number} has completed a checkpoint after {at}")
 
     def _commit(self, committables: list[Committable]) -> None:
-        carry_out(committables, _Nobody())
+        carry_out(committables, _Nobody(self._committers))
 
 
 class _Nobody:
     """The job prints and collects nothing."""
+
+    def __init__(self, committers: Committers) -> None:
+        self.committer = committers.committer
 
     def print(self, *_: Any) -> None:
         raise AssertionError

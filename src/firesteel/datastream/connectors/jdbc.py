@@ -147,8 +147,8 @@ class JdbcSink(SinkFunction[object], Sink):
     with a note in the table `firesteel_commits` of the same database, by the process of the JobManager. Flink:
     `connector.jdbc.JdbcSink`. Differs in that it is exactly once, where Flink's `sink()` is at least once; that
     Python's `sqlite3` and `psycopg` (`pip install 'firesteel[postgresql]'`) take the place of JDBC drivers; and that
-    `sink_to` takes it, too. SQLite keeps times and decimals as text. What a checkpoint has to commit is in its metadata
-    with the address, user and password to commit it with: keep its directory as private as the database.
+    `sink_to` takes it, too. SQLite keeps times and decimals as text. Checkpoints hold the rows that they have to
+    commit, but neither address nor password of the database: these are the sink's, in the program that goes on.
 
     Example:
         >>> options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:sqlite:/data/out.db").build()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
@@ -119,7 +119,7 @@ class PostgresDatabase:
     lock: ClassVar[str | None] = "SELECT pg_advisory_xact_lock(hashtext(%s))"
     begin: ClassVar[str] = "BEGIN"
     url: str
-    options: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str], ...] = field(repr=False)
 
     def connect(self) -> Any:
         """A connection."""
@@ -212,9 +212,9 @@ def row_converter(database: Database, row_type: RowTypeInfo) -> Callable[[Any], 
         NotImplementedError: no column holds the values of a field; the message names it.
     """
     converts: list[Convert | None] = []
-    for name, field in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
+    for name, type_info in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
         try:
-            converts.append(database.converter(field))
+            converts.append(database.converter(type_info))
         except NotImplementedError as error:
             raise NotImplementedError(f"JdbcSink: field {name!r}: {error}") from None
     if not any(converts):

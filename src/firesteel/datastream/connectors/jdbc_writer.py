@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +20,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.common.coercion import coercer
-from firesteel.common.durability import make_directory, sync_directory
+from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
 from firesteel.common.local_path import local_path
+from firesteel.common.run_directory import run_directory
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.jdbc_database import Database, native_statement, row_converter
@@ -96,7 +96,7 @@ class JdbcWriter(SinkWriter):
 
     def _stage(self) -> None:
         if self._file is None:
-            make_directory(self._directory)
+            make_directory(self._directory, mode=PRIVATE_DIRECTORY)
             path = self._directory / f"{self._file_prefix}{self._files}.{self._attempt}"
             self._file = open(path, "wb")  # noqa: SIM115 - closed when it is prepared
             self._files += 1
@@ -140,10 +140,14 @@ class JdbcWriter(SinkWriter):
 
 
 def _staging_directory(context: WriterInitContext) -> Path:
-    """Beside the checkpoints, else in the system's directory for temporary files."""
+    """Return a directory beside the checkpoints, else in the run directory, which is this user's own.
+
+    Raises:
+        UnsafeDirectoryError: the run directory can't be trusted.
+    """
     configured = context.configuration.get(CHECKPOINT_DIRECTORY)
     if configured is None:
-        return Path(tempfile.gettempdir()) / f"firesteel-staging-{context.job_id}"
+        return run_directory() / f"staging-{context.job_id}"
     return local_path(configured) / context.job_id / "staging"
 
 
