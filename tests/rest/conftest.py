@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.loop_watchdog import LoopWatchdog
 from tests.rest.rest_cluster import Rest, serving
+
+
+@pytest.fixture(autouse=True)
+def _loop_is_free(loop_watchdog: LoopWatchdog) -> None:
+    """No callback may keep the loop from others."""
 
 
 @pytest.fixture

@@ -5,8 +5,14 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from firesteel.runtime.clock import ManualClock
+from tests.loop_watchdog import LoopWatchdog
 from tests.runtime.highavailability.zookeeper_server import ZooKeeperServer
 from tests.runtime.simulated import Cluster
+
+
+@pytest.fixture(autouse=True)
+def _loop_is_free(loop_watchdog: LoopWatchdog) -> None:
+    """No callback may keep the loop from others."""
 
 
 @pytest.fixture

@@ -97,11 +97,12 @@ class SimulatedDataPlane(DataPlane):
         self.forget_errors: list[Exception] = []
         self.terminated: list[tuple[str, JobStatus]] = []
 
-    def restore(self, job_graph: JobGraph) -> None:
+    async def restore(self, job_graph: JobGraph) -> bytes | None:
         if self.restore_error is not None:
             raise self.restore_error
+        return None
 
-    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+    async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         return self.collected.answer(operator_uid, request)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:

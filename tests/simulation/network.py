@@ -103,7 +103,7 @@ class SimulatedRpcService(InMemoryRpcService):
             raise RpcConnectionError(address)
         return Gateway(self, address, gateway_type, fencing_token)
 
-    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # Nobody may be left to ask.
         found = self._network.endpoints.get(call.address)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,14 @@ _LOG, _STDOUT = (".log",), (".out", "stdout")
 
 
 def _files(cluster: Cluster) -> list[Path]:
+    """List the JobManager's log files; blocks."""
     directory = cluster.log_directory
     return [] if directory is None else sorted(path for path in directory.iterdir() if path.is_file())
+
+
+def _log_files(cluster: Cluster) -> list[LogFile]:
+    """As `_files`, with sizes and times."""
+    return [LogFile.at(path) for path in _files(cluster)]
 
 
 def _listing(files: Iterable[LogFile]) -> Any:
@@ -30,8 +37,8 @@ def _chosen(call: Call, names: Iterable[str], endings: tuple[str, ...]) -> str |
     return next((name for name in names if (name.endswith(endings) if wanted is None else name == wanted)), None)
 
 
-def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
-    files = {path.name: path for path in _files(call.cluster)}
+async def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
+    files = {path.name: path for path in await asyncio.to_thread(_files, call.cluster)}
     name = _chosen(call, files, endings)
     if name is None:
         raise RestError(404, otherwise)
@@ -39,16 +46,16 @@ def _file(call: Call, endings: tuple[str, ...], otherwise: str) -> File:
 
 
 async def _logs(call: Call) -> Any:
-    return _listing(LogFile.at(path) for path in _files(call.cluster))
+    return _listing(await asyncio.to_thread(_log_files, call.cluster))
 
 
 async def _log(call: Call) -> Any:
     wanted = call.path.get("filename") or "*.log"
-    return _file(call, _LOG, f"there is no log file {wanted}: the JobManager logs to its terminal")
+    return await _file(call, _LOG, f"there is no log file {wanted}: the JobManager logs to its terminal")
 
 
 async def _stdout(call: Call) -> Any:
-    return _file(call, _STDOUT, "there is no file of the standard output: the JobManager prints to its terminal")
+    return await _file(call, _STDOUT, "there is no file of the standard output: the JobManager prints to its terminal")
 
 
 # --- TaskManagers --------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+
 from firesteel.common.local_path import local_path
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import keeps_checkpoints, remove_job_directory, restore_job
@@ -44,16 +46,21 @@ class SparkDataPlane:
         self._runs: list[Run] = []
         self._checkpoints: dict[str, JobCheckpoints] = {}
 
-    def restore(self, job_graph: JobGraph) -> None:
+    async def restore(self, job_graph: JobGraph) -> bytes:
         """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one.
 
         What it brings along is left in its directory. A job without a directory for checkpoints gets a temporary one:
         its sinks put files there, too.
         """
         job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, str(self._temporary.path))
+        return await asyncio.to_thread(self._restore, job_graph)
+
+    def _restore(self, job_graph: JobGraph) -> bytes:
         directory = self._directory_of(job_graph)
         leave_artifacts(job_graph, directory)
         restore_job(job_graph, directory)
+        serialized: bytes = cloudpickle.dumps(job_graph)
+        return serialized
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a thread of its own and return at once."""
@@ -80,9 +87,9 @@ class SparkDataPlane:
         self._runs = [run for run in self._runs if run.is_running]
         return min(set(range(len(self._runs) + 1)) - {run.pool for run in self._runs})
 
-    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+    async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         """What the collecting sink of that id has for its client."""
-        return self.collected.answer(operator_uid, request)
+        return await asyncio.to_thread(self.collected.answer, operator_uid, request)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
         """Remove the job's checkpoints unless they are to be kept.

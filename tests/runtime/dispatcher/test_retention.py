@@ -94,35 +94,39 @@ def over(name: str) -> ArchivedExecutionGraph:
     return archive_unstarted(job_graph(PRODUCER, name=name), JobStatus.CANCELED, 1, 2)
 
 
+def below(directory: Path, pattern: str = "*/*") -> list[str]:
+    return [path.name for path in directory.glob(pattern)]
+
+
 @pytest.mark.parametrize("capacity", ["jobstore.max-capacity", "web.history"])
-def test_jobs_beyond_the_cache_are_in_files_and_the_files_go_with_them(
+async def test_jobs_beyond_the_cache_are_in_files_and_the_files_go_with_them(
     clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capacity: str
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     store = ExecutionGraphStore(clock, {"jobstore.cache-size": "0 b", capacity: "3"})
     for number in range(5):
-        store.put(over(f"job-{number}"))
-    files = [path.name for path in tmp_path.glob("*/*")]
+        await store.put(over(f"job-{number}"))
+    files = below(tmp_path)
     assert sorted(files) == sorted(store.job_ids())
     assert len(files) == 3
-    assert store.get(an_id("job-4")) == over("job-4")
+    assert await store.get(an_id("job-4")) == over("job-4")
     overview = store.overview(an_id("job-4"))
     assert overview is not None
     assert (overview.status, overview.vertices) == (JobStatus.CANCELED, ())
-    assert store.get(an_id("job-0")) is None
+    assert await store.get(an_id("job-0")) is None
     clock.advance(3601)
     assert store.job_ids() == ()
-    assert list(tmp_path.glob("*/*")) == []
+    assert below(tmp_path) == []
     store.close()
-    assert list(tmp_path.iterdir()) == []
+    assert below(tmp_path, "*") == []
 
 
-def test_in_memory_means_no_files(clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_in_memory_means_no_files(clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     store = ExecutionGraphStore(clock, {"jobstore.cache-size": "0 b", "jobstore.type": "Memory"})
-    store.put(over("job"))
-    assert store.get(an_id("job")) == over("job")
-    assert list(tmp_path.iterdir()) == []
+    await store.put(over("job"))
+    assert await store.get(an_id("job")) == over("job")
+    assert below(tmp_path, "*") == []
 
 
 def test_another_type_of_store_is_refused(clock: ManualClock) -> None:

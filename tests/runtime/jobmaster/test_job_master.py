@@ -27,7 +27,7 @@ def job_master_of(cluster: Cluster, job: JobGraph) -> JobMaster:
     def terminated(job: ArchivedExecutionGraph) -> None:
         """Nobody waits for it."""
 
-    return JobMaster(cluster.rpc, "session-1", job, cluster.ha, cluster.data_plane, {}, 1, terminated)
+    return JobMaster(cluster.rpc, "session-1", job, cluster.ha, cluster.data_plane, {}, terminated)
 
 
 async def gateway_of(cluster: Cluster, job_master: JobMaster) -> JobMasterGateway:

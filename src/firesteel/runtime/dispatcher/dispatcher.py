@@ -26,7 +26,7 @@ from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLe
 from firesteel.runtime.highavailability.high_availability import HaStores, HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane
 from firesteel.runtime.jobmaster.job_manager_runner import JobManagerRunner, JobNotFinishedError
-from firesteel.runtime.jobmaster.job_master import JobMaster, with_cluster_defaults
+from firesteel.runtime.jobmaster.job_master import JobMaster, restored, with_cluster_defaults
 from firesteel.runtime.jobmaster.job_master_gateway import JobMasterGateway
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.logs import about
@@ -185,7 +185,7 @@ class Dispatcher(FencedRpcEndpoint):
     async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
         """What an operator of a job, running or over, answers to its client."""
         await self.request_job_status(job_id)
-        return self._data_plane.deliver_coordination_request(operator_uid, request)
+        return await self._data_plane.deliver_coordination_request(operator_uid, request)
 
     async def request_job_status(self, job_id: str) -> JobStatus:
         """A job's status."""
@@ -204,7 +204,7 @@ class Dispatcher(FencedRpcEndpoint):
         runner = self._runners.get(job_id)
         if runner is not None:
             return (await asyncio.shield(runner.result)).result
-        return self._job_without_master(job_id).result
+        return (await self._job_without_master(job_id)).result
 
     async def list_jobs(self) -> tuple[str, ...]:
         """The ids of all jobs, running or over."""
@@ -270,6 +270,8 @@ class Dispatcher(FencedRpcEndpoint):
         self, session_id: str, job_graph: JobGraph, on_terminated: Callable[[ArchivedExecutionGraph], object]
     ) -> JobMaster:
         await self._creations.wait()
+        parallelism = await self._default_parallelism(job_graph)
+        serialized = await restored(job_graph, self._configuration, parallelism, self._data_plane)
         return JobMaster(
             self.rpc_service,
             session_id,
@@ -277,9 +279,9 @@ class Dispatcher(FencedRpcEndpoint):
             self._ha,
             self._data_plane,
             self._configuration,
-            await self._default_parallelism(job_graph),
             on_terminated,
             self._listeners,
+            serialized,
         )
 
     async def _default_parallelism(self, job_graph: JobGraph) -> int:
@@ -313,7 +315,7 @@ class Dispatcher(FencedRpcEndpoint):
         except Exception as error:
             self._on_fatal_error(error)
             return
-        self._archive.put(job)
+        await self._archive.put(job)
         del self._runners[runner.job_id]
         await self._terminate(runner)
         await self._cleanup.after_the_end(runner.job_id, runner.forget)
@@ -365,20 +367,20 @@ class Dispatcher(FencedRpcEndpoint):
         try:
             gateway = None if runner is None or runner.result.done() else await runner.gateway()
             if gateway is None:
-                return answer_of(self._job_without_master(job_id))
+                return answer_of(await self._job_without_master(job_id))
             return await ask(gateway)
         except RpcError:
-            job = self._archive.get(job_id)
+            job = await self._archive.get(job_id)
             if job is None:
                 raise
             return answer_of(job)
 
-    def _job_without_master(self, job_id: str) -> ArchivedExecutionGraph:
+    async def _job_without_master(self, job_id: str) -> ArchivedExecutionGraph:
         runner = self._runners.get(job_id)
         if runner is not None:
             is_over = runner.result.done() and runner.result.exception() is None
             return runner.result.result() if is_over else runner.unstarted_job()
-        job = self._archive.get(job_id)
+        job = await self._archive.get(job_id)
         if job is None:
             raise JobNotFoundError(job_id)
         return job

@@ -11,7 +11,7 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails, JobResult
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceOverview
-from firesteel.runtime.rpc import no_rpc_timeout
+from firesteel.runtime.rpc import large_arguments, no_rpc_timeout
 
 __all__ = [
     "ClusterOverview",
@@ -82,6 +82,7 @@ class ClusterOverview:
 class DispatcherGateway(Protocol):
     """What clients may ask of the Dispatcher. Flink: `runtime.dispatcher.DispatcherGateway`."""
 
+    @large_arguments
     async def submit_job(self, job_graph: JobGraph) -> None:
         """Take a job; answered once it is started, not when it is over.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import tempfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from firesteel.runtime.clock import Clock
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, JobDetails
@@ -15,9 +17,12 @@ from firesteel.runtime.options import InvalidOptionError, duration_s, memory_byt
 
 __all__ = ["ExecutionGraphStore"]
 
+T = TypeVar("T")
+
 MAX_CAPACITY = 2**31 - 1
 EXPIRATION_TIME_S = 3600.0
 CACHE_BYTES = 50 << 20
+_MANY_SUBTASKS, _MANY_BYTES = 1000, 1 << 20
 _TYPE, _CAPACITY, _OLD_CAPACITY = "jobstore.type", "jobstore.max-capacity", "web.history"
 
 
@@ -59,26 +64,31 @@ class ExecutionGraphStore:
         self._cached_bytes = 0
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
-    def put(self, job: ArchivedExecutionGraph) -> None:
+    async def put(self, job: ArchivedExecutionGraph) -> None:
         """Keep a job."""
         job_id = job.details.job_id
+        subtasks = sum(len(vertex["subtasks"]) for vertex in job.graph.get("vertices", ()))
+        content = await _in_thread_if(subtasks > _MANY_SUBTASKS, pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
         self._forget(job_id)
-        content = pickle.dumps(job, pickle.HIGHEST_PROTOCOL)
         expires_s = self._clock.monotonic_s() + self._expiration_time_s
         self._jobs[job_id] = _Entry(expires_s, job.details.overview(), content)
         self._cached[job_id] = len(content)
         self._cached_bytes += len(content)
         self._make_room()
-        self._write_files()
+        await self._write_files()
 
-    def get(self, job_id: str) -> ArchivedExecutionGraph | None:
+    async def get(self, job_id: str) -> ArchivedExecutionGraph | None:
         """The job, or None if it was never kept or is not kept any more."""
         self._make_room()
         if job_id not in self._jobs:
             return None
         content = self._jobs[job_id].content
-        job: ArchivedExecutionGraph = pickle.loads(content if isinstance(content, bytes) else content.read_bytes())
-        return job
+        if isinstance(content, bytes):
+            return await _in_thread_if(len(content) > _MANY_BYTES, _job_in, content)
+        try:
+            return await asyncio.to_thread(_job_at, content)
+        except FileNotFoundError:  # It made room meanwhile.
+            return None
 
     def overview(self, job_id: str) -> JobDetails | None:
         """How the job ended, without its vertices; None as above."""
@@ -113,14 +123,31 @@ class ExecutionGraphStore:
         if entry is not None and isinstance(entry.content, Path):
             entry.content.unlink(missing_ok=True)
 
-    def _write_files(self) -> None:
+    async def _write_files(self) -> None:
         while self._cached_bytes > self._max_cached_bytes:
             job_id, size = self._cached.popitem(last=False)
             self._cached_bytes -= size
-            content = self._jobs[job_id].content
-            assert isinstance(content, bytes)
+            entry = self._jobs[job_id]
+            assert isinstance(entry.content, bytes)
             if self._directory is None:
                 self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-")
             path = Path(self._directory.name) / job_id
-            path.write_bytes(content)
-            self._jobs[job_id].content = path
+            await asyncio.to_thread(path.write_bytes, entry.content)
+            if self._jobs.get(job_id) is entry:
+                entry.content = path
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _job_in(content: bytes) -> ArchivedExecutionGraph:
+    job: ArchivedExecutionGraph = pickle.loads(content)
+    return job
+
+
+def _job_at(path: Path) -> ArchivedExecutionGraph:
+    return _job_in(path.read_bytes())
+
+
+async def _in_thread_if(is_large: bool, work: Callable[..., T], *arguments: Any) -> T:
+    """Do small work at once: a thread would cost more than it."""
+    return await asyncio.to_thread(work, *arguments) if is_large else work(*arguments)

@@ -158,14 +158,18 @@ class DataPlane(Protocol):
 
     has_queries: bool
 
-    def restore(self, job_graph: JobGraph) -> None:
+    async def restore(self, job_graph: JobGraph) -> bytes | None:
         """Make a new job begin with the state that its configuration names, if any.
 
-        Its vertices may get the max parallelism of their state. An error raised here fails the job. Nothing happens
-        here where there is no state.
-        """
+        Its vertices may get the max parallelism of their state. An error raised here fails the job. Files are read and
+        written in a thread.
 
-    def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
+        Returns:
+            The job as tasks get it, if that takes a thread, too; else its JobMaster serializes it.
+        """
+        ...
+
+    async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
         """Answer what a client asks one of its job's operators: what the collecting sink of that uid has for it.
 
         Raises:

@@ -79,7 +79,7 @@ from firesteel.runtime.slotpool.slot_pool import SlotPool
 from firesteel.runtime.slotpool.slot_provider import SlotProvider
 from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
 
-__all__ = ["JobMaster", "with_cluster_defaults"]
+__all__ = ["JobMaster", "restored", "with_cluster_defaults"]
 
 logger = logging.getLogger(__name__)
 
@@ -93,6 +93,26 @@ def with_cluster_defaults(job_graph: JobGraph, configuration: Mapping[str, str])
     job_graph.configuration = {**defaults, **job_graph.configuration}
 
 
+async def restored(
+    job_graph: JobGraph, configuration: Mapping[str, str], default_parallelism: int, data_plane: DataPlane
+) -> bytes | None:
+    """Make a job graph ready for its JobMaster, off the loop where that takes long; returns what `restore` does.
+
+    Args:
+        job_graph: The job; gets the cluster's defaults, its parallelism, and what its state says.
+        configuration: The cluster's configuration.
+        default_parallelism: Of the vertices that leave theirs to the scheduler.
+        data_plane: What restores the state.
+
+    Raises:
+        FiresteelError: the state can't be restored.
+        OSError: a file can't be read or written.
+    """
+    with_cluster_defaults(job_graph, configuration)
+    resolve_parallelism(job_graph, default_parallelism)
+    return await data_plane.restore(job_graph)
+
+
 class JobMaster(FencedRpcEndpoint):
     """Runs one job. Flink: `runtime.jobmaster.JobMaster`.
 
@@ -102,13 +122,13 @@ class JobMaster(FencedRpcEndpoint):
     Args:
         rpc_service: What makes it reachable.
         session_id: The leader session it works in; its fencing token.
-        job_graph: The job.
+        job_graph: The job, made ready by `restored`.
         ha: Tells who leads.
         data_plane: What moves the records.
         configuration: The cluster's configuration; the job's own comes first.
-        default_parallelism: Of the vertices that leave theirs to the scheduler.
         on_terminated: Called once with the job when it is over.
         listeners: Told of each change of the job's status.
+        serialized_job_graph: The job as tasks get it; None: it is serialized here.
 
     Raises:
         ExecutionGraphError: the job can't be run.
@@ -123,23 +143,22 @@ class JobMaster(FencedRpcEndpoint):
         ha: HighAvailabilityServices,
         data_plane: DataPlane,
         configuration: Mapping[str, str],
-        default_parallelism: int,
         on_terminated: Callable[[ArchivedExecutionGraph], object],
         listeners: Sequence[JobStatusListener] = (),
+        serialized_job_graph: bytes | None = None,
     ) -> None:
         super().__init__(rpc_service, f"jobmanager-{job_graph.job_id}-{session_id}", session_id)
-        with_cluster_defaults(job_graph, configuration)
         configuration = {**configuration, **job_graph.configuration}
         self.job_id = job_graph.job_id
         self._session_id = session_id
         self._data_plane = data_plane
         self._on_terminated = on_terminated
         self._listeners = listeners
-        resolve_parallelism(job_graph, default_parallelism)
-        data_plane.restore(job_graph)
         self._graph = ExecutionGraph(job_graph, self.clock.now_ms, self._job_status_changed)
         options = SchedulerOptions.of(configuration, data_plane.has_queries)
-        self._scheduler = Scheduler(self._graph, restart_strategy(configuration), self.clock, options)
+        self._scheduler = Scheduler(
+            self._graph, restart_strategy(configuration), self.clock, options, serialized_job_graph
+        )
         selection = slot_selection_strategy(configuration)
         self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}", selection)
         self._slots = SlotProvider(self._pool, selection)

@@ -12,7 +12,7 @@ from firesteel.runtime.rpc.errors import (
     RpcVersionError,
 )
 from firesteel.runtime.rpc.rpc_endpoint import FencedRpcEndpoint, RpcEndpoint
-from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, no_rpc_timeout
+from firesteel.runtime.rpc.rpc_service import InMemoryRpcService, RpcService, large_arguments, no_rpc_timeout
 from firesteel.runtime.rpc.secret import rpc_secret, rpc_secret_or_new
 from firesteel.runtime.rpc.tcp_rpc_service import TcpRpcService
 
@@ -31,6 +31,7 @@ __all__ = [
     "RpcTimeoutError",
     "RpcVersionError",
     "TcpRpcService",
+    "large_arguments",
     "no_rpc_timeout",
     "rpc_secret",
     "rpc_secret_or_new",

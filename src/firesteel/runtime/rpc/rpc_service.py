@@ -25,6 +25,15 @@ def no_rpc_timeout(method: F) -> F:
     return method
 
 
+def large_arguments(method: F) -> F:
+    """Mark a gateway's method whose arguments may take long to write: a thread does it.
+
+    Such a call may start after calls that its caller makes later.
+    """
+    method.__rpc_large_arguments__ = True  # type: ignore[attr-defined]
+    return method
+
+
 @dataclass(frozen=True, slots=True)
 class RpcCall:
     """One call on its way to an endpoint."""
@@ -122,15 +131,21 @@ class InMemoryRpcService:
             raise RpcConnectionError(address)
         return Gateway(self, address, gateway_type, fencing_token)
 
-    def call(self, call: RpcCall, with_timeout: bool) -> asyncio.Future[Any]:
-        """Send a call and return its answer to come."""
+    def call(self, call: RpcCall, with_timeout: bool, is_large: bool = False) -> asyncio.Future[Any]:
+        """Send a call and return its answer to come.
+
+        Args:
+            call: What is called.
+            with_timeout: Whether the answer has to come in time.
+            is_large: Whether a thread writes the arguments, if they leave the process.
+        """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if with_timeout:
             self._deadlines.watch(answer, call)
-        self._transmit(call, answer)
+        self._transmit(call, answer, is_large)
         return answer
 
-    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
+    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
         asyncio.get_running_loop().call_soon(self._arrive, self._copy(call), answer)
 
     def _arrive(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
@@ -184,9 +199,11 @@ class Gateway:
         if name.startswith("_") or method is None:
             raise AttributeError(f"{self._gateway_type.__name__} has no call {name!r}")
         with_timeout = not hasattr(method, "__rpc_without_timeout__")
+        is_large = hasattr(method, "__rpc_large_arguments__")
 
         def call(*args: Any, **kwargs: Any) -> asyncio.Future[Any]:
-            return self._service.call(RpcCall(self._address, self._fencing_token, name, args, kwargs), with_timeout)
+            made = RpcCall(self._address, self._fencing_token, name, args, kwargs)
+            return self._service.call(made, with_timeout, is_large)
 
         return call
 

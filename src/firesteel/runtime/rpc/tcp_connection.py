@@ -43,9 +43,9 @@ class OutgoingConnection:
         self.is_closed = False
         self._task = asyncio.ensure_future(self._run(host, port, secret, max_bytes))
 
-    def call(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
-        """Send a call; its answer goes to `answer`."""
-        self._request(_CALL, cloudpickle.dumps(call), f"the call {call.method}() to {call.address}", answer)
+    def call(self, call: RpcCall, message: bytes, answer: asyncio.Future[Any]) -> None:
+        """Send a call, which was written as `message`; its answer goes to `answer`."""
+        self._request(_CALL, message, f"the call {call.method}() to {call.address}", answer)
 
     def find(self, address: str) -> asyncio.Future[Any]:
         """Whether an endpoint has that address."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+import cloudpickle
+
 from firesteel.runtime.clock import Clock, with_timeout
 from firesteel.runtime.options import duration_s, memory_bytes, number
 from firesteel.runtime.rpc.channel import accept_channel
@@ -147,12 +149,27 @@ class TcpRpcService(InMemoryRpcService):
             raise RpcConnectionError(address)
         return Gateway(self, address, gateway_type, fencing_token)
 
-    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any]) -> None:
-        if self._is_local(call.address):
-            super()._transmit(call, answer)
-            return
+    def _transmit(self, call: RpcCall, answer: asyncio.Future[Any], is_large: bool) -> None:
+        if is_large:
+            work = self._copy if self._is_local(call.address) else cloudpickle.dumps
+            writing = asyncio.get_running_loop().run_in_executor(None, work, call)
+            writing.add_done_callback(lambda written: self._transmit_written(call, written, answer))
+        elif self._is_local(call.address):
+            super()._transmit(call, answer, is_large)
+        else:
+            self._send(call, cloudpickle.dumps(call), answer)
+
+    def _transmit_written(self, call: RpcCall, written: asyncio.Future[Any], answer: asyncio.Future[Any]) -> None:
+        if (error := written.exception()) is not None:
+            fail(answer, error)
+        elif self._is_local(call.address):
+            self._arrive(written.result(), answer)
+        else:
+            self._send(call, written.result(), answer)
+
+    def _send(self, call: RpcCall, message: bytes, answer: asyncio.Future[Any]) -> None:
         try:
-            self._connection(call.address).call(call, answer)
+            self._connection(call.address).call(call, message, answer)
         except RpcConnectionError as error:
             fail(answer, error)
 

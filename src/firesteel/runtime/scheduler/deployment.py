@@ -19,12 +19,14 @@ class TaskDeploymentDescriptorFactory:
     The job graph is serialized once; all subtasks and attempts share the bytes.
     """
 
-    def __init__(self, graph: ExecutionGraph, numbering: SlotNumbering | None) -> None:
+    def __init__(
+        self, graph: ExecutionGraph, numbering: SlotNumbering | None, serialized_job_graph: bytes | None = None
+    ) -> None:
         self._graph = graph
         self._numbering = numbering
         self._region_of = regions_of(graph.job_graph)
         self._configuration = dict(graph.job_graph.configuration)
-        self._serialized_job_graph: bytes = cloudpickle.dumps(graph.job_graph)
+        self._serialized_job_graph: bytes = serialized_job_graph or cloudpickle.dumps(graph.job_graph)
 
     def descriptor(self, vertex: ExecutionVertex) -> TaskDeploymentDescriptor:
         """The descriptor of the current attempt, which has its slot."""

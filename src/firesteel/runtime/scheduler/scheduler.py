@@ -62,6 +62,7 @@ class Scheduler:
         restart_strategy: Whether a failure is followed by a restart.
         clock: The time.
         options: How the job is scheduled and restarted.
+        serialized_job_graph: The job as tasks get it; None: it is serialized here.
 
     Attributes:
         run: How often something was restarted; the version of the graph as a whole.
@@ -72,7 +73,12 @@ class Scheduler:
     """
 
     def __init__(
-        self, graph: ExecutionGraph, restart_strategy: RestartStrategy, clock: Clock, options: SchedulerOptions
+        self,
+        graph: ExecutionGraph,
+        restart_strategy: RestartStrategy,
+        clock: Clock,
+        options: SchedulerOptions,
+        serialized_job_graph: bytes | None = None,
     ) -> None:
         self.graph = graph
         self.run = 0
@@ -85,7 +91,7 @@ class Scheduler:
         self._topology = SchedulingTopology(graph, parts if options.has_queries else None)
         self._strategy = scheduling_strategy(options.scheduling_strategy, graph, self._topology)
         self._failover = failover_strategy(options.failover_strategy, graph, self._topology)
-        self._descriptors = TaskDeploymentDescriptorFactory(graph, self._allocator.numbering)
+        self._descriptors = TaskDeploymentDescriptorFactory(graph, self._allocator.numbering, serialized_job_graph)
         self._versioner = ExecutionVertexVersioner()
         self._bulks = Bulks(graph, self._allocator, self._versioner)
         self._order = {vertex: number for number, vertex in enumerate(graph.vertices)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -207,11 +208,11 @@ class TaskExecutor(RpcEndpoint):
 
     async def request_log_list(self) -> tuple[LogFile, ...] | None:
         """The log files of its process; None: that is the JobManager's."""
-        return None if self._logs is None else self._logs.list()
+        return None if self._logs is None else await asyncio.to_thread(self._logs.list)
 
     async def request_log_piece(self, name: str, offset: int) -> bytes:
         """Some bytes of a log file."""
-        return (self._logs or LogFiles(None)).read(name, offset)
+        return await asyncio.to_thread((self._logs or LogFiles(None)).read, name, offset)
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
         """The JobMaster is through with this TaskExecutor."""
