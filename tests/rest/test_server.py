@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import pickle
@@ -325,6 +326,15 @@ async def test_roles_are_told_apart_by_tokens(make_rest: Callable[..., Any]) -> 
 
     assert [await status("GET", "/overview", token) for token in (None, "é", see, do)] == [401, 401, 200, 200]
     assert [await status("PATCH", f"/jobs/{job_id}", token) for token in (None, see, do)] == [401, 403, 202]
+
+
+async def test_a_full_disk_is_shown_among_the_exceptions_of_a_job(rest: Rest) -> None:
+    rest.cluster.data_plane.restore_error = OSError(errno.ENOSPC, "No space left on device")
+    job_id = await rest.cluster.submit(job_graph(("a", 1, [])))
+    (entry,) = (await rest.get(f"/jobs/{job_id}/exceptions"))["exceptionHistory"]["entries"]
+    assert entry["exceptionName"] == "OSError"
+    assert "could not be taken up, it is tried again until it succeeds: [Errno 28] No space" in entry["stacktrace"]
+    assert (await rest.get(f"/jobs/{job_id}"))["state"] == "INITIALIZING"
 
 
 async def test_secrets_are_masked(make_rest: Callable[..., Any]) -> None:

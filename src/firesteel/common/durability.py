@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
-__all__ = ["PRIVATE_DIRECTORY", "make_directory", "sync_directory", "sync_file"]
+__all__ = ["PRIVATE_DIRECTORY", "is_disk_full", "make_directory", "sync_directory", "sync_file"]
 
 
 def sync_file(path: str | Path) -> None:
@@ -48,3 +49,17 @@ def make_directory(path: Path, below: Path | None = None, mode: int = 0o777) -> 
     make_directory(path.parent, below)
     path.mkdir(mode, exist_ok=True)
     sync_directory(path.parent)
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Return whether an error, or what caused it, is that a disk or the user's quota of it is full.
+
+    Example:
+        >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError(errno.EIO, "broken"))
+        (True, False)
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        error = error.__cause__
+    return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -202,6 +203,22 @@ async def test_large_jobs_are_files_which_go_with_their_entries(kind: ZooKeeper)
     await other.stop()
     await store.remove(an_id("large"))
     assert list(files.iterdir()) == []
+
+
+async def test_a_large_job_that_a_full_disk_refused_leaves_no_file(
+    kind: ZooKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = running(kind.process())
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            await put_large(store, "large")
+    assert list(kind.files.iterdir()) == []
+    assert await store.job_ids() == ()
 
 
 async def test_a_damaged_entry_names_its_job_and_leaves_the_others_alone(kind: ZooKeeper) -> None:  # B06

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from firesteel.common.durability import is_disk_full
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.dispatcher.cluster_resources import ClusterResources
 from firesteel.runtime.dispatcher.dispatcher_gateway import (
@@ -131,6 +132,9 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def submit_job(self, job_graph: JobGraph) -> None:
         """Take a job; answered once it is started, not when it is over."""
+        await self._submit(job_graph, self._persist_and_run)
+
+    async def _submit(self, job_graph: JobGraph, run: Callable[[JobGraph], Awaitable[None]]) -> None:
         job_id = job_graph.job_id
         await self._check_duplicate(job_id)
         check_job_graph(job_graph, self._configuration)
@@ -139,7 +143,7 @@ class Dispatcher(FencedRpcEndpoint):
             if job_id in self._terminations:
                 await asyncio.wait([self._terminations[job_id]])
             await self._submissions.wait()
-            await self._persist_and_run(job_graph)
+            await run(job_graph)
         finally:
             self._outstanding.discard(job_id)
 
@@ -197,7 +201,9 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
         """All of a job: subtasks, attempts, history."""
-        return await self._ask(job_id, lambda master: master.request_job(), lambda job: job)
+        job = await self._ask(job_id, lambda master: master.request_job(), lambda job: job)
+        runner = self._runners.get(job_id)
+        return job if runner is None or runner.result.done() else runner.with_troubles(job)
 
     async def request_job_result(self, job_id: str) -> JobResult:
         """How a job ended; answered when it is over."""
@@ -246,7 +252,8 @@ class Dispatcher(FencedRpcEndpoint):
             runner = self._runners.pop(job_graph.job_id, None)
             if runner is not None:
                 await runner.close()
-            failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}")
+            hint = "; nothing of it is kept: make room, then submit it again" if is_disk_full(error) else ""
+            failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}{hint}")
             try:
                 await self._cleanup.globally(job_graph.job_id)
             except Exception as cleanup_error:
@@ -340,7 +347,7 @@ class Dispatcher(FencedRpcEndpoint):
         try:
             job_graph = await self._stores.job_graphs.recover(job_id)
             if job_graph is not None:
-                await self.submit_job(job_graph)
+                await self._submit(job_graph, self._run)  # It is stored: a full disk must not lose it.
         except DuplicateJobSubmissionError as error:
             logger.debug("job %s was put by another Dispatcher: %s", job_id, error, extra=about(job_id))
         except (CorruptEntryError, JobSubmissionError) as error:  # The other jobs go on.

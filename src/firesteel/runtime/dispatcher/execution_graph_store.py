@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import pickle
 import tempfile
 from collections import OrderedDict
@@ -17,6 +18,7 @@ from firesteel.runtime.options import InvalidOptionError, duration_s, memory_byt
 
 __all__ = ["ExecutionGraphStore"]
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_CAPACITY = 2**31 - 1
@@ -129,14 +131,29 @@ class ExecutionGraphStore:
             self._cached_bytes -= size
             entry = self._jobs[job_id]
             assert isinstance(entry.content, bytes)
-            if self._directory is None:
-                self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-")
-            path = Path(self._directory.name) / job_id
-            await asyncio.to_thread(path.write_bytes, entry.content)
+            try:
+                path = await self._write_file(job_id, entry.content)
+            except OSError as error:
+                logger.warning("job %s stays in memory, its file could not be written: %s", job_id, error)
+                if self._jobs.get(job_id) is entry:
+                    self._cached[job_id] = size
+                    self._cached_bytes += size
+                return
             if self._jobs.get(job_id) is entry:
                 entry.content = path
             else:
                 path.unlink(missing_ok=True)
+
+    async def _write_file(self, job_id: str, content: bytes) -> Path:
+        if self._directory is None:
+            self._directory = tempfile.TemporaryDirectory(prefix="firesteel-jobs-")
+        path = Path(self._directory.name) / job_id
+        try:
+            await asyncio.to_thread(path.write_bytes, content)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        return path
 
 
 def _job_in(content: bytes) -> ArchivedExecutionGraph:

@@ -205,10 +205,15 @@ class ZooKeeperStorage:
         if len(data) <= MAX_INLINE_BYTES:
             return self._codec.sign(folder, name, _INLINE + data)
         payload = _FILE + hashlib.sha256(data).digest() + uuid.uuid4().hex.encode()
-        with open(self._file(payload), "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with open(self._file(payload), "xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file(payload).unlink()  # A disk that is full must not be filled by repeated writes.
+            raise
         return self._codec.sign(folder, name, payload)
 
     def _read_file(self, folder: str, name: str, payload: bytes) -> bytes:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Protocol
 
+from firesteel.common.durability import is_disk_full
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.clock import Clock, sleep
+from firesteel.runtime.executiongraph.execution_event import JobEvent
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph, archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.failure import TaskFailure
@@ -33,6 +37,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _FIRST_DELAY_S, _LONGEST_DELAY_S = 1.0, 60.0
+_SHOWN_TROUBLES = 16
 
 
 class JobNotFinishedError(FiresteelError):
@@ -49,6 +54,22 @@ class JobAlreadyDoneError(FiresteelError):
     def __str__(self) -> str:
         (job_id,) = self.args
         return f"job {job_id} was ended by another leader already; its result is in the JobResultStore"
+
+
+class JobCancelledError(FiresteelError):
+    """The job was cancelled before it could be taken up."""
+
+    def __str__(self) -> str:
+        (job_id,) = self.args
+        return f"job {job_id} was cancelled before it was taken up"
+
+
+class LeadershipLostError(FiresteelError):
+    """The job was not taken up before another leader was elected; a later election may be won again."""
+
+    def __str__(self) -> str:
+        (job_id,) = self.args
+        return f"job {job_id} was not taken up before the leadership was lost"
 
 
 class LeadershipOperationError(FiresteelError):
@@ -115,9 +136,12 @@ class JobManagerRunner:
         self._ending: asyncio.Future[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         self._close_requested = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._troubles: deque[JobEvent] = deque(maxlen=_SHOWN_TROUBLES)
         self.result: asyncio.Future[ArchivedExecutionGraph] = asyncio.get_running_loop().create_future()
         self.result.add_done_callback(lambda result: result.cancelled() or result.exception())
-        self._runner = LeaderRunner(ha.leader_election(self.job_id), self._create, self._failed, self._revoked)
+        self._election = ha.leader_election(self.job_id)
+        self._runner = LeaderRunner(self._election, self._create, self._failed, self._revoked)
 
     async def start(self) -> None:
         """Take part in the election."""
@@ -126,6 +150,7 @@ class JobManagerRunner:
     def close(self) -> asyncio.Future[None]:
         """Stop the JobMaster and leave the election; the same future each time it is asked for."""
         self._close_requested.set()
+        self._wake.set()
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
         return self._closing
@@ -135,6 +160,7 @@ class JobManagerRunner:
         gateway = await self.gateway()
         if gateway is None:
             self._is_cancelled = True
+            self._wake.set()
         else:
             await gateway.cancel()
 
@@ -161,8 +187,52 @@ class JobManagerRunner:
         if not self.result.done():
             self.result.set_exception(JobNotFinishedError(self.job_id))
 
+    def with_troubles(self, job: ArchivedExecutionGraph) -> ArchivedExecutionGraph:
+        """Return the job with what keeps it from being taken up, or from ending, in its history."""
+        if not self._troubles:
+            return job
+        history = job.history.copy()
+        for event in self._troubles:
+            history.append(event)
+        return replace(job, history=history)
+
+    def _in_trouble(self, status: JobStatus, text: str, error: Exception) -> None:
+        """Log what went wrong and will be tried again, and show it, once, among the job's exceptions."""
+        logger.warning("%s, it is tried again: %s", text, error, extra=about(self.job_id))
+        failure = TaskFailure(f"{type(error).__name__}: {text}, it is tried again until it succeeds: {error}")
+        if not self._troubles or self._troubles[-1].cause != failure:
+            self._troubles.append(JobEvent(status, self._clock.now_ms(), failure))
+
     async def _create(self, session_id: str) -> JobMaster:
-        stores = self._ha.stores(session_id)
+        """Take the job up, again after growing delays while a disk is full.
+
+        Raises:
+            JobNotFinishedError: the runner was closed.
+            LeadershipLostError: the runner leads no longer.
+            JobCancelledError: the job was cancelled meanwhile.
+        """
+        self._stores = stores = self._ha.stores(session_id)
+        delay_s = _FIRST_DELAY_S
+        while True:
+            try:
+                return await self._take_up(session_id, stores)
+            except (OSError, FiresteelError) as error:
+                if not is_disk_full(error):
+                    raise
+                self._in_trouble(JobStatus.INITIALIZING, f"job {self.job_id} could not be taken up", error)
+            await self._pause(delay_s)
+            delay_s = min(2 * delay_s, _LONGEST_DELAY_S)
+            self._check_still_wanted(session_id)
+
+    def _check_still_wanted(self, session_id: str) -> None:
+        if self._close_requested.is_set():
+            raise JobNotFinishedError(self.job_id)
+        if not self._election.has_leadership(session_id):
+            raise LeadershipLostError(self.job_id)
+        if self._is_cancelled:
+            raise JobCancelledError(self.job_id)
+
+    async def _take_up(self, session_id: str, stores: HaStores) -> JobMaster:
         if await stores.job_results.has_job_result(self.job_id):
             raise JobAlreadyDoneError(self.job_id)
         if await stores.running_jobs.get_job_scheduling_status(self.job_id) is JobSchedulingStatus.DONE:
@@ -172,7 +242,7 @@ class JobManagerRunner:
         except Exception as error:
             raise LeadershipOperationError(self.job_id, error) from error
         job_master = await self._create_job_master(session_id, self.job_graph, self._ended)
-        self._stores, self._job_master = stores, job_master
+        self._job_master = job_master
         if self._is_cancelled:
             job_master.run_async(lambda: job_master.spawn(job_master.cancel(), "cancelling the job"))
         return job_master
@@ -181,6 +251,7 @@ class JobManagerRunner:
         """The next leader knows nothing of a cancellation that this one had not begun."""
         self._job_master = None
         self._is_cancelled = False
+        self._wake.set()
 
     async def forget(self) -> None:
         """Remove what was kept of a job that ran and is over; once is enough.
@@ -218,7 +289,7 @@ class JobManagerRunner:
             text = "that job %s is over could not be noted everywhere: %s"
             logger.warning(text, self.job_id, error, extra=about(self.job_id))
         if not self.result.done():
-            self.result.set_result(job)
+            self.result.set_result(self.with_troubles(job))
 
     async def _write_result(self, stores: HaStores, job: ArchivedExecutionGraph) -> bool:
         """Write the job's result, again after growing delays while the disk refuses it or ZooKeeper is away.
@@ -243,27 +314,32 @@ class JobManagerRunner:
             if not await stores.job_results.has_job_result(self.job_id):
                 await stores.job_results.create_dirty_result(job.result)
         except (OSError, HighAvailabilityError) as error:
-            text = "the result of job %s (%s) could not be written, it is tried again: %s"
-            logger.warning(text, self.job_id, job.details.status.name, error, extra=about(self.job_id))
+            status = job.details.status
+            self._in_trouble(status, f"the result of job {self.job_id} ({status.name}) could not be written", error)
             return False
         return True
 
     async def _pause(self, delay_s: float) -> None:
-        """Wait before another attempt; not if the runner is closed meanwhile."""
+        """Wait before another attempt, until the runner is closed, or the job cancelled, or the leadership lost."""
         waiting = asyncio.ensure_future(sleep(self._clock, delay_s))
-        closed = asyncio.ensure_future(self._close_requested.wait())
-        await asyncio.wait((waiting, closed), return_when=asyncio.FIRST_COMPLETED)
-        for future in (waiting, closed):
+        woken = asyncio.ensure_future(self._wake.wait())
+        await asyncio.wait((waiting, woken), return_when=asyncio.FIRST_COMPLETED)
+        self._wake.clear()
+        for future in (waiting, woken):
             future.cancel()
 
     def _failed(self, error: Exception) -> None:
-        """The job could not be taken up: it has FAILED, unless that is for others to say."""
-        if self._ending is not None or self.result.done():
+        """The job could not be taken up: it has FAILED, unless it was cancelled or that is for others to say."""
+        if self._ending is not None or self.result.done() or isinstance(error, LeadershipLostError):
             return
         if isinstance(error, MemoryError):
             self._on_fatal_error(error)
         elif isinstance(error, JobNotFinishedError | LeadershipOperationError):
             self.result.set_exception(error)
+        elif isinstance(error, JobCancelledError):
+            self._terminated(
+                archive_unstarted(self.job_graph, JobStatus.CANCELED, self._start_ms, self._clock.now_ms())
+            )
         else:
             failure = TaskFailure.of(error)
             self._terminated(
