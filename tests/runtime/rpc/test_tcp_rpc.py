@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import pytest
 
@@ -26,6 +27,7 @@ from firesteel.runtime.rpc import (
     RpcVersionError,
     TcpRpcService,
     channel,
+    large_arguments,
     no_rpc_timeout,
     rpc_secret,
 )
@@ -35,6 +37,9 @@ SECRET = b"sixteen bytes or more"
 
 class EchoGateway(Protocol):
     async def echo(self, value: Any) -> Any: ...
+
+    @large_arguments
+    async def take(self, value: Any) -> int: ...
 
     async def fail(self, error: Any) -> None: ...
 
@@ -50,6 +55,9 @@ class EchoCalls:
     async def echo(self, value: Any) -> Any:
         self.__dict__.setdefault("heard", []).append(value)
         return value() if callable(value) else value
+
+    async def take(self, value: Any) -> int:
+        return len(value)
 
     async def fail(self, error: Any) -> None:
         raise error() if callable(error) else error
@@ -375,3 +383,26 @@ def test_the_secret_comes_from_the_environment_or_a_private_file(tmp_path: Path)
         rpc_secret({"security.rpc.secret-file": str(tmp_path / "none")}, {})
     with pytest.raises(InvalidOptionError, match=r"at least 16 bytes .* FIRESTEEL_RPC_SECRET has 0"):
         rpc_secret({}, {})
+
+
+class Traced:
+    """Remembers the threads in which it was written."""
+
+    threads: ClassVar[list[threading.Thread]] = []
+
+    def __reduce__(self) -> tuple[type[list[Any]], tuple[()]]:
+        self.threads.append(threading.current_thread())
+        return list, ()
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+async def test_large_arguments_are_written_in_a_thread(serve: Serve, is_remote: bool) -> None:
+    endpoint, gateway = await echo(serve)
+    if not is_remote:
+        gateway = await endpoint.rpc_service.connect(endpoint.address, EchoGateway)
+    Traced.threads.clear()
+    assert await gateway.take(Traced()) == 0
+    (thread,) = Traced.threads
+    assert thread is not threading.current_thread()
+    with pytest.raises(TypeError, match="pickle"):
+        await gateway.take(asyncio.get_running_loop())
