@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.errors import FiresteelError
-from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, VertexLayout
+from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, RegionState, VertexLayout
 from firesteel.task.state_file import read_state_file
 from firesteel.task.versions import VersionFile
 
 __all__ = ["SavepointDisposalError", "dispose_savepoint"]
 
-_CLASSES = {(kind.__module__, kind.__name__): kind for kind in (CheckpointMetadata, VertexLayout, VersionFile)}
+_CLASSES = {
+    (kind.__module__, kind.__name__): kind for kind in (CheckpointMetadata, RegionState, VertexLayout, VersionFile)
+}
 
 
 class SavepointDisposalError(FiresteelError):
