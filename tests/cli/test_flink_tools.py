@@ -101,7 +101,9 @@ class FlinkDashboard:
         if name in self._names:
             return web.Response(body=self._files.read(name), content_type=mimetypes.guess_type(name)[0])
         url = f"http://{self._address}{request.raw_path}"
-        async with self._session.request(request.method, url, data=await request.read()) as answer:
+        # As reverse proxies do: what the browser says of the page that asks goes along, with the name of this server.
+        data = await request.read()
+        async with self._session.request(request.method, url, data=data, headers=request.headers) as answer:
             if answer.status >= 400:
                 self.failed.append(f"{request.method} {request.raw_path}: {answer.status}")
             return web.Response(body=await answer.read(), status=answer.status, content_type=answer.content_type)
