@@ -21,7 +21,7 @@ from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphSto
 from firesteel.runtime.executiongraph.job_details import archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.spark.data_plane import CHECKPOINT_DIRECTORY, SparkDataPlane
-from firesteel.task.checkpoint_metadata import CheckpointMetadata, write_savepoint_metadata
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState, write_savepoint_metadata
 from firesteel.task.state_file import write_state_file
 from firesteel.task.versions import VersionFile
 from tests.rest.rest_cluster import Rest
@@ -81,16 +81,12 @@ def savepoint(directory: Path, files: int, size: int) -> str:
         chain.append(VersionFile(name, size, {}))
     metadata = CheckpointMetadata(
         checkpoint_id=1,
-        batch_id=0,
         timestamp_ms=0,
         job_id="0" * 32,
         job_name="job",
         is_savepoint=True,
         vertices=(),
-        chains={(0, 0): tuple(chain)},
-        sources=b"",
-        committables=pickle.dumps([]),
-        next_time=None,
+        regions=(RegionState(0, {(0, 0): tuple(chain)}, pickle.dumps({}), pickle.dumps([]), None),),
     )
     write_savepoint_metadata(directory, metadata)
     return str(directory)

@@ -8,9 +8,15 @@ __all__ = ["JobStatus"]
 
 
 class JobStatus(Enum):
-    """State of a job, as clients see it."""
+    """State of a job, as clients see it: a job that is still INITIALIZING, which PyFlink has no name for, is CREATED.
+
+    Example:
+        >>> JobStatus["RUNNING"], JobStatus["INITIALIZING"]
+        (<JobStatus.RUNNING: 1>, <JobStatus.CREATED: 0>)
+    """
 
     CREATED = 0
+    INITIALIZING = 0
     RUNNING = 1
     FAILING = 2
     FAILED = 3

@@ -244,6 +244,7 @@ class SparkGateway:
             context = SparkContext.getOrCreate(configuration)
             # The accumulator server would complain about a connection that breaks with the JVM.
             vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
+            SparkContext._jvm = _RememberedNames(SparkContext._jvm)
             return context
         finally:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
@@ -286,6 +287,18 @@ class SparkGateway:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+
+
+class _RememberedNames:
+    """Java's classes by their short names, each looked up once: that takes Java half a millisecond, each time."""
+
+    def __init__(self, names: Any) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._names, name)
+        setattr(self, name, found)
+        return found
 
 
 def _forget_context() -> None:

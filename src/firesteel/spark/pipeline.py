@@ -92,7 +92,10 @@ class Pipeline:
         return False
 
     def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
-        with SharedStages(self._context) as shared:
+        from pyspark.traceback_utils import SCCallSiteSync
+
+        # With a call site for all of it, Java need not look for one in its stack for each RDD.
+        with SCCallSiteSync(self._context), SharedStages(self._context) as shared:  # type: ignore[no-untyped-call]
             return self._try_batch_with(shared, at, plan, parents)
 
     def _try_batch_with(
