@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -23,6 +24,8 @@ KEYS = 10_000
 WAIT_S = 0.01
 WAITS_PER_SLOT = 2_000
 JOBS = 5
+WORKERS = 2
+CORES = 2
 EMPTY_S = 20
 FILE_EVERY_S = 0.05
 
@@ -112,6 +115,31 @@ def waiting_rates(slots: int, per_slot: int, jobs: int) -> list[float]:
     return rates
 
 
+def executors_seconds(slots: int, records: int) -> float:
+    """Net run time of a keyed reduce on two Workers of two cores each."""
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    from tests.spark.standalone_spark import StandaloneSpark
+
+    with tempfile.TemporaryDirectory() as directory:
+        spark = StandaloneSpark(Path(directory))
+        try:
+            for _ in range(WORKERS):
+                spark.add_worker(CORES)
+            spark.wait_for_workers()
+            settings = {
+                "spark.master": spark.url,
+                "spark.executor.cores": str(CORES),
+                "spark.executor.memory": "512m",
+                "taskmanager.numberOfTaskSlots": str(slots // WORKERS),
+                "jobmanager.rpc.port": "0",
+            }
+            for count in (slots * 100, records):
+                seconds = reduce_seconds(slots, count, settings)
+            return seconds
+        finally:
+            spark.close()
+
+
 # --- the report ----------------------------------------------------------------------------------------------------
 
 
@@ -167,6 +195,18 @@ def jobs_part(slots: list[int], quick: bool) -> list[str]:
     return lines
 
 
+def executors_part(slots: list[int], quick: bool) -> list[str]:
+    records = RECORDS // (10 if quick else 1)
+    text = f"Keyed reduce over {records:,} records on {WORKERS} Workers of Spark with {CORES} cores each, one machine."
+    lines = ["## With executors", "", text, "", *_header("slots", "seconds", "times 4 slots")]
+    first = 0.0
+    for count in (4, 32):
+        seconds = harness.apart("executors_seconds", count, records)
+        first = first or seconds
+        lines.append(_row(f"{count}", f"{seconds:.1f}", f"{seconds / first:.2f}"))
+    return lines
+
+
 def _header(*names: str) -> list[str]:
     return [_row(*names), "|--:" * len(names) + "|"]
 
@@ -182,6 +222,7 @@ PARTS = {
     "start": start_part,
     "waiting": waiting_part,
     "jobs": jobs_part,
+    "executors": executors_part,
 }
 
 
@@ -205,6 +246,7 @@ CALLS = {
     "reduce_seconds": reduce_seconds,
     "start_seconds": start_seconds,
     "waiting_rates": waiting_rates,
+    "executors_seconds": executors_seconds,
 }
 
 if __name__ == "__main__" and not harness.answer_call(CALLS):
