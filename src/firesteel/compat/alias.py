@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Sequence
 from types import ModuleType
+
+from firesteel.compat.exposed_names import expose_names, is_in_firesteel, missing_module
+from firesteel.compat.missing import advice_for
 
 _ALIASED = ("common", "datastream", "metrics")
 
@@ -16,34 +18,40 @@ _ALIASED = ("common", "datastream", "metrics")
 class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds `pyflink.x` where `firesteel.x` is: the very same module object under a second name."""
 
+    def __init__(self) -> None:
+        self._own_specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """A spec that loads the module of firesteel; None for other packages.
+        """A spec that loads the module of firesteel, or what stands for one that only PyFlink has.
+
+        Returns:
+            None for other packages.
 
         Raises:
-            ModuleNotFoundError: PyFlink has a module of that name, perhaps, but firesteel has not.
+            ModuleNotFoundError: neither firesteel nor PyFlink has a module of that name.
         """
         if fullname == "pyflink":
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
         if not fullname.startswith("pyflink."):
             return None
-        real = "firesteel" + fullname.removeprefix("pyflink")
-        if fullname.split(".")[1] not in _ALIASED or importlib.util.find_spec(real) is None:
-            raise ModuleNotFoundError(
-                f"No module named {fullname!r} in firesteel, which stands in for PyFlink here: "
-                f"only pyflink.{', pyflink.'.join(_ALIASED)} and what of them needs no Java is available",
-                name=fullname,
-            )
+        name = fullname.removeprefix("pyflink.")
+        if not _is_aliased(name) and advice_for(name) is None:
+            raise ModuleNotFoundError(f"No module named {fullname!r} in firesteel and PyFlink 2.3", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The module of firesteel, imported now."""
         if spec.name == "pyflink":
+            expose_names()
             module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
             module.__path__ = []
             return module
-        module = importlib.import_module("firesteel" + spec.name.removeprefix("pyflink"))
+        name = spec.name.removeprefix("pyflink.")
+        if not _is_aliased(name):
+            return missing_module(name)
+        module = importlib.import_module(f"firesteel.{name}")
         self._own_specs[spec.name] = module.__spec__
         return module
 
@@ -54,8 +62,9 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if own is not None:
             module.__spec__ = own
 
-    def __init__(self) -> None:
-        self._own_specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
+def _is_aliased(name: str) -> bool:
+    return name.split(".")[0] in _ALIASED and is_in_firesteel(name)
 
 
 def alias_pyflink() -> None:

@@ -1,0 +1,75 @@
+"""The names that PyFlink's modules have beyond their `__all__`, put into firesteel's modules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from firesteel.compat.missing import MissingModule, MissingName, advice_for
+
+_TABLE = Path(__file__).with_name("exposed_names.txt")
+_OWN = "-"
+
+
+def expose_names() -> None:
+    """Give each module of firesteel the names that PyFlink's module of that name has."""
+    for place, origin, names in exposed_names():
+        if is_in_firesteel(place):
+            _expose(place, {name: partial(_value, origin, name) for name in names})
+        else:
+            package, _, name = place.rpartition(".")
+            _expose(package, {name: partial(missing_module, place)})
+
+
+def _expose(place: str, values: dict[str, Callable[[], Any]]) -> None:
+    module = importlib.import_module(f"firesteel.{place}")
+    for name, value in values.items():
+        if not hasattr(module, name):
+            setattr(module, name, value())
+
+
+def missing_module(name: str) -> MissingModule:
+    """Return what stands for a module that only PyFlink has, named without `pyflink.`."""
+    return MissingModule(f"pyflink.{name}", advice_for(name) or "", _own_names(name))
+
+
+def _own_names(module: str) -> frozenset[str]:
+    """Return the names that a module of PyFlink defines which firesteel has not; empty if they are not known."""
+    return frozenset(
+        name for place, origin, names in exposed_names() if (place, origin) == (module, _OWN) for name in names
+    )
+
+
+def exposed_names() -> Iterator[tuple[str, str, list[str]]]:
+    """Yield module, module of the names, and names; modules of PyFlink without `pyflink.`."""
+    for line in _TABLE.read_text().splitlines():
+        if not line.startswith("#"):
+            head, _, names = line.partition(": ")
+            place, _, origin = head.partition(" < ")
+            yield place, origin, names.split()
+
+
+def is_in_firesteel(module: str) -> bool:
+    """Return whether firesteel has a module, named without `pyflink.`."""
+    try:
+        return importlib.util.find_spec(f"firesteel.{module}") is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _value(origin: str, name: str) -> Any:
+    if origin == "TypeVar":
+        return TypeVar(name)
+    value = getattr(_origin_module(origin), name, None)
+    return MissingName(f"pyflink.{origin}.{name}", advice_for(origin) or "") if value is None else value
+
+
+def _origin_module(origin: str) -> ModuleType | None:
+    if is_in_firesteel(origin):
+        return importlib.import_module(f"firesteel.{origin}")
+    return None if advice_for(origin) else importlib.import_module(origin)

@@ -1,0 +1,105 @@
+"""What stands for names of PyFlink that firesteel does not have: it can be imported, and refuses to be used."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+_OWN_SOURCE = "read it with a class derived from Source around a Python client (docs/concepts/source.md)"
+_OWN_SINK = "write with a class derived from Sink around a Python client (docs/concepts/sink.md)"
+_NO_JAVA = "there is no Java process of Flink behind a program; use the Python API only"
+_ADVICE = {
+    "datastream.connectors.cassandra": f"there is no connector for Cassandra; {_OWN_SINK}",
+    "datastream.connectors.dynamic_kafka": f"there is no connector for dynamic Kafka topics; {_OWN_SOURCE}",
+    "datastream.connectors.elasticsearch": f"there is no connector for Elasticsearch; {_OWN_SINK}",
+    "datastream.connectors.kafka": f"there is no connector for Kafka; {_OWN_SOURCE}, or {_OWN_SINK}",
+    "datastream.connectors.kinesis": f"there is no connector for Kinesis; {_OWN_SOURCE}, or {_OWN_SINK}",
+    "datastream.connectors.pulsar": f"there is no connector for Pulsar; {_OWN_SOURCE}",
+    "datastream.connectors.rabbitmq": f"there is no connector for RabbitMQ; {_OWN_SOURCE}",
+    "datastream.formats.avro": "there is no Avro; convert records in map() with a Python package such as fastavro",
+    "datastream.formats.orc": "there is no ORC; write Parquet: pyflink.datastream.formats.parquet",
+    "datastream.formats.parquet": "only ParquetBulkWriters.for_row_type() of that module is there",
+    "dataset": "Flink removed the DataSet API; use StreamExecutionEnvironment with RuntimeExecutionMode.BATCH",
+    "fn_execution": "it is internal to PyFlink; use pyflink.datastream",
+    "gen_protos": "it is internal to PyFlink; use pyflink.datastream",
+    "java_gateway": _NO_JAVA,
+    "ml": "there is no Flink ML; use a Python library in map()",
+    "serializers": "it is internal to PyFlink; use Types to declare how records are serialised",
+    "shell": "start Python and import pyflink.datastream after firesteel.compat.alias_pyflink()",
+    "table": "there is no Table API and no SQL; use the DataStream API, or Spark SQL in a program of its own",
+    "testing": "test with firesteel.testing",
+    "util": _NO_JAVA,
+}
+"""What to do without a module of PyFlink, and without those below it."""
+
+
+def advice_for(module: str) -> str | None:
+    """Return what to do without a module, named without `pyflink.`; None: PyFlink has no such module."""
+    parts = module.split(".")
+    prefixes = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((_ADVICE[prefix] for prefix in prefixes if prefix in _ADVICE), None)
+
+
+class MissingName:
+    """Stands for a class or function that firesteel does not have; each use raises an error that says what to do.
+
+    A program that imports it and does not use it runs. It may stand in annotations.
+    """
+
+    def __init__(self, name: str, advice: str) -> None:
+        self._name = name
+        self._advice = advice
+
+    def refuse(self) -> NoReturn:
+        """Raise the error that says what to do.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(f"{self._name} is not available in firesteel: {self._advice}")
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        """Refuse."""
+        self.refuse()
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
+        self.refuse()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.refuse()
+
+    def __getitem__(self, item: Any) -> MissingName:
+        return self
+
+    def __or__(self, other: Any) -> MissingName:
+        return self
+
+    __ror__ = __or__
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, not available in firesteel: {self._advice}>"
+
+
+class MissingModule(ModuleType):
+    """Stands for a module of PyFlink that firesteel does not have.
+
+    Attributes:
+        names: Those that the module has in PyFlink; empty: any.
+    """
+
+    def __init__(self, name: str, advice: str, names: frozenset[str]) -> None:
+        super().__init__(name, f"Not available in firesteel: {advice}.")
+        if not names:
+            self.__path__: list[str] = []
+        self._advice = advice
+        self._names = names
+
+    def __getattr__(self, name: str) -> MissingName:
+        if name.startswith("__") or (self._names and name not in self._names):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}, in PyFlink 2.3 neither")
+        return MissingName(f"{self.__name__}.{name}", self._advice)

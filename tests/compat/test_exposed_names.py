@@ -1,0 +1,95 @@
+"""Names that PyFlink's modules have beyond their `__all__`, and what stands for those that firesteel has not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent.parent / "src"
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    code = "from firesteel.compat import alias_pyflink; alias_pyflink()\n" + program
+    environment = {"PYTHONPATH": os.pathsep.join([str(SOURCE), *sys.path]), "PATH": ""}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+
+
+def test_every_name_of_the_table_is_there():
+    done = run(
+        """
+import importlib, pyflink
+from firesteel.compat.exposed_names import exposed_names
+for place, origin, names in exposed_names():
+    module = importlib.import_module("pyflink." + place)
+    for name in names:
+        getattr(module, name)
+"""
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from pyflink.datastream.connectors import FileSink, FileSource, StreamFormat, OutputFileConfig, RollingPolicy",
+        "from pyflink.datastream.connectors import BucketAssigner, StreamingFileSink, NumberSequenceSource",
+        "from pyflink.datastream.connectors import JdbcSink, JdbcConnectionOptions, JdbcExecutionOptions",
+        "from pyflink.common import JsonRowDeserializationSchema, CsvRowSerializationSchema",
+        "from pyflink.datastream.window import Time as a; from pyflink.common import Time as b; assert a is b",
+        "from pyflink.datastream.state import Time",
+        "from pyflink.datastream.functions import KEY, W, IN, OUT, ValueStateDescriptor",
+        "from pyflink.datastream import functions; assert functions.W and functions.MapState",
+        "from pyflink.datastream.window import T, Generic",
+        "from pyflink.datastream.data_stream import RuntimeContext, Row, SinkFunction",
+    ],
+)
+def test_names_that_pyflink_sets_or_imports_for_itself(program):
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import pyflink.table",
+        "from pyflink import table",
+        "from pyflink.table import StreamTableEnvironment, EnvironmentSettings",
+        "from pyflink.table.expressions import col",
+        "from pyflink.datastream.connectors import RMQSource, rabbitmq",
+        "from pyflink.datastream.connectors.pulsar import PulsarSource",
+        "from pyflink.table import Table\ndef f(t: Table | None, ts: list[Table[int]]) -> 'Table': ...",
+        "from pyflink.table import Table; import pickle; pickle.loads(pickle.dumps(Table))",
+        "from pyflink.table import Table; assert not isinstance(1, Table)",
+    ],
+)
+def test_an_import_that_is_not_used_stops_nobody(program):
+    done = run(program)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (
+            "from pyflink.table import Table; Table()",
+            "pyflink.table.Table is not available in firesteel: there is no Table",
+        ),
+        ("from pyflink.table import Table\nclass Mine(Table): ...", "pyflink.table.Table is not available"),
+        ("import pyflink.table; pyflink.table.EnvironmentSettings.in_streaming_mode()", "EnvironmentSettings is not"),
+        ("from pyflink.datastream.connectors import RMQSource; RMQSource()", "there is no connector for RabbitMQ"),
+        ("from pyflink.java_gateway import get_gateway; get_gateway()", "there is no Java process of Flink"),
+    ],
+)
+def test_a_use_of_what_is_not_there_says_what_to_do(program, says):
+    error = run(program).stderr.splitlines()[-1]
+    assert error.startswith("NotImplementedError: ")
+    assert says in error
+
+
+def test_names_that_pyflink_does_not_have_can_not_be_imported():
+    done = run("from pyflink.datastream.connectors.pulsar import PulsarSauce")
+    assert "ImportError: cannot import name 'PulsarSauce'" in done.stderr
