@@ -40,3 +40,33 @@ from firesteel.common.java_text import to_java_string
 )
 def test_text_is_that_of_java(value, type_info, text):
     assert to_java_string(value, type_info) == text
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("banana apple cherry", "{banana=0, apple=1, cherry=2}"),
+        ("a b", "{a=0, b=1}"),
+        ("one two three four five six", "{six=5, two=1, three=2, five=4, four=3, one=0}"),
+        ("one two three four five six seven", "{six=5, four=3, one=0, seven=6, two=1, three=2, five=4}"),
+        (
+            "zeta Alpha \u03b4 eps x yy zzz k10 k11",
+            "{zeta=0, yy=5, \u03b4=2, Alpha=1, x=4, eps=3, k11=8, zzz=6, k10=7}",
+        ),
+    ],
+)
+def test_a_map_has_the_order_of_a_hash_map(keys, text):
+    # As printed by java.util.HashMap, made for that many entries.
+    value = {key: index for index, key in enumerate(keys.split())}
+    assert to_java_string(value, Types.MAP(Types.STRING(), Types.INT())) == text
+
+
+def test_a_map_of_numbers_has_the_order_of_a_hash_map():
+    value = dict.fromkeys((-5, 100_000_000_000, 7, 3, 33), 1)
+    text = to_java_string(value, Types.MAP(Types.LONG(), Types.INT()))
+    assert text == "{100000000000=1, 33=1, 3=1, -5=1, 7=1}"
+
+
+def test_a_map_whose_keys_java_hashes_by_identity_keeps_its_order():
+    value = {(2,): 1, (1,): 2}
+    assert to_java_string(value, Types.MAP(Types.PICKLED_BYTE_ARRAY(), Types.INT())) == "{(2,)=1, (1,)=2}"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from firesteel.common.hash_map_order import hash_map_order
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -161,7 +162,8 @@ def _array(type_info: Any) -> Formatter:
 
 def _map(type_info: Any) -> Formatter:
     key, item = java_formatter(type_info.key_type), java_formatter(type_info.value_type)
-    return _nullable(lambda value: f"{{{', '.join(f'{key(k)}={item(v)}' for k, v in value.items())}}}")
+    ordered = hash_map_order(type_info.key_type)
+    return _nullable(lambda value: f"{{{', '.join(f'{key(k)}={item(value[k])}' for k in ordered(value))}}}")
 
 
 def _tuple(type_info: Any) -> Formatter:

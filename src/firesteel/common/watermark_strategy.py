@@ -21,6 +21,29 @@ class TimestampAssigner(ABC):
         """Event time of `value` in milliseconds; `record_timestamp` is what it had before (-2^63: none)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _FunctionAssigner(TimestampAssigner):
+    """A function as a `TimestampAssigner`."""
+
+    function: Callable[[Any, int], int]
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """Event time of `value` in milliseconds."""
+        return self.function(value, record_timestamp)
+
+
+def _assigner(given: Any) -> TimestampAssigner:
+    if not isinstance(given, type) and hasattr(given, "extract_timestamp"):
+        assigner: TimestampAssigner = given
+        return assigner
+    if not isinstance(given, type) and callable(given):
+        return _FunctionAssigner(given)
+    raise TypeError(
+        "with_timestamp_assigner takes a TimestampAssigner or a function of value and record timestamp, "
+        f"found {given!r}"
+    )
+
+
 class WatermarkOutput(ABC):
     """Where a `WatermarkGenerator` emits to."""
 
@@ -100,11 +123,22 @@ class WatermarkStrategy:
         """No watermarks: for jobs without event time."""
         return WatermarkStrategy()
 
-    def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner) -> WatermarkStrategy:
-        """The same strategy, with event times from `timestamp_assigner`."""
-        if not hasattr(timestamp_assigner, "extract_timestamp"):
-            raise TypeError(f"with_timestamp_assigner takes a TimestampAssigner, found {timestamp_assigner!r}")
-        return replace(self, timestamp_assigner=timestamp_assigner)
+    def with_timestamp_assigner(
+        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]
+    ) -> WatermarkStrategy:
+        """Return the same strategy, with event times from `timestamp_assigner`.
+
+        Args:
+            timestamp_assigner: An object with `extract_timestamp(value, record_timestamp)`, or a function of the same
+                arguments; gives milliseconds.
+
+        Raises:
+            TypeError: it is neither, or a class.
+
+        Example:
+            >>> WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, timestamp: value[1])
+        """
+        return replace(self, timestamp_assigner=_assigner(timestamp_assigner))
 
     def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
         """The same strategy; a subtask without records for so long holds nobody back."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from firesteel.common import python_dependencies
-from firesteel.common.coercion import coercer
+from firesteel.common.collection_input import collection_coercer
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
@@ -265,10 +265,12 @@ class StreamExecutionEnvironment:
     def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
         """A stream of these elements, converted to `type_info` at once.
 
+        As in PyFlink, an object with attributes is taken for a row or a map, and anything for text.
+
         Raises:
             TypeError: an element does not fit; the text names it.
         """
-        convert = coercer(type_info)
+        convert = collection_coercer(type_info)
         elements = list(collection)
         if convert is not None:
             for index, element in enumerate(elements):

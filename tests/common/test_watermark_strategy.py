@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from firesteel.common import TimestampAssigner, WatermarkStrategy
+
+
+class Assigner(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value
+
+
+def test_a_function_assigns_timestamps():
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+        lambda value, before: value + before
+    )
+    assert strategy.timestamp_assigner.extract_timestamp(3, 4) == 7
+
+
+def test_an_assigner_is_taken_as_it_is():
+    assigner = Assigner()
+    assert WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner).timestamp_assigner is assigner
+
+
+@pytest.mark.parametrize("assigner", [3, Assigner])
+def test_what_is_neither_function_nor_assigner_is_refused(assigner):
+    with pytest.raises(TypeError, match="takes a TimestampAssigner or a function of value and record timestamp"):
+        WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner)
