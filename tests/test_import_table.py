@@ -51,8 +51,9 @@ ALLOWED = {
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
-    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "plan"},
+    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "migration", "plan"},
     "compat": set(),
+    "migration": {"common", "compat", "datastream", "contract"},
     "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {

@@ -12,6 +12,7 @@ import click
 
 _COMMANDS = {
     "run": "run",
+    "check": "check",
     "info": "info",
     "plan": "plan",
     "list": "cluster_commands.list_jobs",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable
 from typing import Any, NoReturn
@@ -11,6 +12,7 @@ from firesteel.common.collection_input import collection_coercer
 from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
+from firesteel.common.jars import jar_advice
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.time import Duration
@@ -46,6 +48,7 @@ from firesteel.graph.transformations import IdGenerator, OperatorTransformation,
 
 __all__ = ["StreamExecutionEnvironment"]
 
+_logger = logging.getLogger(__name__)
 _default_local_parallelism: list[int] = []
 
 
@@ -234,8 +237,9 @@ class StreamExecutionEnvironment:
         self._configuration.set_string("python.executable", python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Makes jars known to Spark (`pipeline.jars`)."""
+        """Keep jars in the option `pipeline.jars` and log what takes their place: no Java code of a program is run."""
         for path in jars_path:
+            _logger.warning("add_jars: %s: %s", path, jar_advice(path))
             self._append("pipeline.jars", path, ";")
 
     def add_classpaths(self, *classpaths: str) -> NoReturn:
@@ -244,7 +248,7 @@ class StreamExecutionEnvironment:
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("add_classpaths: there are no Java user classes; add_jars() gives jars to Spark")
+        raise NotImplementedError("add_classpaths: no Java code of a program is run; port it to Python")
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Refused.

@@ -1,0 +1,78 @@
+"""What to do about names that a program uses and firesteel does not have, and what differs about those it has."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+_PUBLIC_MODULES = (
+    "common",
+    "common.serialization",
+    "common.time",
+    "datastream",
+    "datastream.connectors.base",
+    "datastream.connectors.file_system",
+    "datastream.connectors.jdbc",
+    "datastream.connectors.number_seq",
+    "datastream.connectors.hybrid_source",
+    "datastream.formats.csv",
+    "datastream.formats.json",
+    "datastream.formats.parquet",
+    "datastream.functions",
+    "datastream.state",
+    "datastream.window",
+    "datastream.state_backend",
+    "datastream.checkpoint_storage",
+    "common.typeinfo",
+    "metrics",
+)
+
+DIFFERS = {
+    "JdbcSink.sink": "is exactly once, where Flink's is at least once; the driver follows from the URL",
+    "StreamExecutionEnvironment.add_classpaths": "there are no Java classes to load",
+    "WatermarkStrategy.with_timestamp_assigner": (
+        "is called in the strategy of from_source(), too, where PyFlink ignores it"
+    ),
+    "StreamExecutionEnvironment.set_python_executable": "functions run in the interpreter of the cluster",
+    "DataStream.cache": "results are computed again by the next job",
+}
+"""What differs of calls that work, by PyFlink's name."""
+
+_JAVA = {
+    "_j_stream_execution_environment": "use the methods of StreamExecutionEnvironment, and env.get_configuration()",
+    "_j_data_stream": "use the methods of DataStream",
+    "_j_function": "derive from SourceFunction's or SinkFunction's successors Source and Sink",
+    "_jvm": "use the Python API",
+}
+
+
+def java_advice(attribute: str) -> str | None:
+    """Return what to do without an attribute that holds a Java object in PyFlink; None: it is none."""
+    if attribute in _JAVA or attribute.startswith(("_j_", "get_java_")):
+        return f"there is no Java object behind it; {_JAVA.get(attribute, 'use the Python API')}"
+    return None
+
+
+def elsewhere_advice(name: str) -> str | None:
+    """Return where else firesteel has a name; None: nowhere."""
+    for module in _PUBLIC_MODULES:
+        if hasattr(importlib.import_module(f"firesteel.{module}"), name):
+            return f"it is in pyflink.{module}"
+    return None
+
+
+def refusal_advice(method: Callable[..., Any]) -> str:
+    """Return what the error says that a method always raises."""
+    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method)))):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            return _text(node.exc.args[0])
+    return "it is refused"
+
+
+def _text(argument: ast.expr) -> str:
+    parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "..." for part in parts)

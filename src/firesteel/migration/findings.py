@@ -1,0 +1,77 @@
+"""What a check of a program found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+
+class Kind(Enum):
+    """What a finding means for the program."""
+
+    MISSING = "missing"
+    DIFFERS = "differs"
+    UNUSED = "imported, not used"
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One name of PyFlink that does not do in firesteel what it does in PyFlink.
+
+    Attributes:
+        path: File of the program.
+        line: Counts from 1.
+        name: As in PyFlink.
+        advice: What to do, or what differs.
+    """
+
+    path: Path
+    line: int
+    name: str
+    kind: Kind = field(compare=False)
+    advice: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.name}: {self.advice}"
+
+
+@dataclass
+class Report:
+    """All that was found in the files of one program, once per name and line.
+
+    Attributes:
+        works: Names of PyFlink that the program uses and firesteel has.
+    """
+
+    findings: set[Finding] = field(default_factory=set)
+    works: set[str] = field(default_factory=set)
+
+    def of_kind(self, kind: Kind) -> list[Finding]:
+        """Return the findings of one kind, by file and line."""
+        return sorted(finding for finding in self.findings if finding.kind is kind)
+
+    def missing_text(self) -> str:
+        """Return what is missing, a line each; empty if nothing is."""
+        return "\n".join(map(str, self.of_kind(Kind.MISSING)))
+
+    def text(self) -> str:
+        """Return the whole report."""
+        parts = [_section(kind.value.capitalize(), self.of_kind(kind)) for kind in Kind]
+        works = ", ".join(sorted(self.works)) or "no name of PyFlink"
+        return "\n\n".join([*filter(None, parts), f"Works: {works}"])
+
+    def as_json(self) -> dict[str, object]:
+        """Return the whole report as JSON data."""
+        lists: dict[str, object] = {kind.name.lower(): _data(self.of_kind(kind)) for kind in Kind}
+        return {**lists, "works": sorted(self.works)}
+
+
+def _section(title: str, findings: Iterable[Finding]) -> str:
+    lines = [f"  {finding}" for finding in findings]
+    return "\n".join([f"{title}:", *lines]) if lines else ""
+
+
+def _data(findings: Iterable[Finding]) -> list[dict[str, object]]:
+    return [{"file": str(one.path), "line": one.line, "name": one.name, "advice": one.advice} for one in findings]

@@ -1,0 +1,97 @@
+"""What can be told of an expression without running it: which object of firesteel it is, or of which class."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from firesteel.compat.missing import MissingModule, MissingName
+
+
+@dataclass(frozen=True)
+class Known:
+    """A module, class or function of firesteel, or what stands for one that it does not have.
+
+    Attributes:
+        owner: The class that a method was looked up in.
+    """
+
+    value: Any
+    name: str
+    owner: type | None = None
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Some object of a class of firesteel."""
+
+    cls: type
+
+
+Static = Known | Instance | None
+"""None: nothing is known."""
+
+
+def attribute_of(value: Static, name: str) -> Static:
+    """Return what an attribute is; None: it is not there, or nothing is known of it."""
+    if isinstance(value, Instance):
+        found = getattr(value.cls, name, None)
+        return Known(found, f"{value.cls.__name__}.{name}", value.cls) if callable(found) else None
+    if value is None or isinstance(value.value, MissingName):
+        return value
+    try:
+        found = getattr(value.value, name)
+    except AttributeError:
+        return None
+    owner = value.value if isinstance(value.value, type) else None
+    return Known(found, found._name if isinstance(found, MissingName) else f"{_prefix(value)}{name}", owner)
+
+
+def _prefix(value: Known) -> str:
+    return "" if isinstance(value.value, ModuleType) else f"{value.name}."
+
+
+def lacks(value: Static, name: str) -> bool:
+    """Return whether an object surely has no attribute or method of that name."""
+    if isinstance(value, Instance):
+        return not hasattr(value.cls, name) and not hasattr(value.cls, "__getattr__")
+    if value is None or isinstance(value.value, (MissingName, MissingModule)):
+        return False
+    return isinstance(value.value, (type, ModuleType)) and not hasattr(value.value, name)
+
+
+def result_of(called: Static) -> Static:
+    """Return what a call gives, as the function declares it."""
+    if not isinstance(called, Known) or isinstance(called.value, MissingName):
+        return None
+    if isinstance(called.value, type):
+        return Instance(called.value)
+    declared = _declared_result(called.value)
+    if declared is typing.Self:
+        declared = called.owner
+    return instance_of(declared)
+
+
+def instance_of(declared: Any) -> Static:
+    """Return some object of a declared class of firesteel."""
+    if isinstance(declared, type) and declared.__module__.startswith("firesteel."):
+        return Instance(declared)
+    return None
+
+
+def refusal_of(called: Static) -> Callable[..., Any] | None:
+    """Return the method if it never returns but raises an error that says what to use instead."""
+    if isinstance(called, Known) and inspect.isfunction(called.value):
+        return called.value if _declared_result(called.value) is typing.NoReturn else None
+    return None
+
+
+def _declared_result(function: Any) -> Any:
+    try:
+        return typing.get_type_hints(function).get("return")
+    except (NameError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,155 @@
+"""What `firesteel check` finds in programs. It runs in processes of its own: `pyflink` stays aliased in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HEAD = (
+    "from pyflink.datastream import StreamExecutionEnvironment\n"
+    "env = StreamExecutionEnvironment.get_execution_environment()\n"
+)
+
+
+def firesteel(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "firesteel", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Any:
+    def run(text: str, **others: str) -> dict[str, Any]:
+        for name, other in others.items():
+            (tmp_path / f"{name}.py").write_text(textwrap.dedent(other))
+        program = tmp_path / "job.py"
+        program.write_text(textwrap.dedent(text))
+        done = firesteel("check", "--output", "json", program)
+        assert not done.stderr
+        report: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode == bool(report["missing"])
+        return report
+
+    return run
+
+
+def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [(finding["line"], finding["name"]) for finding in findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "advice"),
+    [
+        ("\nfrom pyflink.table import Table\nTable()", "pyflink.table.Table", "there is no Table API"),
+        ("\nimport pyflink.table as t\nt.Table()", "pyflink.table.Table", "there is no Table API"),
+        ("\nimport pyflink.table\npyflink.table.Table()", "pyflink.table.Table", "there is no Table API"),
+        ("\nfrom pyflink.table import Table\nclass A(Table): ...", "pyflink.table.Table", "there is no Table API"),
+        (
+            "\n\nfrom pyflink.common import FileSink",
+            "pyflink.common.FileSink",
+            "it is in pyflink.datastream.connectors.",
+        ),
+        ("\n\nfrom pyflink.common import Zork", "pyflink.common.Zork", "PyFlink 2.3 has no such name either"),
+        ("\n\nimport pyflink.zork", "pyflink.zork", "PyFlink 2.3 has no such module either"),
+        (HEAD + "env.magic()", "StreamExecutionEnvironment.magic", "PyFlink 2.3 has no such name either"),
+        (HEAD + "env.from_collection([1]).map(len).magic()", "DataStream.magic", "PyFlink 2.3 has no such name either"),
+        (
+            HEAD + "env.create_input(None)",
+            "StreamExecutionEnvironment.create_input",
+            "use from_source() with a FileSource",
+        ),
+        (HEAD + "env._j_stream_execution_environment", "_j_stream_execution_environment", "there is no Java object"),
+        ("\nimport pyflink.common as c\nc.Types.NOPE()", "Types.NOPE", "PyFlink 2.3 has no such name either"),
+        (
+            "from pyflink.datastream import *\ndef f(s: DataStream):\n    s.magic()\nf(1)",
+            "DataStream.magic",
+            "PyFlink 2.3 has no such name either",
+        ),
+    ],
+)
+def test_what_is_missing_is_found_with_its_line(check, text, name, advice):
+    report = check(text)
+    assert lines(report["missing"]) == [(3, name)]
+    assert advice in report["missing"][0]["advice"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from pyflink.table import Table",
+        "from pyflink.table import Table\ndef f(t: Table) -> Table:\n    x: Table\nf(1)",
+        "from pyflink.table import Table\ndef nobody_calls_this():\n    Table()",
+        "try:\n    from pyflink.common import Zork\nexcept ImportError:\n    Zork = None",
+        HEAD + "env = other()\nenv.magic()",
+        HEAD + "for env in []:\n    env.magic()",
+        HEAD + "with open('x') as env:\n    env.magic()",
+        HEAD + "def f(env):\n    env.magic()\nf(1)",
+        HEAD + "def f():\n    env = 1\n    def g():\n        env.magic()\n    g()\nf()",
+    ],
+)
+def test_what_is_not_used_or_not_decidable_is_not_missing(check, text):
+    assert check(text)["missing"] == []
+
+
+def test_all_is_told_at_once(check):
+    report = check("from pyflink.table import A, B\nfrom pyflink.common import C, Types\nA()\nTypes.INT()\nB.x()\n")
+    assert lines(report["missing"]) == [(2, "pyflink.common.C"), (3, "pyflink.table.A"), (5, "pyflink.table.B")]
+    assert report["works"] == ["Types", "Types.INT"]
+
+
+def test_modules_beside_the_program_are_checked(check):
+    report = check("import first\nfrom second import x", first="import pyflink.zork", second="from first import *")
+    assert [Path(finding["file"]).name for finding in report["missing"]] == ["first.py"]
+
+
+def test_jars_are_named_with_what_takes_their_place(check):
+    text = HEAD + 'env.add_jars("file:///a/flink-connector-jdbc-3.1.jar", f"file://{x}/mine.jar")\n'
+    text += 'env.get_config().set_string("pipeline.jars", "file:///b/flink-sql-avro.jar;file:///c/flink-csv.jar")'
+    report = check(text)
+    assert lines(report["differs"]) == [
+        (3, "flink-connector-jdbc-3.1.jar"),
+        (3, "mine.jar"),
+        (4, "flink-csv.jar"),
+        (4, "flink-sql-avro.jar"),
+    ]
+    assert report["differs"][0]["advice"] == "not needed: JDBC is built in"
+    assert "no Java code is run" in report["differs"][1]["advice"]
+
+
+def test_the_report_is_readable(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text("from pyflink.table import A, B\nfrom pyflink.common import Types\nA(Types.INT())\n")
+    done = firesteel("check", program)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[:2] == [
+        "Missing:",
+        f"  {program}:3: pyflink.table.A: there is no Table API and no SQL; use the DataStream API, or Spark SQL in a "
+        "program of its own",
+    ]
+    assert "Imported, not used:\n" in done.stdout
+    assert done.stdout.endswith("Works: Types, Types.INT\n")
+
+
+def test_a_program_is_refused_before_any_of_it_runs(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text("print('runs')\nfrom pyflink.table import A, B\nA()\nB()\n")
+    done = firesteel("run", "--pyflink", program)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    first, *missing, last = done.stderr.splitlines()
+    assert first == f"Error: {program} uses names of PyFlink that are not available in firesteel:"
+    assert [line.split(": ")[0] for line in missing] == [f"{program}:3", f"{program}:4"]
+    assert last.startswith(f"firesteel check {program}")
+
+
+def test_a_program_that_is_no_python_is_told_in_one_line(tmp_path):
+    program = tmp_path / "job.py"
+    program.write_text("def\n")
+    done = firesteel("check", program)
+    assert done.returncode == 1
+    assert "SyntaxError" in done.stderr
