@@ -53,7 +53,8 @@ ALLOWED = {
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
     "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "migration", "plan"},
     "compat": set(),
-    "migration": {"common", "compat", "datastream", "contract"},
+    "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
+    "pyflink1": {"common", "datastream", "contract"},
     "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {

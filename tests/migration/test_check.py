@@ -153,3 +153,9 @@ def test_a_program_that_is_no_python_is_told_in_one_line(tmp_path):
     done = firesteel("check", program)
     assert done.returncode == 1
     assert "SyntaxError" in done.stderr
+
+
+def test_names_of_pyflink_1_work_with_what_takes_their_place(check):
+    report = check(HEAD + "from pyflink.datastream import FsStateBackend\nenv.set_state_backend(FsStateBackend('x'))")
+    assert lines(report["differs"]) == [(4, "FsStateBackend"), (4, "StreamExecutionEnvironment.set_state_backend")]
+    assert report["differs"][1]["advice"] == "is of PyFlink 1 and works; use the option state.backend.type"

@@ -45,6 +45,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """The module of firesteel, imported now."""
         if spec.name == "pyflink":
             expose_names()
+            importlib.import_module("firesteel.pyflink1.names").add_names()
             module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
             module.__path__ = []
             return module

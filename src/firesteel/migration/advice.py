@@ -9,6 +9,9 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.pyflink1.names import REMOVED
+
+_PYFLINK1 = "firesteel.pyflink1."
 _PUBLIC_MODULES = (
     "common",
     "common.serialization",
@@ -31,7 +34,7 @@ _PUBLIC_MODULES = (
     "metrics",
 )
 
-DIFFERS = {
+_DIFFERS = {
     "JdbcSink.sink": "is exactly once, where Flink's is at least once; the driver follows from the URL",
     "StreamExecutionEnvironment.add_classpaths": "there are no Java classes to load",
     "WatermarkStrategy.with_timestamp_assigner": (
@@ -42,12 +45,21 @@ DIFFERS = {
 }
 """What differs of calls that work, by PyFlink's name."""
 
+_REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_PYFLINK1)}
+
 _JAVA = {
     "_j_stream_execution_environment": "use the methods of StreamExecutionEnvironment, and env.get_configuration()",
     "_j_data_stream": "use the methods of DataStream",
     "_j_function": "derive from SourceFunction's or SinkFunction's successors Source and Sink",
     "_jvm": "use the Python API",
 }
+
+
+def difference_of(name: str, value: Any) -> str | None:
+    """Return what differs of a name that works; None: nothing."""
+    if callable(value) and value in _REMOVED:
+        return f"is of PyFlink 1 and works; use {_REMOVED[value]}"
+    return _DIFFERS.get(name)
 
 
 def java_advice(attribute: str) -> str | None:

@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 
 from firesteel.compat.missing import MissingModule, MissingName
-from firesteel.migration.advice import DIFFERS, elsewhere_advice, java_advice, refusal_advice
+from firesteel.migration.advice import difference_of, elsewhere_advice, java_advice, refusal_advice
 from firesteel.migration.findings import Finding, Kind, Report
 from firesteel.migration.jars import jars_of
 from firesteel.migration.static_values import Instance, Known, Static, attribute_of, lacks, refusal_of, result_of
@@ -150,8 +150,8 @@ class FileCheck(ast.NodeVisitor):
             self._find(Kind.MISSING, node.lineno, value.value._name, value.value._advice)
         elif refused is not None:
             self._find(Kind.MISSING, node.lineno, value.name, refusal_advice(refused))
-        elif value.name in DIFFERS:
-            self._find(Kind.DIFFERS, node.lineno, value.name, DIFFERS[value.name])
+        elif (difference := difference_of(value.name, value.value)) is not None:
+            self._find(Kind.DIFFERS, node.lineno, value.name, difference)
         elif isinstance(value.value, type) or callable(value.value):
             self._report.works.add(value.name)
 

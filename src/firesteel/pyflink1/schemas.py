@@ -1,0 +1,18 @@
+"""Schemas of formats, which were in `pyflink.common.serialization` up to PyFlink 1.15."""
+
+from __future__ import annotations
+
+from firesteel.datastream.formats import csv, json
+from firesteel.pyflink1.removed import Removed
+
+
+def _moved(module: str, name: str, value: type) -> Removed:
+    return Removed(("common.serialization",), name, value, f"from pyflink.datastream.formats.{module} import {name}")
+
+
+REMOVED = (
+    _moved("csv", "CsvRowDeserializationSchema", csv.CsvRowDeserializationSchema),
+    _moved("csv", "CsvRowSerializationSchema", csv.CsvRowSerializationSchema),
+    _moved("json", "JsonRowDeserializationSchema", json.JsonRowDeserializationSchema),
+    _moved("json", "JsonRowSerializationSchema", json.JsonRowSerializationSchema),
+)
