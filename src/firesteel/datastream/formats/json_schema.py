@@ -1,0 +1,89 @@
+"""Types of JSON schemas, as Flink's `JsonRowSchemaConverter` converts them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
+
+_SIMPLE = {"boolean": Types.BOOLEAN, "number": Types.BIG_DEC, "integer": Types.BIG_INT}
+_TEXT_FORMATS = {"date": Types.SQL_DATE, "time": Types.SQL_TIME, "date-time": Types.SQL_TIMESTAMP}
+_REFUSED = ("allOf", "anyOf", "not")
+
+
+def type_of_json_schema(json_schema: str) -> TypeInformation:
+    """Return the type of what a JSON schema describes.
+
+    Raises:
+        ValueError: it is no JSON, or has what no type holds; the text says where.
+
+    Example:
+        >>> type_of_json_schema('{"type": "object", "properties": {"a": {"type": "integer"}}}')
+        RowTypeInfo(a: BIG_INT)
+    """
+    schema = json.loads(json_schema)
+    return _type_of(schema, schema, "<root>")
+
+
+def _type_of(node: Any, root: Any, where: str) -> TypeInformation:
+    if not isinstance(node, dict):
+        raise ValueError(f"JSON schema, {where}: a schema is an object, found {node!r}")
+    if refused := [word for word in _REFUSED if word in node]:
+        raise ValueError(f"JSON schema, {where}: {refused[0]!r} is not supported")
+    if "$ref" in node:
+        return _type_of(_referred(node["$ref"], root, where), root, where)
+    if "oneOf" in node:
+        variants = [one for one in node["oneOf"] if one.get("type") != "null"]
+        return _only(variants, where, lambda one: _type_of(one, root, where))
+    names = node.get("type", "object" if "properties" in node else None)
+    names = [name for name in (names if isinstance(names, list) else [names]) if name != "null"]
+    return _only(names, where, lambda name: _named_type(name, node, root, where))
+
+
+def _only(variants: list[Any], where: str, convert: Any) -> TypeInformation:
+    if len(variants) != 1:
+        raise ValueError(f"JSON schema, {where}: one type besides null is supported, found {variants}")
+    type_info: TypeInformation = convert(variants[0])
+    return type_info
+
+
+def _named_type(name: Any, node: dict[str, Any], root: Any, where: str) -> TypeInformation:
+    if name == "object":
+        return _row(node.get("properties", {}), root, where)
+    if name == "array":
+        return _array(node, root, where)
+    if name == "string":
+        return _text(node)
+    if name not in _SIMPLE:
+        raise ValueError(f"JSON schema, {where}: type {name!r} is not supported")
+    return _SIMPLE[name]()
+
+
+def _row(properties: dict[str, Any], root: Any, where: str) -> TypeInformation:
+    types = [_type_of(node, root, f"{where}/properties/{name}") for name, node in properties.items()]
+    return RowTypeInfo(types, list(properties)) if types else Types.ROW([])
+
+
+def _array(node: dict[str, Any], root: Any, where: str) -> TypeInformation:
+    items = node.get("items")
+    if isinstance(items, list):
+        return Types.ROW([_type_of(item, root, f"{where}/items[{i}]") for i, item in enumerate(items)])
+    return Types.OBJECT_ARRAY(_type_of(items, root, f"{where}/items"))
+
+
+def _text(node: dict[str, Any]) -> TypeInformation:
+    if node.get("contentEncoding") == "base64":
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+    made: TypeInformation = _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()
+    return made
+
+
+def _referred(reference: str, root: Any, where: str) -> Any:
+    """Return the part of the schema that a reference such as `#/definitions/address` names."""
+    node = root
+    for step in reference.removeprefix("#").strip("/").split("/"):
+        if not reference.startswith("#/") or not isinstance(node, dict) or step not in node:
+            raise ValueError(f"JSON schema, {where}: nothing is at the reference {reference!r}")
+        node = node[step]
+    return node
