@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from firesteel.common.java_charset import java_decoder, java_encoder
 from firesteel.common.java_text import java_formatter
 from firesteel.common.typeinfo import TypeInformation, Types
 
@@ -41,24 +42,28 @@ class DeserializationSchema:
 
 
 class SimpleStringSchema(SerializationSchema, DeserializationSchema):
-    """Records are text in one character set."""
+    """Records are text in one character set, as Java encodes and decodes it: what is malformed is replaced."""
 
     def __init__(self, charset: str = "UTF-8") -> None:
-        "".encode(charset)  # an unknown charset fails here, not in the job
         self.charset = charset
+        self._encode = java_encoder(charset)  # an unknown charset fails here, not in the job
+        self._decode = java_decoder(charset)
 
     def serialize(self, element: Any) -> bytes:
         """The bytes of a record."""
-        return str(element).encode(self.charset)
+        return self._encode(str(element))
 
     def deserialize(self, message: bytes) -> str:
         """The record that the bytes stand for."""
-        return message.decode(self.charset)
+        return self._decode(message)
 
     def deserialize_all(self, messages: list[bytes]) -> list[str]:
         """The records of several messages."""
-        charset = self.charset
-        return [message.decode(charset) for message in messages]
+        decode = self._decode
+        return [decode(message) for message in messages]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.charset,)
 
     def get_produced_type(self) -> TypeInformation:
         """Text."""
@@ -78,6 +83,10 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
     def deserialize(self, message: bytes) -> bytes:
         """The record that the bytes stand for."""
         return message
+
+    def get_produced_type(self) -> TypeInformation:
+        """Bytes."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 class RowFieldExtractorSchema(SerializationSchema):

@@ -20,10 +20,10 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import IO, Any, TextIO
 
+from firesteel.common.java_charset import AS_JAVA, BYTE_ORDER_MARKS
+
 _BLOCK_BYTES = 256 * 1024
 _PIECE_BYTES = 16 * 1024
-_JAVA = "firesteel-java"
-_REPLACEMENT = "\ufffd"
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -86,28 +86,6 @@ def open_decompressed(path: str) -> IO[bytes]:
 # --- decoding -------------------------------------------------------------------------------------------------------
 
 
-def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Put one U+FFFD in place of malformed bytes, and skip as many of them as Java's decoders do.
-
-    Java takes an encoded surrogate for one malformed character, and in UTF-16 drops the two bytes that follow a
-    high surrogate together with it. Python replaces byte by byte, and unit by unit.
-    """
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    data, start, end = error.object, error.start, error.end
-    if error.encoding == "utf-8" and data[start] == 0xED and data[start + 1 : start + 2] >= b"\xa0":
-        end = start + 1
-        while end < min(start + 3, len(data)) and data[end] & 0xC0 == 0x80:
-            end += 1
-    elif error.encoding.startswith("utf-16") and len(data) >= start + 4:
-        high = data[start + 1] if error.encoding.endswith("le") else data[start]
-        end = start + 4 if 0xD8 <= high <= 0xDB else end
-    return _REPLACEMENT, max(end, start + 1)
-
-
-codecs.register_error(_JAVA, _replace_as_java)
-
-
 @cache
 def is_line_splittable(charset: str) -> bool:
     """Return whether the bytes 10 and 13 always end a line, so that a file can be read from anywhere."""
@@ -119,15 +97,6 @@ def is_line_splittable(charset: str) -> bool:
     except ImportError:
         return False
     return [table.find("\n"), table.find("\r"), table.count("\n"), table.count("\r")] == [10, 13, 1, 1]
-
-
-_BYTE_ORDER_MARKS = {
-    "utf-16": ((codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF16_LE, "utf-16-le"), (b"", "utf-16-be")),
-    "utf-32": ((codecs.BOM_UTF32_BE, "utf-32-be"), (codecs.BOM_UTF32_LE, "utf-32-le"), (b"", "utf-32-be")),
-    "utf-32-be": ((codecs.BOM_UTF32_BE, "utf-32-be"),),
-    "utf-32-le": ((codecs.BOM_UTF32_LE, "utf-32-le"),),
-}
-"""The marks at the beginning that Java skips, and the byte order that they tell; big endian without one."""
 
 
 def open_text(path: str, charset: str, newline: str | None) -> TextIO:
@@ -143,13 +112,13 @@ def open_text(path: str, charset: str, newline: str | None) -> TextIO:
         file = opened.enter_context(open_decompressed(path))
         buffered = io.BufferedReader(file)  # type: ignore[type-var]
         head = buffered.peek(4)
-        for mark, order in _BYTE_ORDER_MARKS.get(name, ()):
+        for mark, order in BYTE_ORDER_MARKS.get(name, ()):
             if head.startswith(mark):
                 buffered.read(len(mark))
                 name = order
                 break
         opened.pop_all()
-        return io.TextIOWrapper(buffered, encoding=name, errors=_JAVA, newline=newline)
+        return io.TextIOWrapper(buffered, encoding=name, errors=AS_JAVA, newline=newline)
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
@@ -181,7 +150,7 @@ def _lines_of_range(file: IO[bytes], start: int, end: int, charset: str) -> Iter
     while position < end and (block := reader.read(min(_BLOCK_BYTES, end - position))):
         block += reader.rest_of_line(block)
         position += len(block)
-        yield _lines_of(block.decode(charset, _JAVA))
+        yield _lines_of(block.decode(charset, AS_JAVA))
 
 
 def _lines_of(text: str) -> list[str]:

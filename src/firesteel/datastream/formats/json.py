@@ -58,6 +58,10 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         """
         return decode_all(messages, self._read_all, self.deserialize)
 
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the rows."""
+        return self.row_type
+
     def _read_one(self, message: bytes) -> Row:
         value = parse_json(message, self.row_type)
         if not isinstance(value, dict):

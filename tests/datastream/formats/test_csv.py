@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firesteel.common import Row, Types
+from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+
+PAIR = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
+
+
+def schema(type_info=PAIR, **settings):
+    builder = CsvRowDeserializationSchema.Builder(type_info)
+    for name, value in settings.items():
+        builder = getattr(builder, name)(value)
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("text", "type_info", "value"),
+    [
+        ("1.10", Types.BIG_DEC(), Decimal("1.10")),
+        ("1;2", Types.LIST(Types.INT()), [1, 2]),
+        ("2021-01-09", Types.SQL_DATE(), datetime.date(2021, 1, 9)),
+        ("01:02:03", Types.SQL_TIME(), datetime.time(1, 2, 3)),
+        ("2021-01-09 01:02:03.5", Types.SQL_TIMESTAMP(), datetime.datetime(2021, 1, 9, 1, 2, 3, 500_000)),
+        ("TRUE", Types.BOOLEAN(), True),
+        ('"a,""b"', Types.STRING(), 'a,"b'),
+    ],
+)
+def test_a_field_is_read_as_its_type(text, type_info, value):
+    read = schema(Types.ROW([type_info]))
+    assert read.deserialize(text.encode()) == Row(value)
+    assert read.deserialize_all([text.encode()] * 2) == [Row(value)] * 2
+
+
+def test_rows_are_written_and_read_again():
+    write = CsvRowSerializationSchema.Builder(PAIR).build()
+    rows = [Row(1, 'x"y'), Row(2, "a,b"), Row(3, "two\nlines")]
+    assert schema().deserialize_all([write.serialize(row) for row in rows]) == rows
+
+
+MESSAGES = st.lists(st.text(st.sampled_from('1,"\n#ax')).map(str.encode), max_size=6)
+
+
+@given(MESSAGES)
+def test_many_messages_are_read_as_each_by_itself(messages):
+    read = schema(set_ignore_parse_errors=True, set_allow_comments=True)
+    assert read.deserialize_all(messages) == [read.deserialize(message) for message in messages]
+
+
+def test_a_bad_message_is_named_by_its_position_and_field():
+    with pytest.raises(
+        ValueError, match=r"message 2 of 3: Failed to deserialize CSV row 'x,y': field a: invalid literal"
+    ):
+        schema().deserialize_all([b"1,a", b"x,y", b"2,b"])
+
+
+def test_comments_and_null_are_what_the_settings_say():
+    read = schema(set_allow_comments=True, set_null_literal="-")
+    assert read.deserialize_all([b"#1,2", b"1,-"]) == [None, Row(a=1, b=None)]
+
+
+def test_the_schema_tells_its_type():
+    assert schema().get_produced_type() == PAIR
