@@ -13,14 +13,14 @@ from firesteel.datastream.connectors.file_system import FileEnumeratorProvider, 
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators import file_splits
 from firesteel.operators.sources import kind_of
-from firesteel.operators.splits import SplitRange
+from firesteel.operators.splits import Known, SplitRange
 
 
 def read(source: Any, parallelism: int, step: int) -> dict[int, list[Any]]:
     """All elements by subtask, read in ranges of `step` units."""
     kind = kind_of(source)
     found: dict[int, list[Any]] = {}
-    for split in kind.discover(source, parallelism, frozenset())[0]:
+    for split in kind.discover(source, parallelism, Known())[0]:
         for start in range(split.start, split.end, split.end if split.is_whole else step):
             part = SplitRange(split, start, split.end if split.is_whole else min(start + step, split.end))
             for chunk in kind.read(source, part):
@@ -153,6 +153,6 @@ def test_large_file_is_cut_where_that_is_exact_and_wanted(
     if enumerator is not None:
         builder = builder.set_file_enumerator(enumerator)
     source = builder.build()
-    splits, _ = kind_of(source).discover(source, 2, frozenset())
+    splits, _ = kind_of(source).discover(source, 2, Known())
     assert [(split.start, split.end) for split in splits][-1][1] == 2500
     assert len(splits) == pieces

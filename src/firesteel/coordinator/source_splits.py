@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from firesteel.operators.sources import SourceKind, kind_of, parts_of
-from firesteel.operators.splits import Split, SplitRange
+from firesteel.operators.splits import Known, Split, SplitRange
 
 
 class KnownKeys:
@@ -83,6 +83,7 @@ class SourceSplits:
     def __init__(self, source: Any, parallelism: int) -> None:
         self._parts = parts_of(source)
         self._kinds = [kind_of(part) for part in self._parts]
+        self._enumerators = [kind.enumerator(part) for kind, part in zip(self._kinds, self._parts, strict=True)]
         self._parallelism = parallelism
         self._adopt(SourceState(parallelism))
 
@@ -128,7 +129,7 @@ class SourceSplits:
     @property
     def is_endless(self) -> bool:
         """Whether the source never ends."""
-        return self._kinds[-1].rediscover_ms(self._parts[-1]) is not None
+        return self._may_grow_for_ever(len(self._parts) - 1)
 
     # --- discovery ---------------------------------------------------------------------------------------------------
 
@@ -141,6 +142,7 @@ class SourceSplits:
         while not self.state.splits and self.state.phase + 1 < len(self._parts):
             self.state.phase += 1
             self.state.known = KnownKeys()
+            self.state.discovered_ms = -1
             self._discover(now)
 
     def next_discovery(self) -> float:
@@ -156,8 +158,9 @@ class SourceSplits:
 
     def _discover(self, now: int) -> None:
         state, is_bounded = self.state, self._rediscover_ms is None
+        known = Known(state.known.keys, state.splits, is_first=state.discovered_ms < 0)
         state.discovered_ms = now
-        found, listed = self.kind.discover(self._parts[state.phase], self._parallelism, state.known.keys)
+        found, listed = self.kind.discover(self._enumerators[state.phase], self._parallelism, known)
         state.known.retain(listed)
         mine = state.splits
         for split in found:
@@ -248,9 +251,16 @@ class SourceSplits:
 
     def newly_ended(self) -> list[int]:
         """Return the subtasks for which nothing is left since the last call, and nothing will follow."""
-        if self._rediscover_ms is not None or self.state.phase + 1 < len(self._parts):
+        if self._may_grow_for_ever(self.state.phase) or self.state.phase + 1 < len(self._parts):
             return []
-        return self.end([s for s in range(self._parallelism) if not self._unread[s]])
+        may_grow = self._rediscover_ms is not None
+        growing = {split.subtask_index for split in self.state.splits.values() if split.grows} if may_grow else ()
+        return self.end([s for s in range(self._parallelism) if not self._unread[s] and s not in growing])
+
+    def _may_grow_for_ever(self, phase: int) -> bool:
+        """Return whether splits may always appear or grow; those of a bounded source grow up to a known end."""
+        part = self._parts[phase]
+        return self._kinds[phase].rediscover_ms(part) is not None and not part.is_bounded()
 
     def end(self, subtasks: Sequence[int] | None = None) -> list[int]:
         """End subtasks, None: all; returns those that had not ended before."""
@@ -263,8 +273,8 @@ class SourceSplits:
         """Return everything that there is to read (BATCH)."""
         return [
             SplitRange(replace(split, source_index=index), split.start, split.end, is_last=True)
-            for index, (part, kind) in enumerate(zip(self._parts, self._kinds, strict=True))
-            for split in kind.discover(part, self._parallelism, frozenset())[0]
+            for index, (enumerator, kind) in enumerate(zip(self._enumerators, self._kinds, strict=True))
+            for split in kind.discover(enumerator, self._parallelism, Known())[0]
         ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,13 @@ from firesteel.common.local_path import local_path
 from firesteel.datastream.formats.csv_schema import CsvReaderFormat
 from firesteel.errors import InvalidProgramError
 from firesteel.operators.csv_format import read_csv
-from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Split, SplitRange
+from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange
 from firesteel.operators.text_files import is_compressed, is_line_splittable, open_text, read_lines
 
 _FILE_SPLIT_BYTES = 64 * 1024 * 1024
 
 
-def discover_files(source: Any, parallelism: int, known: Set[str]) -> Discovered:
+def discover_files(source: Any, parallelism: int, known: Known) -> Discovered:
     """Return the files that are not known by their paths, in pieces, and the known ones that are still there.
 
     A large file is cut into pieces of 64 MiB where lines can be found from anywhere in it and the source does not ask
@@ -39,7 +39,7 @@ def discover_files(source: Any, parallelism: int, known: Set[str]) -> Discovered
         if not root.exists():
             raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
         for path in map(str, _files_below(root)):
-            if path in known:
+            if path in known.keys:
                 still_there.add(path)
             else:
                 is_whole = is_compressed(path) or not has_positions

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.datastream.connectors.base import CommitRequest
+from firesteel.operators.committables import SinkCommittables
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.sources import kind_of, parts_of, source_of
 from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
-from firesteel.operators.splits import CHUNK_BYTES, SplitRange
+from firesteel.operators.splits import CHUNK_BYTES, Chunk, SplitRange, StampedElements
 
 _READ_AT_ONCE = 16
 """So many splits are read in turns; each may hold a file or a connection open."""
@@ -40,6 +42,12 @@ class SourceRunner(Operator):
         super().__init__(name, task, output)
         self._parts = parts_of(source_of(descriptor))
         self._kinds = [kind_of(part) for part in self._parts]
+        self._readers = [kind.reader(part, task) for kind, part in zip(self._kinds, self._parts, strict=True)]
+        self._committers = [
+            None if task.is_batch else kind.committer(part, task.configuration)
+            for kind, part in zip(self._kinds, self._parts, strict=True)
+        ]
+        self._read_to: list[dict[str, int]] = [{} for _ in self._parts]
         strategy = getattr(descriptor, "watermark_strategy", None) or WatermarkStrategy.no_watermarks()
         self._watermarks = SplitWatermarks(strategy, output, task)
         assigner = strategy.timestamp_assigner
@@ -59,48 +67,75 @@ class SourceRunner(Operator):
         The caller can then send what came out. All splits are assigned before the first is read.
         """
         self._sizes = SizeEstimate()
+        self._read_to = [{} for _ in self._parts]
         for part in ranges:
             self._watermarks.assign(part.split.split_id)
+            self._read_to[part.split.source_index][part.split.split_id] = part.end
         waiting = iter(ranges)
         # Without watermarks nothing is gained by reading several files at once.
         at_once = _READ_AT_ONCE if self._watermarks.is_active else 1
-        reading: deque[tuple[SplitRange, Iterator[list[Any]]]] = deque()
+        reading: deque[tuple[SplitRange, Iterator[Chunk]]] = deque()
         while True:
             reading.extend((part, self._chunks_of(part)) for part in islice(waiting, at_once - len(reading)))
             if not reading:
                 return
             part, chunks = reading.popleft()
-            values = next(chunks, None)
-            if values is None:
+            chunk = next(chunks, None)
+            if chunk is None:
                 if part.is_last:
                     self._watermarks.release(part.split.split_id)
                 continue
             reading.append((part, chunks))
+            values, stamps = chunk if isinstance(chunk, StampedElements) else (chunk, None)
             self._sizes.add(values)
-            for piece in self._pieces_of(values):
-                self._watermarks.emit(part.split.split_id, piece, self._timestamps_of(piece))
+            for start, piece in self._pieces_of(values):
+                own = None if stamps is None else stamps[start : start + len(piece)]
+                self._watermarks.emit(part.split.split_id, piece, self._timestamps_of(piece, own))
                 yield
 
-    def _chunks_of(self, part: SplitRange) -> Iterator[list[Any]]:
+    def _chunks_of(self, part: SplitRange) -> Iterator[Chunk]:
         if part.start == part.end:
             return iter(())
         index = part.split.source_index
-        return self._kinds[index].read(self._parts[index], part)
+        return self._kinds[index].read(self._readers[index], part)
 
-    def _pieces_of(self, values: list[Any]) -> Iterator[list[Any]]:
+    def _pieces_of(self, values: list[Any]) -> Iterator[tuple[int, list[Any]]]:
         """Cut a chunk where what the chain makes of its elements is large; the first pieces are small to find out."""
         start, count = 0, len(values)
         while start < count:
             piece = values[start : start + self._step] if start or count > self._step else values
             before = self.bytes_sent()
-            yield piece
+            yield start, piece
             start += len(piece)
             most = CHUNK_BYTES * len(piece) // max(1, self.bytes_sent() - before)
             self._step = max(1, min(most, max(self._step, _GROWTH * len(piece)), _MOST_ELEMENTS))
 
-    def _timestamps_of(self, values: list[Any]) -> Timestamps:
+    def _timestamps_of(self, values: list[Any], own: list[int] | None) -> Timestamps:
+        """Return what the assigner makes of the elements and their own timestamps, or those."""
         extract, remaining = self._extract, iter(values)
-        return None if extract is None else [int(extract(value, MIN_TIMESTAMP)) for value in remaining]
+        if extract is None:
+            return own  # type: ignore[return-value]  # a list that may hold None is asked for, and none is put in
+        return [
+            int(extract(value, stamp)) for stamp, value in zip(own or repeat(MIN_TIMESTAMP), remaining, strict=False)
+        ]
+
+    def committables(self) -> Sequence[Any]:
+        """Return how far the batch read, for sources that are told so with each checkpoint."""
+        return tuple(
+            SinkCommittables(f"{self.operator_id}/{index}", self.name, committer, (self._request(index),))
+            for index, committer in enumerate(self._committers)
+            if committer is not None and self._read_to[index]
+        )
+
+    def _request(self, index: int) -> CommitRequest:
+        positions, self._read_to[index] = self._read_to[index], {}
+        task = self.task
+        return CommitRequest(task.job_id, f"{self.operator_id}/{index}", task.subtask_index, 0, positions)
+
+    def close(self) -> None:
+        """Close what the readers keep open."""
+        for kind, reader in zip(self._kinds, self._readers, strict=True):
+            kind.close(reader)
 
     def end(self) -> None:
         """Emit the final watermark and the end of input: all splits were read."""

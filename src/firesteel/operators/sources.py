@@ -6,15 +6,17 @@ The same range always gives the same elements, so a batch that is fed again read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.ownership import IMMUTABLE, own
-from firesteel.datastream.connectors.base import Source
+from firesteel.datastream.connectors.base import Committer, Source
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.operators.file_splits import discover_files, monitoring_ms, read_files
-from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Split, SplitRange, in_chunks
+from firesteel.operators.kafka_splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms
+from firesteel.operators.operator import TaskInfo
+from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, in_chunks
 
 _FIRST_ELEMENTS = 1000
 """Few, as it is not known yet what an element costs: a function takes microseconds or seconds."""
@@ -30,26 +32,34 @@ class SourceKind:
     """How one class of sources is split and read.
 
     Attributes:
-        discover: (source, parallelism, known keys) -> the splits that exist now.
-        read: (source, range) -> lists of elements.
+        discover: (enumerator, parallelism, what is known) -> the splits that exist now.
+        read: (reader, range) -> lists of elements, or `StampedElements`.
         units_per_element: A guess, for how much a batch should read.
         rediscover_ms: (source) -> how often new splits may appear (milliseconds); None: never, the source is bounded.
         splits_at_once: How many splits a subtask is assigned at a time; None: all, as soon as they are discovered.
         first_elements: How many elements the first batch reads per subtask.
+        enumerator: (source) -> what discovers its splits as long as a run lasts: the source, unless it needs a client.
+        reader: (source, task) -> what reads its splits as long as a subtask lasts, likewise.
+        close: (reader) -> nothing; it is not used any more.
+        committer: (source, configuration) -> what is told the positions of checkpoints; None: nobody.
     """
 
-    discover: Callable[[Any, int, Set[str]], Discovered]
-    read: Callable[[Any, SplitRange], Iterator[list[Any]]]
+    discover: Callable[[Any, int, Known], Discovered]
+    read: Callable[[Any, SplitRange], Iterator[Any]]
     units_per_element: int = 1
     rediscover_ms: Callable[[Any], int | None] = lambda source: None
     splits_at_once: int | None = None
     first_elements: int = _FIRST_ELEMENTS
+    enumerator: Callable[[Any], Any] = lambda source: source
+    reader: Callable[[Any, TaskInfo], Any] = lambda source, task: source
+    close: Callable[[Any], None] = lambda reader: None
+    committer: Callable[[Any, Mapping[str, str]], Committer | None] = lambda source, configuration: None
 
 
 # --- collections ----------------------------------------------------------------------------------------------------
 
 
-def _discover_collection(elements: tuple[Any, ...], parallelism: int, known: Set[str]) -> Discovered:
+def _discover_collection(elements: tuple[Any, ...], parallelism: int, known: Known) -> Discovered:
     return [Split("collection", 0, 0, len(elements))], set()
 
 
@@ -61,7 +71,7 @@ def _read_collection(elements: tuple[Any, ...], part: SplitRange) -> Iterator[li
 # --- number sequences -----------------------------------------------------------------------------------------------
 
 
-def _discover_numbers(source: Any, parallelism: int, known: Set[str]) -> Discovered:
+def _discover_numbers(source: Any, parallelism: int, known: Known) -> Discovered:
     """Cut the sequence into nearly equal parts, the longer ones last (Flink: `NumberSequenceIterator.split`)."""
     count = source.end - source.start + 1
     base, longer = divmod(count, parallelism)
@@ -82,15 +92,15 @@ def _read_numbers(source: Any, part: SplitRange) -> Iterator[list[Any]]:
 # --- sources of the user's own --------------------------------------------------------------------------------------
 
 
-def _discover_own(source: Source, parallelism: int, known: Set[str]) -> Discovered:
+def _discover_own(source: Source, parallelism: int, known: Known) -> Discovered:
     grows = not source.is_bounded()
     listed = source.discover_splits()
     splits = [
         Split(s.split_id, i % parallelism, s.start, s.end, grows=grows and not s.is_finished)
         for i, s in enumerate(listed)
-        if s.split_id not in known
+        if s.split_id not in known.keys
     ]
-    return splits, {s.split_id for s in listed if s.split_id in known} if known else set()
+    return splits, {s.split_id for s in listed if s.split_id in known.keys} if known.keys else set()
 
 
 def _read_own(source: Source, part: SplitRange) -> Iterator[list[Any]]:
@@ -115,6 +125,15 @@ KINDS: dict[str, SourceKind] = {
     "tuple": SourceKind(_discover_collection, _read_collection),
     "NumberSequenceSource": SourceKind(_discover_numbers, _read_numbers),
     "FileSource": SourceKind(discover_files, read_files, 64, monitoring_ms, _FILES_AT_ONCE),
+    "KafkaSource": SourceKind(
+        KafkaEnumerator.discover,
+        KafkaReader.read,
+        rediscover_ms=polling_ms,
+        enumerator=KafkaEnumerator,
+        reader=KafkaReader,
+        close=KafkaReader.close,
+        committer=offsets_committer,
+    ),
 }
 
 

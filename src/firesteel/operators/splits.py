@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from firesteel.operators.spill import SizeEstimate
 
@@ -71,6 +71,31 @@ class SplitRange:
     end: int
     is_last: bool = False
 
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the splits of a source when it is asked for them again.
+
+    Attributes:
+        keys: Those that are not to be read again.
+        splits: Those that are not finished, by id.
+        is_first: The source has not been asked before, in no run of the job.
+    """
+
+    keys: Set[str] = frozenset()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    is_first: bool = True
+
+
+class StampedElements(NamedTuple):
+    """Elements that have timestamps of the source's own (ms), one for each."""
+
+    elements: list[Any]
+    timestamps: list[int]
+
+
+Chunk = list[Any] | StampedElements
+"""What a reader hands on at once."""
 
 Discovered = tuple[list[Split], set[str]]
 """Splits that are not known yet, or may have changed, and the keys of known ones that still exist."""

@@ -1,0 +1,138 @@
+"""A consumer of one partition that reads ranges of offsets and stays open between them."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from firesteel.datastream.connectors.kafka_client import QUIET, KafkaError, LastError, kafka_library
+from firesteel.datastream.connectors.kafka_properties import consumer_settings, timeout_s
+from firesteel.datastream.connectors.kafka_source import (
+    KafkaOffsetResetStrategy,
+    KafkaSourceSettings,
+    KafkaTopicPartition,
+)
+
+_MOST_RECORDS = 4096
+_WAIT_S = 0.05
+_DEFAULTS = {
+    "group.id": "firesteel",  # librdkafka wants one, though it neither joins a group nor commits here
+    "fetch.wait.max.ms": "100",
+    "fetch.error.backoff.ms": "50",
+}
+
+
+class PartitionConsumer:
+    """Reads ranges of one partition.
+
+    Args:
+        settings: Of the source.
+        partition: What it reads.
+        client_id: What the broker calls it in its logs.
+    """
+
+    def __init__(self, settings: KafkaSourceSettings, partition: KafkaTopicPartition, client_id: str) -> None:
+        library = kafka_library()
+        self._partition = partition
+        self._errors = LastError(settings.bootstrap_servers)
+        self._timeout_s = timeout_s(settings.properties)
+        self._most = min(_MOST_RECORDS, int(settings.properties.get("max.poll.records", _MOST_RECORDS)))
+        skips = settings.starting_offsets.reset_strategy is not KafkaOffsetResetStrategy.NONE
+        fixed = {
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "enable.partition.eof": True,
+            # Of a range that was planned, records may be deleted before it is read: it goes on with the oldest.
+            "auto.offset.reset": "earliest" if skips else "error",
+            "client.id": client_id,
+            "error_cb": self._errors,
+        }
+        self._consumer = library.Consumer({**QUIET, **_DEFAULTS, **consumer_settings(settings.properties), **fixed})
+        self._end_of_partition = library.KafkaError._PARTITION_EOF
+        self._at: Callable[[int], Any] = partial(library.TopicPartition, partition.topic, partition.partition)
+        assert settings.deserializer is not None
+        self._deserializer = settings.deserializer
+        self._position = -1
+        self._ahead: list[Any] = []
+
+    def read(self, start: int, end: int) -> Iterator[tuple[list[Any], list[int]]]:
+        """Yield elements and the timestamps of their records, from offset `start` to `end`, exclusive.
+
+        Raises:
+            KafkaError: nothing came for `request.timeout.ms`, or a record could not be read.
+        """
+        if start != self._position:
+            self._consumer.assign([self._at(start)])
+            self._position, self._ahead = start, []
+        while self._position < end:
+            messages = self._upto(end)
+            records = [m for m in messages if m.error() is None and m.value() is not None]
+            if records:
+                yield self._elements(records)
+
+    def _upto(self, end: int) -> list[Any]:
+        """Return the next messages before an offset, and move on; what comes after it is kept for the next range."""
+        messages = self._ahead or self._next()
+        problem = next((m for m in messages if m.error() is not None and not self._is_end(m)), None)
+        if problem is not None:
+            raise self._errors.about(f"read {self._where(self._position)}", problem.error())
+        cut = bisect_left(messages, end, key=_offset) if messages[-1].offset() >= end else len(messages)
+        self._ahead = messages[cut:]
+        if self._ahead:
+            self._position = end
+        else:
+            # The end of the partition is an event that has the offset at which the next record will be.
+            self._position = max(self._position, messages[-1].offset() + (not self._is_end(messages[-1])))
+        return messages[:cut]
+
+    def _is_end(self, message: Any) -> bool:
+        return message.error() is not None and message.error().code() == self._end_of_partition
+
+    def _next(self) -> list[Any]:
+        deadline = time.monotonic() + self._timeout_s
+        while time.monotonic() < deadline:
+            # With a timeout, consume() waits until there are as many messages as it was asked for.
+            if messages := self._consumer.consume(self._most, 0):
+                return list(messages)
+            first = self._consumer.poll(_WAIT_S)
+            if first is not None:
+                return [first]
+        waited = f"no record came within request.timeout.ms ({self._timeout_s:g} s)"
+        raise self._errors.about(f"read {self._where(self._position)}", waited)
+
+    def _elements(self, records: list[Any]) -> tuple[list[Any], list[int]]:
+        elements = self._decode(records)
+        timestamps = [record.timestamp()[1] for record in records]
+        if not [element for element in elements if element is None]:
+            return elements, timestamps
+        kept = [(e, t) for e, t in zip(elements, timestamps, strict=True) if e is not None]
+        return [e for e, _ in kept], [t for _, t in kept]
+
+    def _decode(self, records: list[Any]) -> list[Any]:
+        try:
+            return self._deserializer.deserialize_all([record.value() for record in records])
+        except Exception as error:
+            for record in records:
+                try:
+                    self._deserializer.deserialize(record.value())
+                except Exception as cause:
+                    where = self._where(record.offset())
+                    raise KafkaError(f"could not deserialize {where}: {type(cause).__name__}: {cause}") from cause
+            raise KafkaError(f"could not deserialize {self._where(records[0].offset())}: {error}") from error
+
+    def _where(self, offset: int) -> str:
+        return f"topic {self._partition.topic!r}, partition {self._partition.partition}, offset {offset}"
+
+    def close(self) -> None:
+        """Close the connection."""
+        with suppress(Exception):
+            self._consumer.close()
+
+
+def _offset(message: Any) -> int:
+    offset: int = message.offset()
+    return offset

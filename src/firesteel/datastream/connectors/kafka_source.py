@@ -1,0 +1,317 @@
+"""Reading from Kafka: re-exported by `firesteel.datastream.connectors.kafka`."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from firesteel.common.serialization import DeserializationSchema
+from firesteel.datastream.connectors.base import Source
+from firesteel.datastream.connectors.kafka_properties import consumer_settings, warn_of_unknown
+from firesteel.errors import InvalidProgramError
+
+logger = logging.getLogger(__name__)
+
+DISCOVERY_INTERVAL = "partition.discovery.interval.ms"
+COMMIT_OFFSETS = "commit.offsets.on.checkpoint"
+CLIENT_ID_PREFIX = "client.id.prefix"
+GROUP_ID = "group.id"
+AUTO_COMMIT = "enable.auto.commit"
+_DEFAULT_DISCOVERY_MS = "300000"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KafkaTopicPartition:
+    """A partition of a topic (Flink: `org.apache.kafka.common.TopicPartition`)."""
+
+    topic: str
+    partition: int
+
+
+class KafkaOffsetResetStrategy(Enum):
+    """Where to start if there is no offset to start from (Flink: `OffsetResetStrategy`)."""
+
+    LATEST = 0
+    EARLIEST = 1
+    NONE = 2
+
+
+class OffsetKind(Enum):
+    """How a `KafkaOffsetsInitializer` finds offsets."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    COMMITTED = "committed"
+    TIMESTAMP = "timestamp"
+    OFFSETS = "offsets"
+
+
+@dataclass(frozen=True)
+class KafkaOffsetsInitializer:
+    """Where a `KafkaSource` starts or stops reading each partition (Flink: `OffsetsInitializer`).
+
+    Attributes:
+        kind: How offsets are found.
+        reset_strategy: Where to start in partitions for which none is found.
+        time: Milliseconds since 1970, for `TIMESTAMP`.
+        specified: Offsets by partition, for `OFFSETS`.
+
+    Example:
+        >>> KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.EARLIEST)
+    """
+
+    kind: OffsetKind
+    reset_strategy: KafkaOffsetResetStrategy
+    time: int = -1
+    specified: Mapping[KafkaTopicPartition, int] = field(default_factory=dict)
+
+    @staticmethod
+    def committed_offsets(
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
+    ) -> KafkaOffsetsInitializer:
+        """The offsets that the group has committed; without one, what the strategy says, or an error for `NONE`."""
+        return KafkaOffsetsInitializer(OffsetKind.COMMITTED, offset_reset_strategy)
+
+    @staticmethod
+    def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
+        """The first record whose timestamp (ms since 1970) is not earlier, else the end of the partition.
+
+        Raises:
+            ValueError: the timestamp is negative.
+        """
+        if timestamp < 0:
+            raise ValueError(f"timestamp must be 0 or later, found {timestamp}")
+        return KafkaOffsetsInitializer(OffsetKind.TIMESTAMP, KafkaOffsetResetStrategy.LATEST, time=timestamp)
+
+    @staticmethod
+    def earliest() -> KafkaOffsetsInitializer:
+        """The first record of each partition."""
+        return KafkaOffsetsInitializer(OffsetKind.EARLIEST, KafkaOffsetResetStrategy.EARLIEST)
+
+    @staticmethod
+    def latest() -> KafkaOffsetsInitializer:
+        """The end of each partition at the time when the job begins."""
+        return KafkaOffsetsInitializer(OffsetKind.LATEST, KafkaOffsetResetStrategy.LATEST)
+
+    @staticmethod
+    def offsets(
+        offsets: Mapping[KafkaTopicPartition, int],
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
+    ) -> KafkaOffsetsInitializer:
+        """These offsets; other partitions start where the group has committed, else where the strategy says.
+
+        Raises:
+            ValueError: an offset is negative.
+        """
+        negative = {partition: offset for partition, offset in offsets.items() if offset < 0}
+        if negative:
+            raise ValueError(f"offsets must be 0 or greater, found {negative}")
+        return KafkaOffsetsInitializer(OffsetKind.OFFSETS, offset_reset_strategy, specified=dict(offsets))
+
+
+@dataclass(frozen=True)
+class KafkaSourceSettings:
+    """What a `KafkaSource` reads and how.
+
+    Attributes:
+        properties: Of the Java client, with the source's own among them.
+        topics: Names, if the source was given names.
+        topic_pattern: Regular expression that the whole name of a topic must match.
+        partitions: Just these.
+        stopping_offsets: Where partitions end; None: nowhere.
+        is_bounded: The source ends when all partitions reached their ends.
+    """
+
+    properties: dict[str, str] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+    topic_pattern: str | None = None
+    partitions: frozenset[KafkaTopicPartition] = frozenset()
+    starting_offsets: KafkaOffsetsInitializer = field(default_factory=KafkaOffsetsInitializer.earliest)
+    stopping_offsets: KafkaOffsetsInitializer | None = None
+    is_bounded: bool = False
+    deserializer: DeserializationSchema | None = None
+
+    @property
+    def subscribed(self) -> str:
+        """What the source was told to read, in words; empty if it was not told yet."""
+        if self.topics:
+            return f"topics {', '.join(self.topics)}"
+        if self.topic_pattern is not None:
+            return f"topics that match {self.topic_pattern!r}"
+        names = [f"{partition.topic}-{partition.partition}" for partition in sorted(self.partitions)]
+        return f"partitions {', '.join(names)}" if names else ""
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where the brokers are."""
+        return self.properties["bootstrap.servers"]
+
+    @property
+    def discovery_interval_ms(self) -> int:
+        """How often new partitions are looked for (milliseconds); 0 or less: never."""
+        return -1 if self.is_bounded else int(self.properties[DISCOVERY_INTERVAL])
+
+    @property
+    def commits_offsets(self) -> bool:
+        """Whether the offsets of each checkpoint are committed to the group."""
+        return GROUP_ID in self.properties and self.properties[COMMIT_OFFSETS].lower() == "true"
+
+
+class KafkaSource(Source):
+    """The records of Kafka topics, with their Kafka timestamps (Flink: `connector.kafka.source.KafkaSource`).
+
+    A split is a partition and a position an offset; a checkpoint has the offset of each partition. Needs the package
+    `confluent-kafka` (`pip install 'firesteel[kafka]'`). Records without a value are left out.
+
+    Attributes:
+        settings: What it reads and how.
+
+    Example:
+        >>> source = (
+        ...     KafkaSource.builder()
+        ...     .set_bootstrap_servers("localhost:9092")
+        ...     .set_topics("orders")
+        ...     .set_group_id("totals")
+        ...     .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+        ...     .set_value_only_deserializer(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "orders")
+    """
+
+    def __init__(self, settings: KafkaSourceSettings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    @staticmethod
+    def builder() -> KafkaSourceBuilder:
+        """Return a builder."""
+        return KafkaSourceBuilder()
+
+    def is_bounded(self) -> bool:
+        """Return whether the source ends by itself."""
+        return self.settings.is_bounded
+
+
+class KafkaSourceBuilder:
+    """Builds a `KafkaSource`. It reads from the earliest offsets and without end unless it is told otherwise."""
+
+    def __init__(self) -> None:
+        self._settings = KafkaSourceSettings()
+
+    def build(self) -> KafkaSource:
+        """Return the source.
+
+        Raises:
+            InvalidProgramError: brokers, topics or a deserializer are missing, or properties contradict each other.
+        """
+        settings = replace(self._settings, properties=_completed(self._settings.properties))
+        for is_there, what, method in (
+            ("bootstrap.servers" in settings.properties, "bootstrap.servers is", "set_bootstrap_servers()"),
+            (settings.subscribed, "topics, topic pattern and partitions are", "set_topics()"),
+            (settings.deserializer is not None, "the deserializer is", "set_value_only_deserializer()"),
+        ):
+            if not is_there:
+                raise InvalidProgramError(f"KafkaSource: {what} missing; call {method}")
+        uses_group = OffsetKind.COMMITTED in {
+            offsets.kind for offsets in (settings.starting_offsets, settings.stopping_offsets) if offsets is not None
+        }
+        if uses_group and GROUP_ID not in settings.properties:
+            raise InvalidProgramError("KafkaSource: committed offsets need a group; call set_group_id()")
+        consumer_settings(settings.properties)
+        warn_of_unknown(settings.properties, "KafkaSource")
+        return KafkaSource(settings)
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+        """Set the brokers to begin with: `host:port`, separated by commas."""
+        return self.set_property("bootstrap.servers", bootstrap_servers)
+
+    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
+        """Set the consumer group to which offsets are committed."""
+        return self.set_property(GROUP_ID, group_id)
+
+    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+        """Read these topics.
+
+        Raises:
+            InvalidProgramError: the builder was told already what to read.
+        """
+        names = tuple(name for topic in topics for name in ([topic] if isinstance(topic, str) else topic))
+        return self._subscribe("topics", topics=names)
+
+    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
+        """Read all topics whose whole names match a regular expression, also those that are created later.
+
+        Raises:
+            InvalidProgramError: the builder was told already what to read.
+            ValueError: it is no regular expression.
+        """
+        try:
+            re.compile(topic_pattern)
+        except re.error as error:
+            raise ValueError(f"topic_pattern {topic_pattern!r} is no regular expression: {error}") from None
+        return self._subscribe("a topic pattern", topic_pattern=topic_pattern)
+
+    def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder:
+        """Read just these partitions.
+
+        Raises:
+            InvalidProgramError: the builder was told already what to read.
+        """
+        return self._subscribe("partitions", partitions=frozenset(partitions))
+
+    def _subscribe(self, what: str, **to: object) -> KafkaSourceBuilder:
+        if self._settings.subscribed:
+            raise InvalidProgramError(f"KafkaSource: can't read {what}, it reads {self._settings.subscribed} already")
+        return self._change(**to)
+
+    def _change(self, **settings: object) -> KafkaSourceBuilder:
+        change: Callable[..., KafkaSourceSettings] = replace
+        self._settings = change(self._settings, **settings)
+        return self
+
+    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+        """Set where reading starts if there is no checkpoint. Partitions found later are read from their beginning."""
+        return self._change(starting_offsets=starting_offsets_initializer)
+
+    def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+        """Stop reading each partition there, while the source itself never ends."""
+        return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=False)
+
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+        """Stop reading each partition there, and end when all are read."""
+        return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=True)
+
+    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
+        """Set what makes elements of the values of records."""
+        return self._change(deserializer=deserialization_schema)
+
+    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+        """Set how the client ids of the source's clients begin; its subtask's number follows."""
+        return self.set_property(CLIENT_ID_PREFIX, prefix)
+
+    def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
+        """Set a property of the Java client or of the source."""
+        return self.set_properties({key: value})
+
+    def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
+        """Set several properties."""
+        texts = {str(key): str(value) for key, value in props.items()}
+        return self._change(properties={**self._settings.properties, **texts})
+
+
+def _completed(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties with the source's own, as Flink's builder sets them."""
+    if GROUP_ID not in properties and properties.get(COMMIT_OFFSETS, "true").lower() == "true":
+        logger.warning("KafkaSource: offsets are not committed on checkpoints because group.id is not specified")
+    defaults = {
+        CLIENT_ID_PREFIX: properties.get(GROUP_ID) or f"KafkaSource-{uuid.uuid4().hex[:12]}",
+        COMMIT_OFFSETS: "true",
+        AUTO_COMMIT: "false",
+        DISCOVERY_INTERVAL: _DEFAULT_DISCOVERY_MS,
+    }
+    return {**defaults, **properties}

@@ -1,0 +1,219 @@
+"""Kafka as a source: partitions are splits, offsets are positions.
+
+The enumerator asks brokers how far partitions can be read, so what a batch reads is a range of offsets; a reader in the
+slot keeps a consumer for each of its partitions from batch to batch. Offsets have gaps, where a transaction ended or
+compaction removed records: a range ends at a position, whether or not there is a record before it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from firesteel.datastream.connectors.base import Committer
+from firesteel.datastream.connectors.kafka_client import KafkaAdmin, KafkaError, Offsets, kafka_library
+from firesteel.datastream.connectors.kafka_committer import KafkaOffsetsCommitter
+from firesteel.datastream.connectors.kafka_consumer import PartitionConsumer
+from firesteel.datastream.connectors.kafka_source import (
+    AUTO_COMMIT,
+    CLIENT_ID_PREFIX,
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+    KafkaSourceSettings,
+    KafkaTopicPartition,
+    OffsetKind,
+)
+from firesteel.operators.operator import TaskInfo
+from firesteel.operators.splits import Discovered, Known, Split, SplitRange, StampedElements
+
+_POLLING_MS = 20
+"""How often brokers are asked for the ends of partitions while there is nothing to read."""
+
+_NO_END = 2**63 - 1
+_CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
+
+
+def polling_ms(source: KafkaSource) -> int | None:
+    """Return how often the ends of partitions are looked up (ms); None: once, the source ends where they are now."""
+    stopping = source.settings.stopping_offsets
+    may_wait = stopping is None or stopping.kind is OffsetKind.OFFSETS or not source.is_bounded()
+    return _POLLING_MS if may_wait else None
+
+
+def offsets_committer(source: KafkaSource, configuration: Mapping[str, str]) -> Committer | None:
+    """Return what commits offsets to the group: with checkpoints, or without them if the client is to do so itself."""
+    settings = source.settings
+    takes_checkpoints = _CHECKPOINT_INTERVAL in configuration
+    commits = settings.commits_offsets if takes_checkpoints else settings.properties[AUTO_COMMIT].lower() == "true"
+    return KafkaOffsetsCommitter(settings.properties) if commits and "group.id" in settings.properties else None
+
+
+class KafkaEnumerator:
+    """Finds the partitions of a source and how far they can be read (Flink: `KafkaSourceEnumerator`).
+
+    Args:
+        source: The source. Nothing is asked before the first `discover`.
+    """
+
+    def __init__(self, source: KafkaSource) -> None:
+        self._settings: KafkaSourceSettings = source.settings
+        self._connected: KafkaAdmin | None = None
+        self._partitions: set[KafkaTopicPartition] = set()
+        self._listed_s = float("-inf")
+
+    @property
+    def _admin(self) -> KafkaAdmin:
+        if self._connected is None:
+            self._connected = KafkaAdmin(self._settings.properties)
+        return self._connected
+
+    def discover(self, parallelism: int, known: Known) -> Discovered:
+        """Return the partitions that are new or may have grown, and the finished ones.
+
+        Raises:
+            KafkaError: a topic does not exist, or brokers do not answer.
+        """
+        growing = {_partition_of(split.split_id): split for split in known.splits.values() if split.grows}
+        new = self._new(known)
+        starts = self._starts(new, known.is_first)
+        stops = self._stops(new, growing)
+        is_committed = self._settings.properties.get("isolation.level") == "read_committed"
+        ends = self._admin.offsets([*new, *growing], self._spec.latest(), is_committed)
+        splits = []
+        for number, partition in enumerate([*growing, *new]):
+            stop, end = stops.get(partition, _NO_END), ends[partition]
+            start = growing[partition].start if partition in growing else min(starts[partition], stop)
+            subtask = growing[partition].subtask_index if partition in growing else number % parallelism
+            split_id = _split_id(partition)
+            splits.append(Split(split_id, subtask, start, max(start, min(end, stop)), grows=end < stop))
+        return splits, set(known.keys)
+
+    def _new(self, known: Known) -> list[KafkaTopicPartition]:
+        """Return partitions that are not known; after the first time they are listed at their interval only."""
+        interval_ms = self._settings.discovery_interval_ms
+        if not known.is_first and interval_ms <= 0:
+            return []
+        now = time.monotonic()
+        if known.is_first or (now - self._listed_s) * 1000 >= interval_ms:
+            self._partitions = set(self._subscribed())
+            self._listed_s = now
+        return sorted(p for p in self._partitions if not {_split_id(p)} & (known.keys | known.splits.keys()))
+
+    def _subscribed(self) -> Iterator[KafkaTopicPartition]:
+        settings = self._settings
+        found = self._admin.partitions()
+        if settings.topic_pattern is not None:
+            pattern = re.compile(settings.topic_pattern)
+            names: Collection[str] = [name for name in found if pattern.fullmatch(name)]
+        else:
+            names = settings.topics or {partition.topic for partition in settings.partitions}
+        missing = sorted(set(names) - found.keys())
+        if missing:
+            raise KafkaError(f"Kafka at {settings.bootstrap_servers} has no topic {', '.join(map(repr, missing))}")
+        all_of_them = {KafkaTopicPartition(name, number) for name in names for number in found[name]}
+        absent = settings.partitions - all_of_them
+        if absent:
+            raise KafkaError(f"Kafka at {settings.bootstrap_servers} has no partition {_split_id(min(absent))}")
+        return iter(settings.partitions or all_of_them)
+
+    # --- offsets -----------------------------------------------------------------------------------------------------
+
+    def _starts(self, partitions: Sequence[KafkaTopicPartition], is_first: bool) -> Offsets:
+        # Nothing of a partition that was found later may be missed (Flink does the same).
+        return self._find(
+            self._settings.starting_offsets if is_first else KafkaOffsetsInitializer.earliest(), partitions
+        )
+
+    def _stops(self, new: Sequence[KafkaTopicPartition], growing: Iterable[KafkaTopicPartition]) -> Offsets:
+        stopping = self._settings.stopping_offsets
+        if stopping is None:
+            return {}
+        # Only offsets that were named can be ahead of the partition, so that it is still growing.
+        return {**{p: stopping.specified.get(p, _NO_END) for p in growing}, **self._find(stopping, new)}
+
+    def _find(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
+        """Return the offset of each partition.
+
+        Raises:
+            KafkaError: a partition has none, and the strategy is not to look for another.
+        """
+        found = _FINDERS[offsets.kind](self, offsets, partitions)
+        found = {partition: offset for partition, offset in found.items() if offset >= 0}
+        rest = [partition for partition in partitions if partition not in found]
+        if rest and offsets.reset_strategy is KafkaOffsetResetStrategy.NONE:
+            raise KafkaError(f"Undefined offset with no reset policy for partition {_split_id(rest[0])}")
+        is_earliest = offsets.reset_strategy is KafkaOffsetResetStrategy.EARLIEST
+        return {**found, **self._admin.offsets(rest, self._spec.earliest() if is_earliest else self._spec.latest())}
+
+    @property
+    def _spec(self) -> Any:
+        return kafka_library().admin.OffsetSpec
+
+    def _committed(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
+        group = self._settings.properties.get("group.id")
+        return {} if group is None else self._admin.committed(group, partitions)
+
+    def _specified(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
+        named = {partition: offsets.specified[partition] for partition in partitions if partition in offsets.specified}
+        return {**self._committed(offsets, [p for p in partitions if p not in named]), **named}
+
+    def _at_time(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
+        return self._admin.offsets(partitions, self._spec.for_timestamp(offsets.time))
+
+
+def _by_strategy(
+    enumerator: KafkaEnumerator, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]
+) -> Offsets:
+    return {}
+
+
+_FINDERS = {
+    OffsetKind.EARLIEST: _by_strategy,
+    OffsetKind.LATEST: _by_strategy,
+    OffsetKind.COMMITTED: KafkaEnumerator._committed,
+    OffsetKind.OFFSETS: KafkaEnumerator._specified,
+    OffsetKind.TIMESTAMP: KafkaEnumerator._at_time,
+}
+
+
+class KafkaReader:
+    """Reads ranges of partitions, with a consumer for each that stays open (Flink: `KafkaPartitionSplitReader`)."""
+
+    def __init__(self, source: KafkaSource, task: TaskInfo) -> None:
+        self._settings: KafkaSourceSettings = source.settings
+        self._client_id = f"{source.settings.properties[CLIENT_ID_PREFIX]}-{task.subtask_index}"
+        self._consumers: dict[str, PartitionConsumer] = {}
+
+    def read(self, part: SplitRange) -> Iterator[StampedElements]:
+        """Yield the elements of a range with the timestamps of their records.
+
+        Raises:
+            KafkaError: a record could not be read; it names topic, partition and offset.
+        """
+        split_id = part.split.split_id
+        consumer = self._consumers.get(split_id)
+        if consumer is None:
+            partition = _partition_of(split_id)
+            consumer = self._consumers[split_id] = PartitionConsumer(self._settings, partition, self._client_id)
+        for elements, timestamps in consumer.read(part.start, part.end):
+            yield StampedElements(elements, timestamps)
+        if part.is_last:
+            self._consumers.pop(split_id).close()
+
+    def close(self) -> None:
+        """Close all consumers."""
+        consumers, self._consumers = self._consumers, {}
+        for consumer in consumers.values():
+            consumer.close()
+
+
+def _split_id(partition: KafkaTopicPartition) -> str:
+    return f"{partition.topic}-{partition.partition}"
+
+
+def _partition_of(split_id: str) -> KafkaTopicPartition:
+    topic, _, number = split_id.rpartition("-")
+    return KafkaTopicPartition(topic, int(number))
