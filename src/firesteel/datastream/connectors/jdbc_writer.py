@@ -7,59 +7,23 @@ nobody knew whether it was, is recognised.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
 import time
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from firesteel.common.coercion import coercer
-from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
-from firesteel.common.local_path import local_path
-from firesteel.common.run_directory import run_directory
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
 from firesteel.datastream.connectors.jdbc_database import Database, native_statement, row_converter
+from firesteel.datastream.connectors.staging import PreparedRows, StagedRows
 
 INLINE_ROWS = 1000
 """More rows of one batch travel in a file."""
 
-CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
-
 _Row = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedRows:
-    """Rows of one writer, ready for the driver: those in the file at `staged`, if it is set, then `rows`."""
-
-    staged: str | None
-    rows: tuple[_Row, ...]
-
-    def __iter__(self) -> Iterator[_Row]:
-        if self.staged is not None:
-            with open(self.staged, "rb") as file:
-                while chunk := pickle.load(file):
-                    yield from chunk
-        yield from self.rows
-
-    def discard(self) -> None:
-        """Remove the file and those that other attempts made in its place; their directory with the last one.
-
-        It is committed, so no other attempt of its number can be decided any more.
-        """
-        if self.staged is not None:
-            path = Path(self.staged)
-            for attempt in path.parent.glob(f"{path.stem}.*"):
-                attempt.unlink(missing_ok=True)
-            with suppress(OSError):
-                path.parent.rmdir()
 
 
 class JdbcWriter(SinkWriter):
@@ -70,13 +34,7 @@ class JdbcWriter(SinkWriter):
         assert coerce is not None
         self._convert: Callable[[Any], _Row] = lambda element: convert(coerce(element))
         self._is_batch = context.is_batch
-        self._directory = _staging_directory(context)
-        sink = hashlib.md5(context.sink_id.encode(), usedforsecurity=False).hexdigest()[:12]
-        self._file_prefix = f"{sink}-{context.subtask_index}-"
-        self._attempt = uuid.uuid4().hex[:12]
-        self._files = 0
-        self._rows: list[_Row] = []
-        self._file: IO[bytes] | None = None
+        self._staged = StagedRows(context)
         self._prepared: list[PreparedRows] = []
 
     def write(self, element: Any, timestamp: int | None) -> None:
@@ -90,41 +48,24 @@ class JdbcWriter(SinkWriter):
             TypeError: one does not fit the declared type.
         """
         convert = self._convert
-        self._rows += [convert(element) for element in elements]
-        if len(self._rows) > INLINE_ROWS:
-            self._stage()
-
-    def _stage(self) -> None:
-        if self._file is None:
-            make_directory(self._directory, mode=PRIVATE_DIRECTORY)
-            path = self._directory / f"{self._file_prefix}{self._files}.{self._attempt}"
-            self._file = open(path, "wb")  # noqa: SIM115 - closed when it is prepared
-            self._files += 1
-        pickle.dump(self._rows, self._file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._rows = []
+        self._staged.add([convert(element) for element in elements])
+        if len(self._staged) > INLINE_ROWS:
+            self._staged.stage()
 
     def snapshot_state(self) -> int | None:
         """How many files there were."""
-        return self._files or None
+        return self._staged.files or None
 
     def restore_state(self, state: int) -> None:
         """Go on with the next one."""
-        self._files = max(self._files, state)
+        self._staged.files = max(self._staged.files, state)
 
     def flush(self, end_of_input: bool) -> None:
-        """Finish the rows of the batch; the file, if there is one, outlives a crash of the machine."""
-        rows, self._rows = tuple(self._rows), []
-        staged = None
-        if self._file is not None:
-            pickle.dump([], self._file)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            sync_directory(self._directory)
-            self._file.close()
-            staged, self._file = self._file.name, None
+        """Finish the rows of the batch."""
+        prepared = self._staged.finish()
         # In BATCH mode each writer is noted, so that another run of the job finds all its writers there.
-        if rows or staged is not None or self._is_batch:
-            self._prepared.append(PreparedRows(staged, rows))
+        if prepared.rows or prepared.staged is not None or self._is_batch:
+            self._prepared.append(prepared)
 
     def prepare_commit(self) -> Sequence[PreparedRows]:
         """The rows that were finished."""
@@ -133,22 +74,7 @@ class JdbcWriter(SinkWriter):
 
     def close(self) -> None:
         """Remove the file of a batch that was not finished."""
-        if self._file is not None:
-            self._file.close()
-            os.unlink(self._file.name)
-            self._file = None
-
-
-def _staging_directory(context: WriterInitContext) -> Path:
-    """Return a directory beside the checkpoints, else in the run directory, which is this user's own.
-
-    Raises:
-        UnsafeDirectoryError: the run directory can't be trusted.
-    """
-    configured = context.configuration.get(CHECKPOINT_DIRECTORY)
-    if configured is None:
-        return run_directory() / f"staging-{context.job_id}"
-    return local_path(configured) / context.job_id / "staging"
+        self._staged.close()
 
 
 class RowError(Exception):

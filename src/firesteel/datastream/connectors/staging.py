@@ -1,0 +1,121 @@
+"""Rows that wait for their checkpoint: few in memory, many in a file beside the checkpoints."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
+from firesteel.common.local_path import local_path
+from firesteel.common.run_directory import run_directory
+from firesteel.datastream.connectors.base import WriterInitContext
+
+CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
+
+_Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRows:
+    """Rows of one writer, ready for the driver: those in the file at `staged`, if it is set, then `rows`."""
+
+    staged: str | None
+    rows: tuple[_Row, ...]
+
+    def chunks(self) -> Iterator[Sequence[_Row]]:
+        """Yield the rows in lists."""
+        if self.staged is not None:
+            with open(self.staged, "rb") as file:
+                while chunk := pickle.load(file):
+                    yield chunk
+        yield self.rows
+
+    def __iter__(self) -> Iterator[_Row]:
+        for chunk in self.chunks():
+            yield from chunk
+
+    def discard(self) -> None:
+        """Remove the file and those that other attempts made in its place; their directory with the last one.
+
+        It is committed, so no other attempt of its number can be decided any more.
+        """
+        if self.staged is not None:
+            path = Path(self.staged)
+            for attempt in path.parent.glob(f"{path.stem}.*"):
+                attempt.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.parent.rmdir()
+
+
+class StagedRows:
+    """Gathers the rows of one writer and batch.
+
+    Attributes:
+        files: How many files there were: a part of the writer's state.
+    """
+
+    def __init__(self, context: WriterInitContext) -> None:
+        self._directory = _staging_directory(context)
+        sink = hashlib.md5(context.sink_id.encode(), usedforsecurity=False).hexdigest()[:12]
+        self._file_prefix = f"{sink}-{context.subtask_index}-"
+        self._attempt = uuid.uuid4().hex[:12]
+        self._rows: list[_Row] = []
+        self._file: IO[bytes] | None = None
+        self.files = 0
+
+    def __len__(self) -> int:
+        """How many rows are in memory."""
+        return len(self._rows)
+
+    def add(self, rows: Sequence[_Row]) -> None:
+        """Keep rows in memory."""
+        self._rows += rows
+
+    def stage(self) -> None:
+        """Move the rows from memory to the file."""
+        if self._file is None:
+            make_directory(self._directory, mode=PRIVATE_DIRECTORY)
+            path = self._directory / f"{self._file_prefix}{self.files}.{self._attempt}"
+            self._file = open(path, "wb")  # noqa: SIM115 - closed when it is prepared
+            self.files += 1
+        pickle.dump(self._rows, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._rows = []
+
+    def finish(self) -> PreparedRows:
+        """Return the rows of the batch; the file, if there is one, outlives a crash of the machine."""
+        rows, self._rows = tuple(self._rows), []
+        staged = None
+        if self._file is not None:
+            pickle.dump([], self._file)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            sync_directory(self._directory)
+            self._file.close()
+            staged, self._file = self._file.name, None
+        return PreparedRows(staged, rows)
+
+    def close(self) -> None:
+        """Remove the file of a batch that was not finished."""
+        if self._file is not None:
+            self._file.close()
+            os.unlink(self._file.name)
+            self._file = None
+
+
+def _staging_directory(context: WriterInitContext) -> Path:
+    """Return a directory beside the checkpoints, else in the run directory, which is this user's own.
+
+    Raises:
+        UnsafeDirectoryError: the run directory can't be trusted.
+    """
+    configured = context.configuration.get(CHECKPOINT_DIRECTORY)
+    if configured is None:
+        return run_directory() / f"staging-{context.job_id}"
+    return local_path(configured) / context.job_id / "staging"
