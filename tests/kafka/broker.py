@@ -68,7 +68,7 @@ class Broker:
             producer.produce(topic, value, partition=partition)
         producer.commit_transaction(10)
 
-    def read(self, topic: str, isolation_level: str = "read_committed", quiet_s: float = 0.3) -> list[Any]:
+    def read(self, topic: str, isolation_level: str = "read_committed", quiet_s: float = 0.2) -> list[Any]:
         """The messages of a topic, up to where none comes any more."""
         from confluent_kafka import Consumer, TopicPartition
 
@@ -78,7 +78,8 @@ class Broker:
             numbers = self.admin.list_topics(timeout=10).topics[topic].partitions
             consumer.assign([TopicPartition(topic, number, 0) for number in numbers])
             found: list[Any] = []
-            while messages := consumer.consume(100_000, 1.0 if not found else quiet_s):
+            deadline = time.monotonic() + 2
+            while (messages := consumer.consume(100_000, quiet_s)) or (not found and time.monotonic() < deadline):
                 found += [message for message in messages if message.error() is None]
             return found
         finally:

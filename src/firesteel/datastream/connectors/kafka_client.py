@@ -115,9 +115,15 @@ class KafkaAdmin:
 
         return self._retry("look up offsets", ask) if asked else {}
 
-    def committed(self, group: str, partitions: Iterable[KafkaTopicPartition]) -> Offsets:
-        """Return the offsets that a group has committed, by partition, where it has."""
-        asked = [self._theirs(partition) for partition in partitions]
+    def require_topic(self, topic: str) -> None:
+        """Raise if a topic does not exist, unless the broker creates topics when they are asked for."""
+        found = self._retry("look up a topic", lambda left_s: self._client.list_topics(topic, left_s).topics[topic])
+        if found.error is not None and found.error.name() not in _PASSING:
+            raise self._errors.about(f"write to topic {topic!r}", found.error)
+
+    def committed(self, group: str, partitions: Iterable[KafkaTopicPartition] | None) -> Offsets:
+        """Return the offsets that a group has committed, by partition, where it has; None asks for all of them."""
+        asked = None if partitions is None else [self._theirs(partition) for partition in partitions]
 
         def ask(left_s: float) -> Offsets:
             request = [self._library.ConsumerGroupTopicPartitions(group, asked)]
@@ -125,7 +131,7 @@ class KafkaAdmin:
             found = _only(answers).topic_partitions
             return {_ours(theirs): theirs.offset for theirs in found if theirs.offset >= 0}
 
-        return self._retry(f"look up offsets of group {group!r}", ask) if asked else {}
+        return {} if asked == [] else self._retry(f"look up offsets of group {group!r}", ask)
 
     def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
         """Commit offsets of a group."""

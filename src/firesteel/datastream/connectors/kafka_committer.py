@@ -1,16 +1,21 @@
-"""What is committed to Kafka with a checkpoint: offsets of a source's group."""
+"""What is committed to Kafka with a checkpoint: offsets of a source's group, and records of an exactly-once sink."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.kafka_client import KafkaAdmin, KafkaError
 from firesteel.datastream.connectors.kafka_source import KafkaTopicPartition
+from firesteel.datastream.connectors.kafka_transactions import commit_in_transaction
 
 logger = logging.getLogger(__name__)
+
+_MOST_THREADS = 16
+_KNOWN_TOPICS: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -37,3 +42,49 @@ class KafkaOffsetsCommitter(Committer):
             KafkaAdmin(self.properties).commit(self.properties["group.id"], offsets)
         except KafkaError as error:
             logger.warning("offsets of the last checkpoint were not committed: %s", error)
+
+
+@dataclass(frozen=True)
+class KafkaCommitter(Committer):
+    """Produces the records that the writers of an exactly-once sink staged, in one transaction for each writer.
+
+    Attributes:
+        properties: Of the Java client.
+        transactional_id_prefix: The number of the writer follows.
+    """
+
+    properties: Mapping[str, str]
+    transactional_id_prefix: str
+
+    def check(self, requests: Sequence[CommitRequest]) -> None:
+        """Raise if a topic does not exist.
+
+        Raises:
+            KafkaError: it does not, or brokers do not answer.
+        """
+        topics = {topic for request in requests for topic in request.committable.topics}
+        unknown = topics - _KNOWN_TOPICS
+        if unknown:
+            admin = KafkaAdmin(self.properties)
+            for topic in sorted(unknown):
+                admin.require_topic(topic)
+            _KNOWN_TOPICS.update(unknown)
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Produce what was not produced before, for all writers at the same time.
+
+        Raises:
+            KafkaError: a transaction failed; those of other writers may be committed.
+        """
+        of_writer: dict[tuple[str, str, int], list[CommitRequest]] = {}
+        for request in sorted(requests, key=lambda request: request.number):
+            of_writer.setdefault((request.job_id, request.sink_id, request.subtask_index), []).append(request)
+        with ThreadPoolExecutor(min(_MOST_THREADS, len(of_writer)), "kafka-commit") as pool:
+            for _ in pool.map(self._commit_writer, of_writer.values()):
+                pass
+
+    def _commit_writer(self, requests: Sequence[CommitRequest]) -> None:
+        transactional_id = f"{self.transactional_id_prefix}-{requests[0].subtask_index}"
+        commit_in_transaction(self.properties, transactional_id, requests)
+        for request in requests:
+            request.committable.rows.discard()

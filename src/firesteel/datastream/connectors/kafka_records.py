@@ -1,0 +1,141 @@
+"""How elements become records of Kafka: re-exported by `firesteel.datastream.connectors.kafka`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.common.serialization import SerializationSchema
+from firesteel.errors import InvalidProgramError
+
+Headers = list[tuple[str, bytes]] | None
+Record = tuple[str, bytes | None, bytes | None, int, Headers]
+"""Topic, key, value, timestamp (ms; 0: the time of writing), headers."""
+
+
+class KafkaTopicSelector(ABC):
+    """Chooses the topic of each element."""
+
+    @abstractmethod
+    def apply(self, data: Any) -> str:
+        """Return the topic that an element is written to."""
+
+
+@dataclass(frozen=True)
+class _RecordSettings:
+    topic: str | None = None
+    select_topic: Callable[[Any], str] | None = None
+    key_schema: SerializationSchema | None = None
+    value_schema: SerializationSchema | None = None
+    headers: Callable[[Any], Any] | None = None
+
+
+class KafkaRecordSerializationSchema(SerializationSchema):
+    """Makes records of elements (Flink: `KafkaRecordSerializationSchema`).
+
+    Example:
+        >>> schema = (
+        ...     KafkaRecordSerializationSchema.builder()
+        ...     .set_topic("totals")
+        ...     .set_value_serialization_schema(SimpleStringSchema())
+        ...     .build()
+        ... )
+        >>> schema.records(["a"], None)
+        [('totals', None, b'a', 0, None)]
+    """
+
+    def __init__(self, settings: _RecordSettings) -> None:
+        self._settings = settings
+
+    @staticmethod
+    def builder() -> KafkaRecordSerializationSchemaBuilder:
+        """Return a builder."""
+        return KafkaRecordSerializationSchemaBuilder()
+
+    def records(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> list[Record]:
+        """Return the record of each element, with its event time if it has one that Kafka can keep."""
+        settings = self._settings
+        assert settings.value_schema is not None
+        count = len(elements)
+        select = settings.select_topic
+        topics = [settings.topic or ""] * count if select is None else [select(element) for element in elements]
+        keys = [None] * count if settings.key_schema is None else settings.key_schema.serialize_all(elements)
+        values = settings.value_schema.serialize_all(elements)
+        times = [0] * count if timestamps is None else [max(0, stamp or 0) for stamp in timestamps]
+        header = settings.headers
+        headers = [None] * count if header is None else [_pairs(header(element)) for element in elements]
+        return list(zip(topics, keys, values, times, headers, strict=True))
+
+
+def _pairs(headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None) -> Headers:
+    return list(headers.items() if isinstance(headers, Mapping) else headers) if headers else None
+
+
+class KafkaRecordSerializationSchemaBuilder:
+    """Builds a `KafkaRecordSerializationSchema`."""
+
+    def __init__(self) -> None:
+        self._settings = _RecordSettings()
+
+    def build(self) -> KafkaRecordSerializationSchema:
+        """Return the schema.
+
+        Raises:
+            InvalidProgramError: there is no topic, or nothing that serialises values.
+        """
+        settings = self._settings
+        if settings.topic is None and settings.select_topic is None:
+            raise InvalidProgramError("KafkaRecordSerializationSchema: the topic is missing; call set_topic()")
+        if settings.value_schema is None:
+            raise InvalidProgramError(
+                "KafkaRecordSerializationSchema: the schema of values is missing; call set_value_serialization_schema()"
+            )
+        return KafkaRecordSerializationSchema(settings)
+
+    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
+        """Write all records to one topic.
+
+        Raises:
+            InvalidProgramError: a topic or a selector was set before.
+        """
+        return self._to(topic=topic)
+
+    def set_topic_selector(
+        self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Let a function, or a `KafkaTopicSelector`, choose the topic of each element.
+
+        Raises:
+            InvalidProgramError: a topic or a selector was set before.
+        """
+        select = topic_selector.apply if isinstance(topic_selector, KafkaTopicSelector) else topic_selector
+        return self._to(select_topic=select)
+
+    def _to(self, **where: Any) -> KafkaRecordSerializationSchemaBuilder:
+        if self._settings.topic is not None or self._settings.select_topic is not None:
+            raise InvalidProgramError("KafkaRecordSerializationSchema: the topic was set before")
+        self._settings = replace(self._settings, **where)
+        return self
+
+    def set_key_serialization_schema(
+        self, key_serialization_schema: SerializationSchema
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Set what makes the key of a record. Records of one key go to one partition, as with Java clients."""
+        self._settings = replace(self._settings, key_schema=key_serialization_schema)
+        return self
+
+    def set_value_serialization_schema(
+        self, value_serialization_schema: SerializationSchema
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Set what makes the value of a record."""
+        self._settings = replace(self._settings, value_schema=value_serialization_schema)
+        return self
+
+    def set_header_provider(
+        self, header_provider: Callable[[Any], Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None]
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Set what makes the headers of a record: names and bytes (Flink: `HeaderProvider`, Java only)."""
+        self._settings = replace(self._settings, headers=header_provider)
+        return self

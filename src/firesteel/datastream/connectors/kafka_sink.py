@@ -1,0 +1,151 @@
+"""Writing to Kafka: re-exported by `firesteel.datastream.connectors.kafka`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from firesteel.datastream.connectors.base import (
+    Committer,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    StreamTransformer,
+    SupportsPreprocessing,
+    WriterInitContext,
+)
+from firesteel.datastream.connectors.kafka_committer import KafkaCommitter
+from firesteel.datastream.connectors.kafka_properties import producer_settings, warn_of_unknown
+from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializationSchema
+from firesteel.datastream.connectors.kafka_writer import KafkaWriter, StagingKafkaWriter
+from firesteel.errors import InvalidProgramError
+
+_LONGEST_ID = 64_000
+
+
+@dataclass(frozen=True)
+class KafkaSinkSettings:
+    """What a `KafkaSink` writes and how."""
+
+    properties: Mapping[str, str] = field(default_factory=dict)
+    serializer: KafkaRecordSerializationSchema | None = None
+    guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
+    transactional_id_prefix: str | None = None
+
+
+class KafkaSink(Sink, SupportsPreprocessing):
+    """Writes records to Kafka topics (Flink: `connector.kafka.sink.KafkaSink`).
+
+    With `EXACTLY_ONCE` records wait with the checkpoint, in files beside it, and are produced when it is committed: in
+    one transaction for each writer, which also notes in Kafka that it was that checkpoint. So nothing depends on
+    transactions that outlive an outage, and no open transaction holds readers back between checkpoints. Readers must
+    set `isolation.level=read_committed`. Needs the package `confluent-kafka` (`pip install 'firesteel[kafka]'`).
+
+    Attributes:
+        settings: What it writes and how.
+
+    Example:
+        >>> sink = (
+        ...     KafkaSink.builder()
+        ...     .set_bootstrap_servers("localhost:9092")
+        ...     .set_record_serializer(serializer)
+        ...     .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+        ...     .set_transactional_id_prefix("totals")
+        ...     .build()
+        ... )
+        >>> stream.sink_to(sink)
+    """
+
+    def __init__(self, settings: KafkaSinkSettings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    @staticmethod
+    def builder() -> KafkaSinkBuilder:
+        """Return a builder."""
+        return KafkaSinkBuilder()
+
+    def get_transformer(self) -> StreamTransformer | None:
+        """Return None: the writers select topics themselves."""
+        return None
+
+    def is_two_phase(self) -> bool:
+        """Return whether records count only once they are committed."""
+        return self.settings.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """Return what writes or stages the records of one subtask."""
+        settings = self.settings
+        assert settings.serializer is not None
+        if self.is_two_phase():
+            return StagingKafkaWriter(settings.properties, settings.serializer, context)
+        flushes = settings.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
+        return KafkaWriter(settings.properties, settings.serializer, context, flushes)
+
+    def create_committer(self) -> Committer:
+        """Return what produces staged records."""
+        assert self.settings.transactional_id_prefix is not None
+        return KafkaCommitter(self.settings.properties, self.settings.transactional_id_prefix)
+
+
+class KafkaSinkBuilder:
+    """Builds a `KafkaSink`; without a delivery guarantee it is `NONE`, as in Flink."""
+
+    def __init__(self) -> None:
+        self._settings = KafkaSinkSettings()
+
+    def build(self) -> KafkaSink:
+        """Return the sink.
+
+        Raises:
+            InvalidProgramError: brokers, the serializer or, for `EXACTLY_ONCE`, the prefix of transactional ids are
+                missing.
+        """
+        settings = self._settings
+        is_exact = settings.guarantee is DeliveryGuarantee.EXACTLY_ONCE
+        for is_there, what, method in (
+            ("bootstrap.servers" in settings.properties, "bootstrap.servers is", "set_bootstrap_servers()"),
+            (settings.serializer is not None, "the record serializer is", "set_record_serializer()"),
+            (
+                settings.transactional_id_prefix is not None or not is_exact,
+                "EXACTLY_ONCE needs a prefix of transactional ids that no other job has, which is",
+                "set_transactional_id_prefix()",
+            ),
+        ):
+            if not is_there:
+                raise InvalidProgramError(f"KafkaSink: {what} missing; call {method}")
+        producer_settings(settings.properties)
+        warn_of_unknown(settings.properties, "KafkaSink")
+        return KafkaSink(settings)
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
+        """Set the brokers to begin with: `host:port`, separated by commas."""
+        return self.set_property("bootstrap.servers", bootstrap_servers)
+
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
+        """Set how often a record reaches Kafka, failures included."""
+        return self._change(guarantee=delivery_guarantee)
+
+    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
+        """Set how transactional ids begin; the number of the writer follows. Each sink needs one of its own.
+
+        Raises:
+            ValueError: it is empty or has more than 64,000 bytes.
+        """
+        length = len(transactional_id_prefix.encode())
+        if not 0 < length <= _LONGEST_ID:
+            raise ValueError(f"transactional_id_prefix must have 1 to {_LONGEST_ID} bytes, found {length}")
+        return self._change(transactional_id_prefix=transactional_id_prefix)
+
+    def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema) -> KafkaSinkBuilder:
+        """Set what makes records of elements."""
+        return self._change(serializer=record_serializer)
+
+    def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
+        """Set a property of the Java client."""
+        return self._change(properties={**self._settings.properties, str(key): str(value)})
+
+    def _change(self, **settings: Any) -> KafkaSinkBuilder:
+        self._settings = replace(self._settings, **settings)
+        return self
