@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import closing
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,7 @@ from firesteel.datastream.connectors.kafka import (
     KafkaTopicPartition,
 )
 from firesteel.datastream.connectors.kafka_client import KafkaError
+from firesteel.datastream.formats.json import JsonRowDeserializationSchema
 from firesteel.errors import InvalidProgramError
 from firesteel.operators.sources import kind_of
 from firesteel.operators.splits import Split, SplitRange
@@ -57,9 +59,13 @@ def read(source: KafkaSource, parallelism: int = 1, **how: Any) -> list[str]:
 # --- where reading starts and ends ------------------------------------------------------------------------------------
 
 
+_times = count(0, 10_000)
+"""Times of discoveries (ms), so far apart that each asks the broker."""
+
+
 def splits_of(source: KafkaSource, splits: SourceSplits | None = None) -> dict[str, tuple[int, int, bool]]:
     splits = splits or SourceSplits(source, 1)
-    splits.discover(time.time_ns() // 1_000_000)
+    splits.discover(next(_times))
     return {name: (split.start, split.end, split.grows) for name, split in splits.state.splits.items()}
 
 
@@ -326,3 +332,12 @@ def test_only_a_source_that_may_get_more_is_endless(broker: Broker) -> None:
 
     assert endless(builder(broker, "t").build()) == []
     assert len(endless(builder(broker, "t", bounded=False).build())) == 1
+
+
+def test_elements_have_the_type_that_the_deserializer_says() -> None:
+    row_type = Types.ROW_NAMED(["a"], [Types.INT()])
+    rows = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    env = environment()
+    for schema, type_info in ((SimpleStringSchema(), Types.STRING()), (rows, row_type)):
+        source = builder("a:1", "t").set_value_only_deserializer(schema).build()
+        assert env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka").get_type() == type_info

@@ -69,6 +69,10 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         """Text."""
         return Types.STRING()
 
+    def get_produced_type(self) -> TypeInformation:
+        """Text."""
+        return Types.STRING()
+
 
 class ByteArraySchema(SerializationSchema, DeserializationSchema):
     """Records are bytes already."""

@@ -23,6 +23,7 @@ from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.file_source import FileSource
+from firesteel.datastream.connectors.kafka_source import KafkaSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
@@ -438,6 +439,8 @@ def _collects(transformation: Transformation) -> bool:
 def _source_type(source: Source) -> TypeInformation:
     if isinstance(source, FileSource):
         return source.settings.format.produced_type
+    if isinstance(source, KafkaSource):
+        return source.produced_type
     return Types.LONG() if isinstance(source, NumberSequenceSource) else PickledBytesTypeInfo()
 
 

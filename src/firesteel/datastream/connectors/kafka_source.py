@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from firesteel.common.serialization import DeserializationSchema
+from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.kafka_properties import consumer_settings, warn_of_unknown
 from firesteel.errors import InvalidProgramError
@@ -195,6 +196,12 @@ class KafkaSource(Source):
     def is_bounded(self) -> bool:
         """Return whether the source ends by itself."""
         return self.settings.is_bounded
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Type of the elements, as the deserializer says."""
+        assert self.settings.deserializer is not None
+        return self.settings.deserializer.get_produced_type()
 
 
 class KafkaSourceBuilder:
