@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo zookeeper chromium test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka zookeeper chromium test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -33,6 +33,9 @@ demo: $(STAMP)  ## run two examples: word count, and event-time windows
 	@echo
 	@echo "== Temperatures in event-time windows; readings come up to six hours late (examples/temperature_windows.py) =="
 	@$(BIN)/firesteel run examples/temperature_windows.py
+
+demo-kafka: $(STAMP)  ## run the examples for Kafka against a broker of their own
+	@$(BIN)/python -m tests.kafka.demo
 
 # What tests need beside Python, out of Debian's packages; without it they are skipped and say so.
 # $(call debian,package,command that succeeds if it is there)

@@ -22,6 +22,7 @@ from firesteel.datastream.connectors.kafka import (
     KafkaSink,
     KafkaSource,
 )
+from tests.kafka import demo
 from tests.kafka.broker import Broker
 
 pytestmark = pytest.mark.spark
@@ -108,3 +109,10 @@ def test_job_of_an_unknown_topic_fails_and_names_it(broker: Broker) -> None:
     env.from_source(made, WatermarkStrategy.no_watermarks(), "in", Types.STRING()).print()
     with pytest.raises(JobFailedError, match="has no topic 'not-there'"):
         env.execute()
+
+
+def test_examples_run_as_they_stand(broker: Broker) -> None:
+    counts = demo.count_words(broker, ["to be or", "not to be"])
+    assert {line.partition("> ")[2] for line in counts.splitlines()} >= {"(to,2)", "(be,2)", "(or,1)", "(not,1)"}
+    found = demo.balances(broker)
+    assert found == ["anna 10.25", "anna 12.50", "bert 3.00", "bert 3.50", "carl 100.00"]
