@@ -69,10 +69,6 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         """Text."""
         return Types.STRING()
 
-    def get_produced_type(self) -> TypeInformation:
-        """Text."""
-        return Types.STRING()
-
 
 class ByteArraySchema(SerializationSchema, DeserializationSchema):
     """Records are bytes already."""

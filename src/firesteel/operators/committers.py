@@ -1,16 +1,18 @@
-"""The committers of a job, made of the sinks in its graph."""
+"""The committers of a job, made of the sinks and sources in its graph."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from firesteel.datastream import operator_descriptors as descriptors
 from firesteel.datastream.connectors.base import Committer, Sink
 from firesteel.errors import FiresteelError
-from firesteel.graph.job_graph import JobGraph
+from firesteel.graph.job_graph import JobGraph, JobVertex
 from firesteel.operators.committables import Committable, SinkCommittables
+from firesteel.operators.sources import is_of_source, kind_of, parts_of, source_committer_id, source_of
 from firesteel.operators.subtask import described_operators
 
 __all__ = ["Committers", "SinkNotFoundError"]
@@ -38,12 +40,12 @@ class Committers:
     """
 
     def __init__(self, job_graph: JobGraph) -> None:
-        self._sinks = {
-            operator_id: sink
-            for vertex in job_graph.vertices
-            for operator_id, _, descriptor in described_operators(vertex)
-            for sink in _sink_of(descriptor)
-        }
+        self._make: dict[str, Callable[[], Committer]] = {}
+        for vertex in job_graph.vertices:
+            for operator_id, _, descriptor in described_operators(vertex):
+                self._make.update((operator_id, sink.create_committer) for sink in _sink_of(descriptor))
+            if not vertex.inputs:
+                self._make |= _of_source(vertex, job_graph.configuration)
         self._made: dict[str, Committer] = {}
 
     def committer(self, sink_id: str) -> Committer:
@@ -52,27 +54,43 @@ class Committers:
         Raises:
             SinkNotFoundError: the job has no such sink.
         """
-        operator_id = _operator_id(sink_id)  # In another program it may be in another vertex.
-        if operator_id not in self._sinks:
-            raise SinkNotFoundError(operator_id)
-        if operator_id not in self._made:
-            self._made[operator_id] = self._sinks[operator_id].create_committer()
-        return self._made[operator_id]
+        known = _known_as(sink_id)
+        if known not in self._make:
+            raise SinkNotFoundError(known)
+        if known not in self._made:
+            self._made[known] = self._make[known]()
+        return self._made[known]
 
     def without_unknown(self, committables: Sequence[Committable]) -> list[Committable]:
         """Leave out what belongs to sinks that the job does not have, as it leaves out their state, and log it."""
         return [committable for committable in committables if not self._is_unknown(committable)]
 
     def _is_unknown(self, committable: Committable) -> bool:
-        if not isinstance(committable, SinkCommittables) or _operator_id(committable.sink_id) in self._sinks:
+        if not isinstance(committable, SinkCommittables) or _known_as(committable.sink_id) in self._make:
             return False
         text = "%d commits of sink %r are given up: the job has no such sink any more"
         logger.warning(text, len(committable.requests), committable.sink_name)
         return True
 
 
-def _operator_id(sink_id: str) -> str:
-    return sink_id.rpartition("/")[2]
+def _known_as(sink_id: str) -> str:
+    """Return what is the same in another program, where a sink may be in another vertex."""
+    return sink_id if is_of_source(sink_id) else sink_id.rpartition("/")[2]
+
+
+def _of_source(vertex: JobVertex, configuration: Mapping[str, str]) -> dict[str, Callable[[], Committer]]:
+    """Give what makes the committers of a source: of the part that has one, for each part."""
+    operator_id, _, descriptor = described_operators(vertex)[0]
+    found: dict[str, Callable[[], Committer]] = {}
+    for index, part in enumerate(parts_of(source_of(descriptor))):
+        committer = kind_of(part).committer(part, configuration)
+        if committer is not None:
+            found[source_committer_id(operator_id, index)] = partial(_given, committer)
+    return found
+
+
+def _given(committer: Committer) -> Committer:
+    return committer
 
 
 def _sink_of(descriptor: Any) -> Iterator[Sink]:

@@ -12,7 +12,7 @@ from firesteel.datastream.connectors.base import CommitRequest
 from firesteel.operators.committables import SinkCommittables
 from firesteel.operators.functions import method_of
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
-from firesteel.operators.sources import kind_of, parts_of, source_of
+from firesteel.operators.sources import kind_of, parts_of, source_committer_id, source_of
 from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
 from firesteel.operators.splits import CHUNK_BYTES, Chunk, SplitRange, StampedElements
@@ -43,8 +43,8 @@ class SourceRunner(Operator):
         self._parts = parts_of(source_of(descriptor))
         self._kinds = [kind_of(part) for part in self._parts]
         self._readers = [kind.reader(part, task) for kind, part in zip(self._kinds, self._parts, strict=True)]
-        self._committers = [
-            None if task.is_batch else kind.committer(part, task.configuration)
+        self._commits = [
+            not task.is_batch and kind.committer(part, task.configuration) is not None
             for kind, part in zip(self._kinds, self._parts, strict=True)
         ]
         self._read_to: list[dict[str, int]] = [{} for _ in self._parts]
@@ -122,15 +122,16 @@ class SourceRunner(Operator):
     def committables(self) -> Sequence[Any]:
         """Return how far the batch read, for sources that are told so with each checkpoint."""
         return tuple(
-            SinkCommittables(f"{self.operator_id}/{index}", self.name, committer, (self._request(index),))
-            for index, committer in enumerate(self._committers)
-            if committer is not None and self._read_to[index]
+            SinkCommittables(source_committer_id(self.operator_id, index), self.name, (self._request(index),))
+            for index, commits in enumerate(self._commits)
+            if commits and self._read_to[index]
         )
 
     def _request(self, index: int) -> CommitRequest:
         positions, self._read_to[index] = self._read_to[index], {}
         task = self.task
-        return CommitRequest(task.job_id, f"{self.operator_id}/{index}", task.subtask_index, 0, positions)
+        committer_id = source_committer_id(self.operator_id, index)
+        return CommitRequest(task.job_id, committer_id, task.subtask_index, 0, positions)
 
     def close(self) -> None:
         """Close what the readers keep open."""

@@ -170,3 +170,18 @@ def source_of(descriptor: Any) -> Any:
     raise NotImplementedError(
         "add_source() with a Python SourceFunction can't be run: use from_source() with a class derived from Source"
     )
+
+
+# --- what is told the positions of checkpoints ----------------------------------------------------------------------
+
+_OF_SOURCE = "source-"
+
+
+def source_committer_id(operator_id: str, index: int) -> str:
+    """Return the id of the committer of a part of a source, among those of sinks."""
+    return f"{_OF_SOURCE}{index}/{operator_id}"
+
+
+def is_of_source(committer_id: str) -> bool:
+    """Whether that is the id of a source's committer."""
+    return committer_id.startswith(_OF_SOURCE)
