@@ -33,7 +33,7 @@ def committers() -> Committers:
 
 
 COMMITTERS = committers()
-(OPERATOR_ID,) = COMMITTERS._sinks
+(OPERATOR_ID,) = COMMITTERS._make
 SINK = f"vertex/{OPERATOR_ID}"
 
 
