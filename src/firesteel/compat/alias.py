@@ -44,8 +44,8 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         """The module of firesteel, imported now."""
         if spec.name == "pyflink":
-            expose_names()
             importlib.import_module("firesteel.pyflink1.names").add_names()
+            expose_names()
             module = ModuleType("pyflink", "PyFlink's names, resolved to firesteel's.")
             module.__path__ = []
             return module

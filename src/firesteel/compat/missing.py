@@ -12,7 +12,6 @@ _ADVICE = {
     "datastream.connectors.cassandra": f"there is no connector for Cassandra; {_OWN_SINK}",
     "datastream.connectors.dynamic_kafka": f"there is no connector for dynamic Kafka topics; {_OWN_SOURCE}",
     "datastream.connectors.elasticsearch": f"there is no connector for Elasticsearch; {_OWN_SINK}",
-    "datastream.connectors.kafka": f"there is no connector for Kafka; {_OWN_SOURCE}, or {_OWN_SINK}",
     "datastream.connectors.kinesis": f"there is no connector for Kinesis; {_OWN_SOURCE}, or {_OWN_SINK}",
     "datastream.connectors.pulsar": f"there is no connector for Pulsar; {_OWN_SOURCE}",
     "datastream.connectors.rabbitmq": f"there is no connector for RabbitMQ; {_OWN_SOURCE}",

@@ -318,8 +318,13 @@ class StreamExecutionEnvironment:
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of what a `SourceFunction` gives; runs with parallelism 1."""
+        """A stream of what a `SourceFunction` gives; runs with parallelism 1.
+
+        One that has a method `as_source()` is replaced by the source that it returns.
+        """
         require(source_func, SourceFunction, "add_source()")
+        if hasattr(source_func, "as_source"):
+            return self.from_source(source_func.as_source(), WatermarkStrategy.no_watermarks(), source_name, type_info)
         return self._source(
             source_name,
             SourceFunctionOperator(source_func),

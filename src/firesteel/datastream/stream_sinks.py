@@ -44,8 +44,13 @@ class StreamSinks(StreamBase):
         return type(self)(self._environment, self._operator("Map", op.MapOperator(to_text), Types.STRING()))
 
     def add_sink(self, sink_func: SinkFunction[Any]) -> DataStreamSink:
-        """Hands each element to a `SinkFunction` or a `StreamingFileSink`."""
+        """Hands each element to a `SinkFunction` or a `StreamingFileSink`.
+
+        One that has a method `as_sink()` is replaced by the sink that it returns.
+        """
         check_function(sink_func, SinkFunction, "invoke", "add_sink()")
+        if hasattr(sink_func, "as_sink"):
+            return self.sink_to(sink_func.as_sink())
         return self._legacy_sink("Unnamed", op.SinkFunctionOperator(sink_func, self.get_type()))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from firesteel.pyflink1 import (
     checkpoint_settings,
+    kafka,
     restart_strategies,
     schemas,
     state_backends,
@@ -18,6 +19,7 @@ from firesteel.pyflink1.removed import Removed
 
 _PIECES = (
     checkpoint_settings,
+    kafka,
     restart_strategies,
     schemas,
     state_backends,
