@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.kafka_client import KafkaAdmin, KafkaError
@@ -18,6 +19,12 @@ _MOST_THREADS = 16
 _KNOWN_TOPICS: set[str] = set()
 
 
+@lru_cache(maxsize=16)
+def _admin(properties: tuple[tuple[str, str], ...]) -> KafkaAdmin:
+    """Return a client that stays connected from one checkpoint to the next."""
+    return KafkaAdmin(dict(properties))
+
+
 @dataclass(frozen=True)
 class KafkaOffsetsCommitter(Committer):
     """Commits the offsets of a checkpoint to the group of a source.
@@ -28,7 +35,7 @@ class KafkaOffsetsCommitter(Committer):
         properties: Of the Java client.
     """
 
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Commit the furthest offset of each partition."""
@@ -39,7 +46,7 @@ class KafkaOffsetsCommitter(Committer):
                 partition = KafkaTopicPartition(topic, int(number))
                 offsets[partition] = max(offset, offsets.get(partition, 0))
         try:
-            KafkaAdmin(self.properties).commit(self.properties["group.id"], offsets)
+            _admin(tuple(sorted(self.properties.items()))).commit(self.properties["group.id"], offsets)
         except KafkaError as error:
             logger.warning("offsets of the last checkpoint were not committed: %s", error)
 
@@ -53,7 +60,7 @@ class KafkaCommitter(Committer):
         transactional_id_prefix: The number of the writer follows.
     """
 
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
     transactional_id_prefix: str
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
@@ -65,7 +72,7 @@ class KafkaCommitter(Committer):
         topics = {topic for request in requests for topic in request.committable.topics}
         unknown = topics - _KNOWN_TOPICS
         if unknown:
-            admin = KafkaAdmin(self.properties)
+            admin = _admin(tuple(sorted(self.properties.items())))
             for topic in sorted(unknown):
                 admin.require_topic(topic)
             _KNOWN_TOPICS.update(unknown)

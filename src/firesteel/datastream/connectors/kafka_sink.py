@@ -28,7 +28,7 @@ _LONGEST_ID = 64_000
 class KafkaSinkSettings:
     """What a `KafkaSink` writes and how."""
 
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     serializer: KafkaRecordSerializationSchema | None = None
     guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
     transactional_id_prefix: str | None = None

@@ -127,7 +127,7 @@ class KafkaSourceSettings:
         is_bounded: The source ends when all partitions reached their ends.
     """
 
-    properties: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict, repr=False)
     topics: tuple[str, ...] = ()
     topic_pattern: str | None = None
     partitions: frozenset[KafkaTopicPartition] = frozenset()

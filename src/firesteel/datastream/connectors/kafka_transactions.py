@@ -141,8 +141,9 @@ def _shared_producer(key: tuple[str, str]) -> _Shared:
     """Return the producer of an id, and forget those of jobs that seem to be over."""
     now = time.monotonic()
     with _shared_lock:
-        for other in [other for other, shared in _shared.items() if now - shared.used_s > _UNUSED_S]:
-            del _shared[other]
+        for other, shared in tuple(_shared.items()):
+            if now - shared.used_s > _UNUSED_S and not shared.lock.locked():
+                del _shared[other]
         shared = _shared.setdefault(key, _Shared())
         shared.used_s = now
         return shared
