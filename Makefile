@@ -79,6 +79,7 @@ bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (
 		$(BIN)/python benchmarks/bench_$$name.py $$(test -e $(PYFLINK_STAMP) && echo --pyflink-python $(PYFLINK)) || exit 1; done
 	@$(BIN)/python benchmarks/bench_scaling.py
 	@$(BIN)/python benchmarks/bench_values.py
+	@$(BIN)/python benchmarks/bench_kafka.py
 	@$(BIN)/python benchmarks/bench_start.py
 	@$(BIN)/python benchmarks/bench_graphs.py
 	@$(BIN)/python benchmarks/bench_scheduling.py
