@@ -17,8 +17,11 @@ NO_OPTIONS = {
     "cluster.registration",
     "high-availability.zookeeper",
     "cleanup-strategy.exponential-delay",
+    "client.id",
+    "client.id.prefix",
+    "client.secret",
 }
-"""Files and beginnings of names."""
+"""Files, beginnings of names, and properties of Kafka's clients."""
 
 
 @pytest.mark.parametrize(
