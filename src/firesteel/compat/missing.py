@@ -15,7 +15,7 @@ _ADVICE = {
     "datastream.connectors.kinesis": f"there is no connector for Kinesis; {_OWN_SOURCE}, or {_OWN_SINK}",
     "datastream.connectors.pulsar": f"there is no connector for Pulsar; {_OWN_SOURCE}",
     "datastream.connectors.rabbitmq": f"there is no connector for RabbitMQ; {_OWN_SOURCE}",
-    "datastream.formats.avro": "there is no Avro; convert records in map() with a Python package such as fastavro",
+    "datastream.formats.avro": "of that module there are AvroSchema and the schemas of rows",
     "datastream.formats.orc": "there is no ORC; write Parquet: pyflink.datastream.formats.parquet",
     "datastream.formats.parquet": "only ParquetBulkWriters.for_row_type() of that module is there",
     "dataset": "Flink removed the DataSet API; use StreamExecutionEnvironment with RuntimeExecutionMode.BATCH",

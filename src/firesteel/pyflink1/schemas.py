@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.formats import csv, json
+from firesteel.datastream.formats import avro, csv, json
 from firesteel.pyflink1.removed import Removed
 
 
@@ -11,6 +11,8 @@ def _moved(module: str, name: str, value: type) -> Removed:
 
 
 REMOVED = (
+    _moved("avro", "AvroRowDeserializationSchema", avro.AvroRowDeserializationSchema),
+    _moved("avro", "AvroRowSerializationSchema", avro.AvroRowSerializationSchema),
     _moved("csv", "CsvRowDeserializationSchema", csv.CsvRowDeserializationSchema),
     _moved("csv", "CsvRowSerializationSchema", csv.CsvRowSerializationSchema),
     _moved("json", "JsonRowDeserializationSchema", json.JsonRowDeserializationSchema),

@@ -1,0 +1,177 @@
+"""Rows as Avro (module as `pyflink.datastream.formats.avro`), by the package fastavro and not by Java's classes."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from firesteel.common.batch_decoding import decode_all
+from firesteel.common.serialization import DeserializationSchema, SerializationSchema
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from firesteel.common.types import Row
+from firesteel.datastream.formats.avro_values import avro_reader, avro_type, avro_writer, fastavro
+
+__all__ = ["AvroRowDeserializationSchema", "AvroRowSerializationSchema", "AvroSchema", "GenericRecordAvroTypeInfo"]
+
+
+class AvroSchema:
+    """An Avro schema.
+
+    Attributes:
+        json_schema: Its JSON text.
+
+    Example:
+        >>> schema = AvroSchema.parse_string('{"type": "record", "name": "A", "fields": []}')
+    """
+
+    def __init__(self, json_schema: str) -> None:
+        self.json_schema = json_schema
+        self.parsed = fastavro().parse_schema(json.loads(json_schema))
+
+    @staticmethod
+    def parse_string(json_schema: str) -> AvroSchema:
+        """Return the schema of a JSON text.
+
+        Raises:
+            ValueError: it is no JSON.
+            fastavro.schema.SchemaParseException: it is no schema.
+        """
+        return AvroSchema(json_schema)
+
+    @staticmethod
+    def parse_file(file_path: str) -> AvroSchema:
+        """Return the schema of a file.
+
+        Raises:
+            OSError: the file can't be read.
+            ValueError: it is no JSON.
+        """
+        return AvroSchema(Path(file_path).read_text())
+
+    def __str__(self) -> str:
+        return self.json_schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AvroSchema) and self.json_schema == other.json_schema
+
+    def __hash__(self) -> int:
+        return hash(self.json_schema)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.json_schema,)
+
+
+class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
+    """The type of records of an Avro schema, which are dicts.
+
+    Attributes:
+        schema: Of the records.
+    """
+
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__()
+        self.schema = schema
+
+
+class AvroRowDeserializationSchema(DeserializationSchema):
+    """Avro's binary form of a record to a Row (Flink: `formats.avro.AvroRowDeserializationSchema`).
+
+    Args:
+        record_class: Refused: there are no Java classes.
+        avro_schema_string: JSON text of the schema of a record.
+
+    Raises:
+        TypeError: there is no schema.
+        ValueError: the schema is no record, or no type holds its values.
+        NotImplementedError: a class is given.
+        ModuleNotFoundError: fastavro is not installed.
+    """
+
+    def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
+        self.schema, self.row_type = _schema_of(record_class, avro_schema_string)
+        self._read = avro_reader(self.row_type)
+        self._decode = fastavro().schemaless_reader
+
+    def deserialize(self, message: bytes) -> Row:
+        """Return the Row.
+
+        Raises:
+            ValueError: the message is no record of the schema.
+        """
+        try:
+            return self._row(message)
+        except Exception as error:  # fastavro raises errors of many kinds for malformed bytes
+            raise ValueError(f"Failed to deserialize Avro {message[:200]!r}: {_text(error)}") from error
+
+    def deserialize_all(self, messages: list[bytes]) -> list[Row]:
+        """Return the Rows of several messages.
+
+        Raises:
+            ValueError: a message is bad; the text names its position.
+        """
+        return decode_all(messages, lambda some: list(map(self.deserialize, some)), self.deserialize)
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the rows."""
+        return self.row_type
+
+    def _row(self, message: bytes) -> Row:
+        row: Row = self._read(self._decode(io.BytesIO(message), self.schema.parsed, None))
+        return row
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (None, self.schema.json_schema)
+
+
+class AvroRowSerializationSchema(SerializationSchema):
+    """A Row to Avro's binary form of a record (Flink: `formats.avro.AvroRowSerializationSchema`).
+
+    Args:
+        record_class: Refused: there are no Java classes.
+        avro_schema_string: JSON text of the schema of a record.
+
+    Raises:
+        TypeError: there is no schema.
+        ValueError: the schema is no record, or no type holds its values.
+        NotImplementedError: a class is given.
+        ModuleNotFoundError: fastavro is not installed.
+    """
+
+    def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
+        self.schema, self.row_type = _schema_of(record_class, avro_schema_string)
+        self._write = avro_writer(self.row_type)
+        self._encode = fastavro().schemaless_writer
+
+    def serialize(self, element: Any) -> bytes:
+        """Return the bytes of a record.
+
+        Raises:
+            ValueError: the element is no record of the schema.
+        """
+        buffer = io.BytesIO()
+        try:
+            self._encode(buffer, self.schema.parsed, self._write(element))
+        except Exception as error:  # fastavro raises errors of many kinds for values of other types
+            raise ValueError(f"Failed to serialize {element!r} as Avro: {_text(error)}") from error
+        return buffer.getvalue()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (None, self.schema.json_schema)
+
+
+def _schema_of(record_class: str | None, avro_schema_string: str | None) -> tuple[AvroSchema, TypeInformation]:
+    if record_class is not None:
+        raise NotImplementedError(f"Avro by the Java class {record_class!r}: give avro_schema_string")
+    if avro_schema_string is None:
+        raise TypeError("record_class or avro_schema_string should be specified.")
+    schema = AvroSchema(avro_schema_string)
+    found = json.loads(avro_schema_string)
+    if not isinstance(found, dict) or found.get("type") != "record":
+        raise ValueError(f"Avro: rows need the schema of a record, found {avro_schema_string[:200]}")
+    return schema, avro_type(found)
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
