@@ -59,9 +59,9 @@ def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
         (HEAD + "env.magic()", "StreamExecutionEnvironment.magic", "PyFlink 2.3 has no such name either"),
         (HEAD + "env.from_collection([1]).map(len).magic()", "DataStream.magic", "PyFlink 2.3 has no such name either"),
         (
-            HEAD + "env.create_input(None)",
-            "StreamExecutionEnvironment.create_input",
-            "use from_source() with a FileSource",
+            HEAD + "env.add_classpaths('x')",
+            "StreamExecutionEnvironment.add_classpaths",
+            "no Java code of a program is run",
         ),
         (HEAD + "env._j_stream_execution_environment", "_j_stream_execution_environment", "there is no Java object"),
         ("\nimport pyflink.common as c\nc.Types.NOPE()", "Types.NOPE", "PyFlink 2.3 has no such name either"),

@@ -27,6 +27,7 @@ from firesteel.datastream.connectors.kafka_source import KafkaSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
+from firesteel.datastream.formats.avro import AvroFormat, AvroInputFormat
 from firesteel.datastream.functions import SourceFunction
 from firesteel.datastream.operator_descriptors import (
     CollectionSourceOperator,
@@ -337,13 +338,16 @@ class StreamExecutionEnvironment:
             chaining_strategy="HEAD",
         )
 
-    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> NoReturn:
-        """Refused.
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream:
+        """A stream of the records of an `AvroInputFormat`.
 
         Raises:
-            NotImplementedError: always.
+            NotImplementedError: it is another format.
         """
-        raise NotImplementedError(f"create_input({input_format!r}): use from_source() with a FileSource")
+        if not isinstance(input_format, AvroInputFormat):
+            raise NotImplementedError(f"create_input({input_format!r}): use from_source() with a FileSource")
+        source = FileSource.for_record_stream_format(AvroFormat(input_format.settings), input_format.path).build()
+        return self.from_source(source, WatermarkStrategy.no_watermarks(), "Custom File source", type_info)
 
     def _source(
         self, name: str, operator: OperatorDescriptor, type_info: TypeInformation | None, **settings: Any

@@ -19,6 +19,7 @@ from firesteel.datastream.connectors.file_sink import (
 )
 from firesteel.datastream.formats.csv_rows import CsvDialect, CsvRowSerializationSchema
 from firesteel.datastream.formats.csv_schema import CsvSchema
+from firesteel.operators.avro_format import AvroStream
 from firesteel.operators.parquet_format import ParquetStream
 
 _PATTERN_FIELDS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
@@ -105,7 +106,12 @@ def _parquet(factory: BulkWriterFactory) -> PartFormat:
     return PartFormat("Parquet", lambda file: ParquetStream(file, row_type), is_appendable=False)
 
 
-_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {"csv": _csv, "parquet": _parquet}
+def _avro(factory: BulkWriterFactory) -> PartFormat:
+    schema = factory.settings
+    return PartFormat("Avro", lambda file: AvroStream(file, schema), is_appendable=False)
+
+
+_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {"avro": _avro, "csv": _csv, "parquet": _parquet}
 
 
 def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:

@@ -9,7 +9,9 @@ from typing import Any
 from firesteel.common.local_path import local_path
 from firesteel.datastream.formats.csv_schema import CsvReaderFormat
 from firesteel.errors import InvalidProgramError
+from firesteel.operators.avro_format import read_avro
 from firesteel.operators.csv_format import read_csv
+from firesteel.operators.parquet_format import read_parquet, read_parquet_records
 from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange
 from firesteel.operators.text_files import is_compressed, is_line_splittable, open_text, read_lines
 
@@ -20,7 +22,8 @@ def discover_files(source: Any, parallelism: int, known: Known) -> Discovered:
     """Return the files that are not known by their paths, in pieces, and the known ones that are still there.
 
     A large file is cut into pieces of 64 MiB where lines can be found from anywhere in it and the source does not ask
-    for whole files. Compressed files and those of CSV are read whole. An empty file is looked at again the next time.
+    for whole files. Compressed files and those of other formats are read whole. An empty file is looked at again the
+    next time.
 
     Raises:
         InvalidProgramError: a path does not exist.
@@ -86,6 +89,9 @@ def _read_csv_file(csv_format: CsvReaderFormat, part: SplitRange) -> Iterator[li
 _FILE_READERS: dict[str, Callable[[Any, SplitRange], Iterator[list[Any]]]] = {
     "text_line": _read_text,
     "csv": _read_csv_file,
+    "avro": lambda avro, part: read_avro(part.split.path, avro.schema, CHUNK_ELEMENTS),
+    "parquet": lambda parquet, part: read_parquet(part.split.path, parquet),
+    "parquet_records": lambda parquet, part: read_parquet_records(part.split.path, parquet.names, CHUNK_ELEMENTS),
 }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import pickle
+import datetime
 from collections.abc import Iterator
 from typing import IO, Any
 
+from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -21,8 +21,8 @@ from firesteel.common.typeinfo import (
     _ElementTypeInfo,
 )
 from firesteel.common.types import Row
-
-ROW_GROUP_ROWS = 64 * 1024
+from firesteel.datastream.formats.parquet import ParquetColumnarRowInputFormat
+from firesteel.operators.gathered_file import GatheredStream
 
 _SCALARS = {
     BasicType.STRING: "string",
@@ -38,56 +38,75 @@ _SCALARS = {
 _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
-class ParquetStream:
-    """Gathers rows in a file and makes a Parquet file of them when they are complete.
-
-    A Parquet file can't be gone on from in its middle, as a part file must be that is in progress at a checkpoint.
-    """
+class ParquetStream(GatheredStream):
+    """Gathers rows in a file and makes a Parquet file of them when they are complete."""
 
     def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
-        self._file = file
+        super().__init__(file, "parquet")
         self._row_type = row_type
 
-    def write(self, values: list[Any]) -> None:
-        """Append rows."""
-        pickle.dump([_plain(value, self._row_type) for value in values], self._file, pickle.HIGHEST_PROTOCOL)
+    def plain(self, value: Any) -> Any:
+        """Return a row as a dict."""
+        return _plain(value, self._row_type)
 
-    def finish(self) -> str:
-        """Write the Parquet file beside the gathered rows, so that they are there if it is to be written again."""
-        try:
-            import pyarrow
-            import pyarrow.parquet  # late: a third of a second that only jobs with Parquet files pay
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "Parquet files need the package pyarrow: pip install 'firesteel[parquet]'", name=error.name
-            ) from None
-
-        self._file.flush()
+    def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
+        """Write a row group for each group."""
+        pyarrow = import_pyarrow()
         names, types = self._row_type.get_field_names(), self._row_type.get_field_types()
         schema = pyarrow.schema(list(zip(names, map(arrow_type, types), strict=True)))
-        path = f"{self._file.name}.parquet"
-        with open(path, "wb") as file, pyarrow.parquet.ParquetWriter(file, schema) as writer:
-            for rows in _row_groups(self._file.name):
+        with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+            for rows in groups:
                 writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
-            writer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        return path
 
 
-def _row_groups(path: str) -> Iterator[list[dict[str, Any]]]:
-    rows: list[dict[str, Any]] = []
-    with open(path, "rb") as file:
-        while True:
-            try:
-                rows += pickle.load(file)
-            except EOFError:
-                break
-            if len(rows) >= ROW_GROUP_ROWS:
-                yield rows
-                rows = []
-    if rows:
-        yield rows
+def import_pyarrow() -> Any:
+    """Return the package that reads and writes Parquet: a third of a second that only jobs with such files pay.
+
+    Raises:
+        ModuleNotFoundError: it is not installed; the text says how to install it.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Parquet files need the package pyarrow: pip install 'firesteel[parquet]'", name=error.name
+        ) from None
+    return pyarrow
+
+
+def read_parquet(path: str, parquet_format: ParquetColumnarRowInputFormat) -> Iterator[list[Row]]:
+    """Yield the rows of a file, in batches; columns that it does not have are null."""
+    coerce = coercer(parquet_format.row_type)
+    assert coerce is not None
+    with import_pyarrow().parquet.ParquetFile(path) as file:
+        columns = _columns_of(file.schema_arrow.names, parquet_format)
+        for batch in file.iter_batches(parquet_format.batch_size, columns=[name for name in columns if name]):
+            values = {name: batch.column(name).to_pylist() for name in columns if name}
+            lists = [values[name] if name else [None] * batch.num_rows for name in columns]
+            yield [coerce([_timestamp(value, parquet_format) for value in row]) for row in zip(*lists, strict=True)]
+
+
+def _columns_of(found: list[str], parquet_format: ParquetColumnarRowInputFormat) -> list[str | None]:
+    """Return the column of the file for each field of the rows."""
+    fold = str if parquet_format.is_case_sensitive else str.lower
+    columns = {fold(name): name for name in found}
+    return [columns.get(fold(name)) for name in parquet_format.row_type.get_field_names()]
+
+
+def _timestamp(value: Any, parquet_format: ParquetColumnarRowInputFormat) -> Any:
+    """Return a time with zone as the time that clocks show in UTC, or here."""
+    if not isinstance(value, datetime.datetime) or value.tzinfo is None:
+        return value
+    zone = datetime.UTC if parquet_format.is_utc_timestamp else None
+    return value.astimezone(zone).replace(tzinfo=None)
+
+
+def read_parquet_records(path: str, names: list[str], chunk_records: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the records of a file as dicts, in batches."""
+    with import_pyarrow().parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(chunk_records, columns=names):
+            yield batch.to_pylist(maps_as_pydicts="strict")
 
 
 def arrow_type(type_info: TypeInformation) -> Any:
@@ -131,7 +150,9 @@ def _plain(value: Any, type_info: TypeInformation) -> Any:
     if value is None:
         return None
     if isinstance(type_info, RowTypeInfo):
-        fields = zip(type_info.get_field_names(), value, type_info.get_field_types(), strict=True)
+        names = type_info.get_field_names()
+        value = [value.get(name) for name in names] if isinstance(value, dict) else value
+        fields = zip(names, value, type_info.get_field_types(), strict=True)
         return {name: _plain(item, field) for name, item, field in fields}
     if isinstance(value, Row):
         return list(value)

@@ -8,12 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.batch_decoding import decode_all
-from firesteel.common.serialization import DeserializationSchema, SerializationSchema
+from firesteel.common.io import InputFormat
+from firesteel.common.serialization import BulkWriterFactory, DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.common.types import Row
+from firesteel.datastream.connectors.file_source import StreamFormat
 from firesteel.datastream.formats.avro_values import avro_reader, avro_type, avro_writer, fastavro
 
-__all__ = ["AvroRowDeserializationSchema", "AvroRowSerializationSchema", "AvroSchema", "GenericRecordAvroTypeInfo"]
+__all__ = [
+    "AvroBulkWriters",
+    "AvroInputFormat",
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "AvroSchema",
+    "GenericRecordAvroTypeInfo",
+]
 
 
 class AvroSchema:
@@ -73,6 +82,52 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__()
         self.schema = schema
+
+
+class AvroInputFormat(InputFormat):
+    """Avro container files, for `env.create_input`: gives dicts.
+
+    Args:
+        path: A file or directory.
+        schema: Of the records; files may be written with another one that Avro can resolve to it.
+
+    Example:
+        >>> stream = env.create_input(AvroInputFormat("/data/in.avro", AvroSchema.parse_file("/data/in.avsc")))
+    """
+
+    def __init__(self, path: str, schema: AvroSchema) -> None:
+        super().__init__("avro", schema)
+        self.path = path
+
+    def get_produced_type(self) -> GenericRecordAvroTypeInfo:
+        """Return the type of the records."""
+        return GenericRecordAvroTypeInfo(self.settings)
+
+
+class AvroFormat(StreamFormat):
+    """Reads Avro container files."""
+
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__("avro")
+        self.schema = schema
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Records of the schema."""
+        return GenericRecordAvroTypeInfo(self.schema)
+
+
+class AvroBulkWriters:
+    """Writes Avro container files from dicts."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Writes files of a schema, for `FileSink.for_bulk_format`.
+
+        Example:
+            >>> sink = FileSink.for_bulk_format("/data/out", AvroBulkWriters.for_generic_record(schema)).build()
+        """
+        return BulkWriterFactory("avro", schema)
 
 
 class AvroRowDeserializationSchema(DeserializationSchema):

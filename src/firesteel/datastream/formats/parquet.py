@@ -2,10 +2,113 @@
 
 from __future__ import annotations
 
-from firesteel.common.serialization import RowDataBulkWriterFactory
-from firesteel.common.typeinfo import RowTypeInfo
+import json
 
-__all__ = ["ParquetBulkWriters"]
+from firesteel.common.configuration import Configuration
+from firesteel.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
+from firesteel.common.typeinfo import (
+    BasicTypeInfo,
+    DateTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TypeInformation,
+)
+from firesteel.datastream.connectors.file_source import BulkFormat, StreamFormat
+from firesteel.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
+from firesteel.datastream.formats.avro_values import avro_type
+
+__all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+
+_PRIMITIVE = (BasicTypeInfo, DateTypeInfo, PrimitiveArrayTypeInfo, TimestampTypeInfo, TimeTypeInfo)
+
+
+class ParquetColumnarRowInputFormat(BulkFormat):
+    """Reads Parquet files as Rows, each file as one split, for `FileSource.for_bulk_file_format`.
+
+    Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, and in that there are no
+    settings of Hadoop.
+
+    Args:
+        row_type: The columns to read, of primitive types; those that a file does not have are null.
+        hadoop_config: Without effect.
+        batch_size: Rows that are read at once.
+        is_utc_timestamp: Whether times with a zone are read as in UTC; else as in the local zone.
+        is_case_sensitive: Whether columns must have the very names of the fields.
+
+    Raises:
+        TypeError: it is no row type of primitive types.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
+        >>> source = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(row_type), "/data/in").build()
+    """
+
+    def __init__(
+        self,
+        row_type: RowTypeInfo,
+        hadoop_config: Configuration | None = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
+    ) -> None:
+        super().__init__("parquet")
+        if not isinstance(row_type, RowTypeInfo) or not all(
+            isinstance(field, _PRIMITIVE) for field in row_type.get_field_types()
+        ):
+            raise TypeError(
+                f"ParquetColumnarRowInputFormat takes a Types.ROW_NAMED of primitive types, found {row_type!r}"
+            )
+        self.row_type = row_type
+        self.batch_size = batch_size
+        self.is_utc_timestamp = is_utc_timestamp
+        self.is_case_sensitive = is_case_sensitive
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """The type of the rows."""
+        return self.row_type
+
+
+class AvroParquetFormat(StreamFormat):
+    """Reads Parquet files as records of an Avro schema."""
+
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__("parquet_records")
+        self.schema = schema
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Records of the schema."""
+        return GenericRecordAvroTypeInfo(self.schema)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the fields."""
+        return [field["name"] for field in json.loads(self.schema.json_schema)["fields"]]
+
+
+class AvroParquetReaders:
+    """Reads Parquet files as dicts."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> StreamFormat:
+        """Reads files with the columns of a schema, for `FileSource.for_record_stream_format`."""
+        return AvroParquetFormat(schema)
+
+
+class AvroParquetWriters:
+    """Writes Parquet files from dicts."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Writes files with the columns of a schema, for `FileSink.for_bulk_format`.
+
+        Raises:
+            ValueError: no type holds the values of the schema.
+        """
+        return BulkWriterFactory("parquet", avro_type(json.loads(schema.json_schema)))
 
 
 class ParquetBulkWriters:
