@@ -14,8 +14,13 @@ from firesteel.common import Types
 from firesteel.common.serialization import SimpleStringSchema
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import DeliveryGuarantee
-from firesteel.datastream.connectors.kafka import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
-from firesteel.pyflink1.kafka import FlinkKafkaConsumer, FlinkKafkaProducer, Semantic
+from firesteel.datastream.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    Semantic,
+)
 from firesteel.testing import run_local
 from tests.kafka.broker import Broker
 

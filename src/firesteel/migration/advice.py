@@ -11,7 +11,7 @@ from typing import Any
 
 from firesteel.pyflink1.names import REMOVED
 
-_PYFLINK1 = "firesteel.pyflink1."
+_OLD = ("firesteel.pyflink1.", "firesteel.datastream.connectors.flink_kafka")
 _PUBLIC_MODULES = (
     "common",
     "common.serialization",
@@ -45,7 +45,7 @@ _DIFFERS = {
 }
 """What differs of calls that work, by PyFlink's name."""
 
-_REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_PYFLINK1)}
+_REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_OLD)}
 
 _JAVA = {
     "_j_stream_execution_environment": "use the methods of StreamExecutionEnvironment, and env.get_configuration()",

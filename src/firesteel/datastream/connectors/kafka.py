@@ -1,5 +1,12 @@
 """Apache Kafka (module as `pyflink.datastream.connectors.kafka`), through `confluent-kafka`."""
 
+from firesteel.datastream.connectors.flink_kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaConsumerBase,
+    FlinkKafkaProducer,
+    FlinkKafkaProducerBase,
+    Semantic,
+)
 from firesteel.datastream.connectors.kafka_records import (
     KafkaRecordSerializationSchema,
     KafkaRecordSerializationSchemaBuilder,
@@ -15,6 +22,10 @@ from firesteel.datastream.connectors.kafka_source import (
 )
 
 __all__ = [
+    "FlinkKafkaConsumer",
+    "FlinkKafkaConsumerBase",
+    "FlinkKafkaProducer",
+    "FlinkKafkaProducerBase",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaRecordSerializationSchema",
@@ -25,4 +36,5 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "Semantic",
 ]

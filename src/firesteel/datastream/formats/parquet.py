@@ -115,11 +115,14 @@ class ParquetBulkWriters:
     """Writes Parquet files from Rows."""
 
     @staticmethod
-    def for_row_type(row_type: RowTypeInfo) -> RowDataBulkWriterFactory:
+    def for_row_type(
+        row_type: RowTypeInfo, hadoop_config: Configuration | None = None, utc_timestamp: bool = False
+    ) -> RowDataBulkWriterFactory:
         """Writes files with a column per field, for `FileSink.for_bulk_format`.
 
-        Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, and in that there are no
-        settings of Hadoop. Decimals have 38 digits, 18 of them behind the point.
+        Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, that `hadoop_config` has
+        no effect, and that times are written without a zone, whatever `utc_timestamp` is. Decimals have 38 digits, 18
+        of them behind the point.
 
         Raises:
             TypeError: it is no row type.

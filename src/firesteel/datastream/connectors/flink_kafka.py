@@ -1,0 +1,182 @@
+"""Kafka for `add_source` and `add_sink`: re-exported by `firesteel.datastream.connectors.kafka`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, Self
+
+from firesteel.common.serialization import DeserializationSchema, SerializationSchema
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.connectors.base import DeliveryGuarantee
+from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializationSchema
+from firesteel.datastream.connectors.kafka_sink import KafkaSink
+from firesteel.datastream.connectors.kafka_source import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+)
+from firesteel.datastream.functions import SinkFunction, SourceFunction
+
+_logger = logging.getLogger(__name__)
+_GROUP, _RESET, _TRANSACTIONAL_ID = "group.id", "auto.offset.reset", "transactional.id"
+_OLD_DISCOVERY = "flink.partition-discovery.interval-millis"
+_DISCOVERY, _COMMIT = "partition.discovery.interval.ms", "commit.offsets.on.checkpoint"
+
+
+class FlinkKafkaConsumerBase(SourceFunction[Any]):
+    """What says where a consumer starts and what it commits."""
+
+    def __init__(self, deserialization_schema: DeserializationSchema, properties: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._schema = deserialization_schema
+        self._properties = {str(key): str(value) for key, value in properties.items()}
+        self._offsets: KafkaOffsetsInitializer | None = None
+
+    def set_start_from_earliest(self) -> Self:
+        """Start at the first record of each partition."""
+        return self._start(KafkaOffsetsInitializer.earliest())
+
+    def set_start_from_latest(self) -> Self:
+        """Start at the end of each partition."""
+        return self._start(KafkaOffsetsInitializer.latest())
+
+    def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> Self:
+        """Start at the first record that is not older (ms since 1970)."""
+        return self._start(KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp))
+
+    def set_start_from_group_offsets(self) -> Self:
+        """Start where the group has committed, else where `auto.offset.reset` says (latest)."""
+        return self._start(None)
+
+    def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> Self:
+        """Set whether the offsets of checkpoints are committed to the group (yes)."""
+        self._properties[_COMMIT] = str(commit_on_checkpoints).lower()
+        return self
+
+    def disable_filter_restored_partitions_with_subscribed_topics(self) -> Self:
+        """Change nothing: partitions of other topics are never read."""
+        return self
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of the elements."""
+        return self._schema.get_produced_type()
+
+    def _start(self, offsets: KafkaOffsetsInitializer | None) -> Self:
+        self._offsets = offsets
+        return self
+
+
+class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
+    """Reads Kafka topics, for `add_source`: from the offsets of the group unless it is told otherwise.
+
+    As in Flink, new partitions are looked for only with the property `flink.partition-discovery.interval-millis`.
+
+    Args:
+        topics: One name, or a list of them.
+        deserialization_schema: Makes elements of the values of records.
+        properties: Of the Java client.
+    """
+
+    def __init__(
+        self,
+        topics: str | list[str],
+        deserialization_schema: DeserializationSchema,
+        properties: Mapping[str, Any],
+    ) -> None:
+        super().__init__(deserialization_schema, properties)
+        _logger.warning("FlinkKafkaConsumer is deprecated; use from_source() with KafkaSource.builder()")
+        self._topics = [topics] if isinstance(topics, str) else list(topics)
+        self._properties[_DISCOVERY] = self._properties.pop(_OLD_DISCOVERY, "-1")
+
+    def as_source(self) -> KafkaSource:
+        """Return the source that takes its place."""
+        builder = KafkaSource.builder().set_topics(*self._topics).set_properties(self._properties)
+        builder = builder.set_starting_offsets(self._offsets or self._group_offsets())
+        return builder.set_value_only_deserializer(self._schema).build()
+
+    def _group_offsets(self) -> KafkaOffsetsInitializer:
+        reset = KafkaOffsetResetStrategy[self._properties.get(_RESET, "latest").upper()]
+        if _GROUP in self._properties:
+            return KafkaOffsetsInitializer.committed_offsets(reset)
+        is_earliest = reset is KafkaOffsetResetStrategy.EARLIEST
+        return KafkaOffsetsInitializer.earliest() if is_earliest else KafkaOffsetsInitializer.latest()
+
+
+class Semantic(Enum):
+    """How often a record reaches Kafka, failures included."""
+
+    EXACTLY_ONCE = 0
+    AT_LEAST_ONCE = 1
+    NONE = 2
+
+
+class FlinkKafkaProducerBase(SinkFunction[Any]):
+    """What says when records count as written."""
+
+    def __init__(self, guarantee: DeliveryGuarantee) -> None:
+        super().__init__()
+        self._guarantee = guarantee
+
+    def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
+        """Set whether a checkpoint waits for records in flight; if not, AT_LEAST_ONCE becomes NONE."""
+        if not flush_on_checkpoint and self._guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
+            self._guarantee = DeliveryGuarantee.NONE
+        return self
+
+    def set_log_failures_only(self, log_failures_only: bool) -> Self:
+        """Change nothing: a failed write ends the attempt."""
+        return self
+
+    def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
+        """Change nothing: records have their event times."""
+        return self
+
+
+class FlinkKafkaProducer(FlinkKafkaProducerBase):
+    """Writes the values of records to a Kafka topic, for `add_sink`.
+
+    Differs from Flink in that Kafka's partitioner chooses the partitions, not the number of the subtask, in that event
+    times are always written, and in that a failed write always ends the attempt. With `EXACTLY_ONCE` transactional ids
+    begin with the property `transactional.id`; without it, with the names of program and topic.
+
+    Args:
+        topic: Its name.
+        serialization_schema: Makes the values of records.
+        producer_config: Properties of the Java client.
+        kafka_producer_pool_size: Without effect: a transaction is open only while it is committed.
+        semantic: AT_LEAST_ONCE by default.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        serialization_schema: SerializationSchema,
+        producer_config: Mapping[str, Any],
+        kafka_producer_pool_size: int = 5,
+        semantic: Semantic = Semantic.AT_LEAST_ONCE,
+    ) -> None:
+        super().__init__(DeliveryGuarantee[semantic.name])
+        _logger.warning("FlinkKafkaProducer is deprecated; use sink_to() with KafkaSink.builder()")
+        self._topic = topic
+        self._schema = serialization_schema
+        self._properties = {str(key): str(value) for key, value in producer_config.items()}
+        prefix = f"{Path(sys.argv[0]).stem or 'program'}-{topic}"
+        self._prefix = self._properties.pop(_TRANSACTIONAL_ID, prefix)
+
+    def ignore_failures_after_transaction_timeout(self) -> Self:
+        """Change nothing: no transaction outlives an outage."""
+        return self
+
+    def as_sink(self) -> KafkaSink:
+        """Return the sink that takes its place."""
+        serializer = KafkaRecordSerializationSchema.builder().set_topic(self._topic)
+        builder = KafkaSink.builder().set_delivery_guarantee(self._guarantee)
+        for key, value in self._properties.items():
+            builder.set_property(key, value)
+        if self._guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            builder.set_transactional_id_prefix(self._prefix)
+        return builder.set_record_serializer(serializer.set_value_serialization_schema(self._schema).build()).build()
