@@ -295,6 +295,14 @@ def test_broker_that_does_not_answer_is_an_error_after_the_request_timeout(broke
             splits_of(source)
 
 
+def test_login_that_the_broker_refuses_is_an_error_that_says_so(broker: Broker) -> None:
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule required username=ann password=wrong;"
+    source = builder(broker, broker.topic()).set_property("sasl.jaas.config", login)
+    source.set_property("security.protocol", "SASL_PLAINTEXT").set_property("sasl.mechanism", "PLAIN")
+    with pytest.raises(KafkaError, match=r"could not list topics: .*SASL PLAIN mechanism handshake failed"):
+        splits_of(source.set_property("request.timeout.ms", "1000").build())
+
+
 @pytest.mark.parametrize(
     ("leaves_out", "text"),
     [

@@ -61,7 +61,7 @@ class KafkaEnumerator:
     def __init__(self, source: KafkaSource) -> None:
         self._settings: KafkaSourceSettings = source.settings
         self._connected: KafkaAdmin | None = None
-        self._partitions: set[KafkaTopicPartition] = set()
+        self._is_committed = self._settings.properties.get("isolation.level") == "read_committed"
         self._listed_s = float("-inf")
 
     @property
@@ -80,8 +80,7 @@ class KafkaEnumerator:
         new = self._new(known)
         starts = self._starts(new, known.is_first)
         stops = self._stops(new, growing)
-        is_committed = self._settings.properties.get("isolation.level") == "read_committed"
-        ends = self._admin.offsets([*new, *growing], self._spec.latest(), is_committed)
+        ends = self._admin.offsets([*new, *growing], self._spec.latest(), self._is_committed)
         splits = []
         for number, partition in enumerate([*growing, *new]):
             stop, end = stops.get(partition, _NO_END), ends[partition]
@@ -97,12 +96,13 @@ class KafkaEnumerator:
         if not known.is_first and interval_ms <= 0:
             return []
         now = time.monotonic()
-        if known.is_first or (now - self._listed_s) * 1000 >= interval_ms:
-            self._partitions = set(self._subscribed())
-            self._listed_s = now
-        return sorted(p for p in self._partitions if not {_split_id(p)} & (known.keys | known.splits.keys()))
+        if not known.is_first and (now - self._listed_s) * 1000 < interval_ms:
+            return []
+        self._listed_s = now
+        ids = known.keys | known.splits.keys()
+        return sorted(partition for partition in self._subscribed() if _split_id(partition) not in ids)
 
-    def _subscribed(self) -> Iterator[KafkaTopicPartition]:
+    def _subscribed(self) -> Collection[KafkaTopicPartition]:
         settings = self._settings
         found = self._admin.partitions()
         if settings.topic_pattern is not None:
@@ -117,7 +117,7 @@ class KafkaEnumerator:
         absent = settings.partitions - all_of_them
         if absent:
             raise KafkaError(f"Kafka at {settings.bootstrap_servers} has no partition {_split_id(min(absent))}")
-        return iter(settings.partitions or all_of_them)
+        return settings.partitions or all_of_them
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -146,7 +146,8 @@ class KafkaEnumerator:
         if rest and offsets.reset_strategy is KafkaOffsetResetStrategy.NONE:
             raise KafkaError(f"Undefined offset with no reset policy for partition {_split_id(rest[0])}")
         is_earliest = offsets.reset_strategy is KafkaOffsetResetStrategy.EARLIEST
-        return {**found, **self._admin.offsets(rest, self._spec.earliest() if is_earliest else self._spec.latest())}
+        spec = self._spec.earliest() if is_earliest else self._spec.latest()
+        return {**found, **self._admin.offsets(rest, spec, self._is_committed)}
 
     @property
     def _spec(self) -> Any:
