@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka zookeeper chromium test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka kafka-faults zookeeper chromium test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -55,6 +55,9 @@ test: $(STAMP) zookeeper chromium  ## run all tests
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
 	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200
+
+kafka-faults: $(STAMP)  ## kill what runs jobs from Kafka to Kafka 60 times (takes half an hour)
+	@$(BIN)/python -m tests.kafka.faults 60
 
 # PYTHONHASHSEED makes a seed take the same way each time.
 soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong

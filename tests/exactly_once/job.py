@@ -9,10 +9,18 @@ from __future__ import annotations
 import sys
 
 from firesteel.common import Duration, Encoder, Row, Time, Types, WatermarkStrategy
+from firesteel.common.serialization import SimpleStringSchema
 from firesteel.common.watermark_strategy import TimestampAssigner
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.base import DeliveryGuarantee
 from firesteel.datastream.connectors.file_system import FileSink, FileSource, RollingPolicy, StreamFormat
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
+from firesteel.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSink,
+    KafkaSource,
+)
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import KeyedProcessFunction, ProcessJoinFunction, ProcessWindowFunction
 from firesteel.datastream.state import ValueStateDescriptor
@@ -106,6 +114,19 @@ def interval_join(env, records, where):
 
 JOBS = {"totals": totals, "windows": windows, "window join": window_join, "interval join": interval_join}
 
+
+def kafka_totals(env, records, where):
+    """As `totals`, of numbers in a topic: those of each half in a partition."""
+    with open(f"{where}/input") as file:
+        servers, topic = file.read().split()
+    source = KafkaSource.builder().set_bootstrap_servers(servers).set_topics(topic).set_group_id(f"of-{topic}")
+    source.set_bounded(KafkaOffsetsInitializer.latest()).set_value_only_deserializer(SimpleStringSchema())
+    lines = env.from_source(source.build(), strategy(records), "kafka", Types.STRING())
+    return lines.map(int, Types.LONG()).key_by(key_of, Types.LONG()).process(Totals(), TRIPLE)
+
+
+KAFKA_JOBS = {"kafka totals": kafka_totals}
+
 ROLLING = {
     "files": RollingPolicy.on_checkpoint_rolling_policy(),
     "rolling files": RollingPolicy.default_rolling_policy(3_000, 60_000, 60_000),
@@ -114,11 +135,18 @@ ROLLING = {
 
 
 def write(stream, sink, where):
-    """To files below `where`, or to the database at the address `sink`."""
+    """To files below `where`, or to the topic or the database at the address `sink`."""
     if sink in ROLLING:
         encoder, rolling = Encoder.simple_string_encoder(), ROLLING[sink]
         files = FileSink.for_row_format(f"{where}/output", encoder).with_rolling_policy(rolling).build()
         stream.map(lambda t: " ".join(map(str, t)), Types.STRING()).sink_to(files)
+    elif sink.startswith("kafka://"):
+        servers, topic = sink.removeprefix("kafka://").split("/")
+        records = KafkaRecordSerializationSchema.builder().set_topic(topic)
+        records.set_value_serialization_schema(SimpleStringSchema())
+        kafka = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(records.build())
+        kafka.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).set_transactional_id_prefix(topic)
+        stream.map(lambda t: " ".join(map(str, t)), Types.STRING()).sink_to(kafka.build())
     else:
         options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(sink).build()
         stream.map(lambda t: Row(*t), ROW).add_sink(JdbcSink.sink(INSERT, ROW, options))
@@ -128,5 +156,5 @@ if __name__ == "__main__":
     job, sink, where, records = sys.argv[1:]
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
-    write(JOBS[job](env, int(records), where), sink, where)
+    write({**JOBS, **KAFKA_JOBS}[job](env, int(records), where), sink, where)
     env.execute(job)

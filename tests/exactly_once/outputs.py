@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.exactly_once.truth import Result
+from tests.kafka.log import CommittedLog
 
 _CREATE = "CREATE TABLE results (k BIGINT, a BIGINT, b BIGINT)"
 
@@ -97,3 +98,22 @@ class Postgres:
 
     def results(self) -> Counter[Result]:
         return Counter(self._query("SELECT k, a, b FROM results"))
+
+
+class Kafka:
+    """A topic of its own, whose aborted transactions do not count."""
+
+    def __init__(self, servers: str, topic: str, partitions: int) -> None:
+        self.sink = f"kafka://{servers}/{topic}"
+        self._logs = [CommittedLog(servers, topic, number) for number in range(partitions)]
+
+    def count(self) -> int:
+        return sum(len(log.read()) for log in self._logs)
+
+    def results(self) -> Counter[Result]:
+        found: Counter[Result] = Counter()
+        for log in self._logs:
+            for value in log.read():
+                key, a, b = map(int, value.split())
+                found[key, a, b] += 1
+        return found

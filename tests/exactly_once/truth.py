@@ -55,7 +55,13 @@ def _interval_join(records: int) -> Iterator[Result]:
                     yield left % KEYS, left, right
 
 
-_TRUTHS = {"totals": _totals, "windows": _windows, "window join": _window_join, "interval join": _interval_join}
+_TRUTHS = {
+    "totals": _totals,
+    "kafka totals": _totals,
+    "windows": _windows,
+    "window join": _window_join,
+    "interval join": _interval_join,
+}
 
 
 def truth(job: str, records: int) -> Counter[Result]:

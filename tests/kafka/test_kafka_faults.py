@@ -1,0 +1,44 @@
+"""A few fault runs from Kafka to Kafka; `make kafka-faults` makes many with random faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.exactly_once.fault_run import Case
+from tests.kafka import faults
+from tests.kafka.broker import Broker
+from tests.kafka.log import CommittedLog
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("hit", [("job manager", "slot"), ("JVM", "worker")])
+def test_each_record_goes_from_kafka_to_kafka_once_whatever_is_killed(
+    broker: Broker, hit: tuple[str, ...], tmp_path: Path
+) -> None:
+    outcome = faults.run(broker, Case("kafka totals", hit, seed=1, records=20_000), tmp_path, pauses=False)
+    assert outcome.hit
+    assert outcome.violations == []
+
+
+def test_log_has_what_was_committed_and_not_what_was_aborted(broker: Broker) -> None:
+    from confluent_kafka import Producer
+
+    topic = broker.topic()
+    producer = Producer({**broker.client, "transactional.id": topic})
+    producer.init_transactions(10)
+    for value, end in (("aborted", producer.abort_transaction), ("committed", producer.commit_transaction)):
+        producer.begin_transaction()
+        producer.produce(topic, value)
+        producer.flush()
+        end()
+    log = CommittedLog(broker.servers, topic, 0)
+    assert log.read() == [b"committed"]
+    producer.begin_transaction()
+    producer.produce(topic, "open")
+    producer.flush()
+    assert log.read() == [b"committed"]
+    producer.commit_transaction()
+    assert log.read() == [b"committed", b"open"]
