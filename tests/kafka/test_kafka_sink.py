@@ -98,6 +98,21 @@ def test_job_that_goes_on_in_another_process_writes_what_is_left(
     assert broker.values(topic) == NUMBERS
 
 
+def test_job_that_goes_on_with_another_prefix_knows_what_was_committed(
+    broker: Broker, tmp_path: Path, monkeypatch: Any
+) -> None:
+    topic = broker.topic(2)
+    for prefix, batches in ((topic, 3), (f"new-{topic}", None)):
+        monkeypatch.setattr(kafka_transactions, "_shared", {})
+        env = environment()
+        stream = env.from_collection(NUMBERS, Types.STRING()).rebalance()
+        stream.sink_to(sink(broker, serializer(topic), EXACTLY_ONCE, prefix).build())
+        graph = env.get_stream_graph().get_job_graph()
+        graph.job_id = "0" * 32
+        run_local(graph, batch_elements=130, checkpoint=tmp_path, batches=batches)
+    assert broker.values(topic) == NUMBERS
+
+
 def test_batch_job_commits_once(broker: Broker) -> None:
     topic = broker.topic()
     env = environment(mode=RuntimeExecutionMode.BATCH)
@@ -187,21 +202,22 @@ class Seconds:
 
 
 def request(topic: str, number: int, *values: str, job: str = "job") -> CommitRequest:
+    """What the first writer of a sink with that topic as its prefix prepared."""
     rows = tuple((topic, None, value.encode(), 0, None) for value in values)
-    return CommitRequest(job, "sink", 0, number, PreparedRecords(PreparedRows(None, rows), frozenset({topic})))
+    return CommitRequest(
+        job, "sink", 0, number, PreparedRecords(PreparedRows(None, rows), frozenset({topic}), f"{topic}-0")
+    )
 
 
 def test_job_with_the_same_prefix_fences_the_older_one_which_says_so(broker: Broker, monkeypatch: Any) -> None:
     topic = broker.topic()
-    committer = KafkaCommitter({"bootstrap.servers": broker.servers}, f"shared-{topic}")
+    committer = KafkaCommitter({"bootstrap.servers": broker.servers})
     committer.commit([request(topic, 0, "old")])
     of_the_older = kafka_transactions._shared
     monkeypatch.setattr(kafka_transactions, "_shared", {})
     committer.commit([request(topic, 0, "new", job="other")])
     monkeypatch.setattr(kafka_transactions, "_shared", of_the_older)
-    with pytest.raises(
-        KafkaError, match=f"transactional id 'shared-{topic}-0' is used by another job.*prefix of its own"
-    ):
+    with pytest.raises(KafkaError, match=f"transactional id '{topic}-0' is used by another job.*prefix of its own"):
         committer.commit([request(topic, 1, "lost")])
     # A restart takes the id back and commits what was decided.
     committer.commit([request(topic, 1, "lost")])
@@ -212,7 +228,7 @@ def test_several_batches_of_a_checkpoint_are_one_transaction_and_files_are_remov
     broker: Broker, tmp_path: Path
 ) -> None:
     topic = broker.topic()
-    committer = KafkaCommitter({"bootstrap.servers": broker.servers}, topic)
+    committer = KafkaCommitter({"bootstrap.servers": broker.servers})
     committer.commit([request(topic, 1, "b"), request(topic, 0, "a")])
     assert [(message.offset(), message.value()) for message in broker.read(topic)] == [(0, b"a"), (1, b"b")]
 

@@ -45,7 +45,7 @@ def cluster(new_cluster: Callable[[], Cluster]) -> Cluster:
 def checkpoint(number: int, topic: str = "t") -> list[CommitRequest]:
     """What the writer prepared for a checkpoint: several batches of two records."""
     return [
-        CommitRequest("job", "sink", 0, n, PreparedRecords(_rows(topic, n), frozenset({topic})))
+        CommitRequest("job", "sink", 0, n, PreparedRecords(_rows(topic, n), frozenset({topic}), "prefix-0"))
         for n in range(BATCHES * number, BATCHES * (number + 1))
     ]
 

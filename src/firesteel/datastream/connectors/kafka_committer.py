@@ -57,11 +57,9 @@ class KafkaCommitter(Committer):
 
     Attributes:
         properties: Of the Java client.
-        transactional_id_prefix: The number of the writer follows.
     """
 
     properties: Mapping[str, str] = field(repr=False)
-    transactional_id_prefix: str
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
         """Raise if a topic does not exist.
@@ -91,7 +89,6 @@ class KafkaCommitter(Committer):
                 pass
 
     def _commit_writer(self, requests: Sequence[CommitRequest]) -> None:
-        transactional_id = f"{self.transactional_id_prefix}-{requests[0].subtask_index}"
-        commit_in_transaction(self.properties, transactional_id, requests)
+        commit_in_transaction(self.properties, requests)
         for request in requests:
             request.committable.rows.discard()

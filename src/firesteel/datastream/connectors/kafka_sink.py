@@ -79,14 +79,15 @@ class KafkaSink(Sink, SupportsPreprocessing):
         settings = self.settings
         assert settings.serializer is not None
         if self.is_two_phase():
-            return StagingKafkaWriter(settings.properties, settings.serializer, context)
+            assert settings.transactional_id_prefix is not None
+            prefix = settings.transactional_id_prefix
+            return StagingKafkaWriter(settings.properties, settings.serializer, context, prefix)
         flushes = settings.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
         return KafkaWriter(settings.properties, settings.serializer, context, flushes)
 
     def create_committer(self) -> Committer:
         """Return what produces staged records."""
-        assert self.settings.transactional_id_prefix is not None
-        return KafkaCommitter(self.settings.properties, self.settings.transactional_id_prefix)
+        return KafkaCommitter(self.settings.properties)
 
 
 class KafkaSinkBuilder:

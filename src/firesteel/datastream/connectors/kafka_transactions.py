@@ -117,14 +117,13 @@ _shared: dict[tuple[str, str], _Shared] = {}
 _shared_lock = threading.Lock()
 
 
-def commit_in_transaction(
-    properties: Mapping[str, str], transactional_id: str, requests: Sequence[CommitRequest]
-) -> None:
+def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[CommitRequest]) -> None:
     """Commit requests of one writer; the producer stays open for the next ones.
 
     Raises:
         KafkaError: they were not committed, or nobody knows whether they were: commit them again.
     """
+    transactional_id = requests[0].committable.transactional_id
     shared = _shared_producer((properties["bootstrap.servers"], transactional_id))
     with shared.lock:
         if shared.producer is None:

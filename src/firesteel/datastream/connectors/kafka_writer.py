@@ -146,19 +146,32 @@ class KafkaWriter(SinkWriter):
 
 @dataclass(frozen=True, slots=True)
 class PreparedRecords:
-    """Records of one writer and batch, and the topics that they are for."""
+    """Records of one writer and batch.
+
+    Attributes:
+        rows: The records.
+        topics: Those that they are for.
+        transactional_id: Of the writer. A job that goes on with another prefix commits them with this one: the marker
+            of their commit is kept for it.
+    """
 
     rows: PreparedRows
     topics: frozenset[str]
+    transactional_id: str
 
 
 class StagingKafkaWriter(SinkWriter):
     """Keeps records until their checkpoint is committed, in a file if they are many."""
 
     def __init__(
-        self, properties: Mapping[str, str], serializer: KafkaRecordSerializationSchema, context: WriterInitContext
+        self,
+        properties: Mapping[str, str],
+        serializer: KafkaRecordSerializationSchema,
+        context: WriterInitContext,
+        transactional_id_prefix: str,
     ) -> None:
         self._serializer = serializer
+        self._transactional_id = f"{transactional_id_prefix}-{context.subtask_index}"
         self._most_bytes = int(producer_settings(properties).get("message.max.bytes", _MOST_BYTES))
         self._staged = StagedRows(context)
         self._bytes = 0
@@ -197,7 +210,8 @@ class StagingKafkaWriter(SinkWriter):
     def flush(self, end_of_input: bool) -> None:
         """Finish the records of the batch."""
         if self._topics:
-            self._prepared.append(PreparedRecords(self._staged.finish(), frozenset(self._topics)))
+            prepared = PreparedRecords(self._staged.finish(), frozenset(self._topics), self._transactional_id)
+            self._prepared.append(prepared)
         self._topics, self._bytes = set(), 0
 
     def prepare_commit(self) -> Sequence[PreparedRecords]:
