@@ -89,6 +89,7 @@ class Dispatcher(FencedRpcEndpoint):
         self._listeners = listeners
         self._runners: dict[str, JobManagerRunner] = {}
         self._outstanding: set[str] = set()
+        self._is_stopping = False
         self._terminations: dict[str, asyncio.Future[Any]] = {}
         self._archive = ExecutionGraphStore(self.clock, self._configuration)
         self._cleanup = JobCleanup(stores, self.clock, self._configuration)
@@ -109,9 +110,12 @@ class Dispatcher(FencedRpcEndpoint):
 
     async def on_stop(self) -> None:
         """Stop all jobs; they stay in the store for the next leader."""
+        self._is_stopping = True
         self._resources.stop()
         self._archive.close()
-        await asyncio.gather(*(runner.close() for runner in self._runners.values()), return_exceptions=True)
+        # Also those that are about to end: who has not left its job's election keeps the next leader here from it.
+        closing = [*(runner.close() for runner in self._runners.values()), *self._terminations.values()]
+        await asyncio.gather(*closing, return_exceptions=True)
         await self._stores.job_graphs.stop()
 
     # What other leaders do to the store
@@ -119,7 +123,8 @@ class Dispatcher(FencedRpcEndpoint):
     def on_added_job_graph(self, job_id: str) -> None:
         """Run a job that another Dispatcher has put into the store."""
         self.validate_runs_in_main_thread()
-        self.spawn(self._take_up(job_id), f"taking up job {job_id}")
+        if not self._is_stopping:
+            self.spawn(self._take_up(job_id), f"taking up job {job_id}")
 
     def on_removed_job_graph(self, job_id: str) -> None:
         """Give up a job that another Dispatcher has removed from the store."""
@@ -143,6 +148,8 @@ class Dispatcher(FencedRpcEndpoint):
             if job_id in self._terminations:
                 await asyncio.wait([self._terminations[job_id]])
             await self._submissions.wait()
+            if self._is_stopping:
+                raise JobSubmissionError(f"job {job_id} was not taken: this Dispatcher stops, another one may lead")
             await run(job_graph)
         finally:
             self._outstanding.discard(job_id)
@@ -251,7 +258,7 @@ class Dispatcher(FencedRpcEndpoint):
         except Exception as error:
             runner = self._runners.pop(job_graph.job_id, None)
             if runner is not None:
-                await runner.close()
+                await self._terminate(runner)
             hint = "; nothing of it is kept: make room, then submit it again" if is_disk_full(error) else ""
             failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}{hint}")
             try:
