@@ -41,6 +41,9 @@ for place, origin, names in exposed_names():
         "from pyflink.common import JsonRowDeserializationSchema, CsvRowSerializationSchema",
         "from pyflink.datastream.window import Time as a; from pyflink.common import Time as b; assert a is b",
         "from pyflink.datastream.state import Time",
+        "from pyflink.datastream.connectors.kafka import DeliveryGuarantee, KafkaSource, SinkFunction, Types",
+        "from pyflink.datastream.connectors.pulsar import DeliveryGuarantee as a; "
+        "from pyflink.datastream.connectors.base import DeliveryGuarantee as b; assert a is b",
         "from pyflink.datastream.functions import KEY, W, IN, OUT, ValueStateDescriptor",
         "from pyflink.datastream import functions; assert functions.W and functions.MapState",
         "from pyflink.datastream.window import T, Generic",

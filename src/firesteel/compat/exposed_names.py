@@ -35,7 +35,11 @@ def _expose(place: str, values: dict[str, Callable[[], Any]]) -> None:
 
 def missing_module(name: str) -> MissingModule:
     """Return what stands for a module that only PyFlink has, named without `pyflink.`."""
-    return MissingModule(f"pyflink.{name}", advice_for(name) or "", _own_names(name))
+    module = MissingModule(f"pyflink.{name}", advice_for(name) or "", _own_names(name))
+    for place, origin, names in exposed_names():
+        if place == name and origin != _OWN:
+            vars(module).update({imported: _value(origin, imported) for imported in names})
+    return module
 
 
 def _own_names(module: str) -> frozenset[str]:

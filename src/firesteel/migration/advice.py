@@ -38,7 +38,7 @@ _DIFFERS = {
     "JdbcSink.sink": "is exactly once, where Flink's is at least once; the driver follows from the URL",
     "StreamExecutionEnvironment.add_classpaths": "there are no Java classes to load",
     "WatermarkStrategy.with_timestamp_assigner": (
-        "is called in the strategy of from_source(), too, where PyFlink ignores it"
+        "in a strategy that from_source() gets it is called, where PyFlink ignores it"
     ),
     "StreamExecutionEnvironment.set_python_executable": "functions run in the interpreter of the cluster",
     "DataStream.cache": "results are computed again by the next job",
