@@ -157,6 +157,8 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         """
         try:
             return self._row(message)
+        except OSError:  # of a schema registry; the message may be fine
+            raise
         except Exception as error:  # fastavro raises errors of many kinds for malformed bytes
             raise ValueError(f"Failed to deserialize Avro {message[:200]!r}: {_text(error)}") from error
 
