@@ -17,7 +17,6 @@ from firesteel.cli.arguments import (
     restore_options,
     target_options,
 )
-from firesteel.cli.check import refuse_missing
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -88,6 +87,8 @@ def run(
     try:
         with reported_errors(program, verbose):
             if pyflink:
+                from firesteel.cli.check import refuse_missing  # It takes a while, and only these programs need it.
+
                 refuse_missing(program)
             options = cluster_configuration(None, options)
             settings = configuration(options, parallelism, runtime_mode)
