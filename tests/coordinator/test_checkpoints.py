@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
+from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints, IncompleteBatchError
-from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory
 from firesteel.datastream import StreamExecutionEnvironment

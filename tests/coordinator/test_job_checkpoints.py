@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from firesteel.common import Types, WatermarkStrategy
+from firesteel.coordinator.checkpoint_parts import Answer, Member, Request, RunIsOverError
 from firesteel.coordinator.checkpoints import Checkpoints
-from firesteel.coordinator.job_checkpoints import Answer, JobCheckpoints, Member, Request, RunIsOverError
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource

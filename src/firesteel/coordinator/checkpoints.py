@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from firesteel.common.durability import make_directory
-from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member, Part, Request, RestorePoint
+from firesteel.coordinator.checkpoint_parts import Member, Part, Request, RestorePoint
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles

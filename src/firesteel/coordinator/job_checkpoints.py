@@ -11,12 +11,13 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.coordinator.checkpoint_parts import Answer, Member, Part, Request, RestorePoint, RunIsOverError, Sizes
 from firesteel.coordinator.stored_checkpoints import (
     CLAIM_MODE,
     NUM_RETAINED,
@@ -24,11 +25,9 @@ from firesteel.coordinator.stored_checkpoints import (
     readable,
     remove_checkpoint,
 )
-from firesteel.errors import FiresteelError
 from firesteel.operators.buffers import pickled
 from firesteel.operators.subtask import operators_of
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
-from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.task.checkpoint_metadata import (
     CheckpointExistsError,
     CheckpointMetadata,
@@ -45,86 +44,6 @@ from firesteel.task.slot_tasks import max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.version_store import chain_sizes, link_chain
 
-Sizes = Mapping[str, Mapping[int, int]]
-"""Operator id -> subtask -> bytes."""
-
-Answer = str | int | Exception
-"""The path of a savepoint, the id of a checkpoint, or why there is none."""
-
-
-@dataclass(eq=False, slots=True)
-class Request:
-    """A checkpoint or savepoint that somebody asked for.
-
-    Attributes:
-        answer: Called once, in any thread.
-        savepoint_parent: Where the savepoint's directory is made; None: a checkpoint was asked for.
-        after: What the regions do once the savepoint is taken.
-        full: Whether all keyed state is written for it, and not only what changed.
-        succeeded: Whether it was taken; None: not yet answered.
-    """
-
-    answer: Callable[[Answer], None]
-    savepoint_parent: Path | None = None
-    after: AfterSavepoint = AfterSavepoint.GO_ON
-    full: bool = False
-    succeeded: bool | None = None
-
-    @property
-    def is_savepoint(self) -> bool:
-        """Whether a savepoint was asked for."""
-        return self.savepoint_parent is not None
-
-    def give(self, answer: Answer) -> None:
-        """Answer it."""
-        self.succeeded = not isinstance(answer, Exception)
-        self.answer(answer)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What a region has prepared for the next checkpoint.
-
-    Attributes:
-        state: The region after one of its batches.
-        covers: The requests that it is meant for, too.
-        begun_s: When its batch began (monotonic).
-        written: Bytes of keyed state written since the last checkpoint.
-    """
-
-    state: RegionState
-    covers: frozenset[Request]
-    begun_s: float
-    written: Sizes
-
-
-@dataclass(eq=False, slots=True)
-class Member:
-    """A run of a region, as the checkpoints of its job know it.
-
-    Attributes:
-        region: Number of the region.
-        wake: Lets the run's thread look for something to do.
-        tell: Told of checkpoints and savepoints that were taken.
-        run: Number of the run; 0: it has not begun.
-        part: What it has prepared since the last decision.
-        decided: What was decided with it and it has not settled yet.
-    """
-
-    region: int
-    wake: Callable[[], None]
-    tell: Callable[[CheckpointStats], None]
-    run: int = 0
-    part: Part | None = None
-    decided: RegionState | None = None
-
-
-class RunIsOverError(FiresteelError):
-    """A run was given up, and another one of its region has begun; the argument is the number of the region."""
-
-    def __str__(self) -> str:
-        return f"the run of region {self.args[0]} is over: another one has begun"
-
 
 @dataclass(slots=True)
 class _Taken:
@@ -134,21 +53,6 @@ class _Taken:
     begun_s: float
     written: Sizes
     requests: list[Request] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class RestorePoint:
-    """What a region goes on from.
-
-    Attributes:
-        metadata: The checkpoint or savepoint.
-        directory: Where it is.
-        is_own: Whether the job has taken it itself.
-    """
-
-    metadata: CheckpointMetadata
-    directory: Path
-    is_own: bool
 
 
 class JobCheckpoints:

@@ -11,8 +11,9 @@ from typing import Any
 
 from firesteel.common.local_path import local_path
 from firesteel.common.time import Duration
+from firesteel.coordinator.checkpoint_parts import Answer, Member, Request
 from firesteel.coordinator.checkpoints import Checkpoints
-from firesteel.coordinator.job_checkpoints import Answer, JobCheckpoints, Member, Request
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint

@@ -13,8 +13,9 @@ from typing import Any
 
 import cloudpickle
 
+from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
-from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import restore_job
 from firesteel.datastream.connectors.base import Committer

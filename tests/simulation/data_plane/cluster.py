@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from firesteel.coordinator.checkpoint_parts import Member
 from firesteel.coordinator.checkpoints import Checkpoints
-from firesteel.coordinator.job_checkpoints import JobCheckpoints, Member
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory, restore_job
 from firesteel.operators.buffers import decode
