@@ -112,9 +112,9 @@ def test_files_are_read_whole_however_small_the_batches(tmp_path: Path) -> None:
 def test_format_without_reader_is_refused(kind: str, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     if kind == "stream":
-        builder = FileSource.for_record_stream_format(StreamFormat("avro"), str(tmp_path))
+        builder = FileSource.for_record_stream_format(StreamFormat("orc"), str(tmp_path))
     else:
-        builder = FileSource.for_bulk_file_format(BulkFormat("avro"), str(tmp_path))
+        builder = FileSource.for_bulk_file_format(BulkFormat("orc"), str(tmp_path))
     env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), "files").print()
-    with pytest.raises(NotImplementedError, match=r"no reader for format 'avro'; there are text_line, csv"):
+    with pytest.raises(NotImplementedError, match=r"no reader for format 'orc'; there are text_line, csv"):
         run_local(env)

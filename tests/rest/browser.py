@@ -89,6 +89,7 @@ class Browser:
 
     async def stop(self) -> None:
         self._reader.cancel()
+        await self._socket.close()
         await self._session.close()
         self._process.kill()
         await self._process.wait()

@@ -114,7 +114,7 @@ def test_shells_complete(shell: str, sign: str) -> None:
         prog_name="firesteel",
         env={"_FIRESTEEL_COMPLETE": "bash_complete", "COMP_WORDS": "firesteel che", "COMP_CWORD": "1"},
     )
-    assert complete.stdout == "plain,checkpoint\n"
+    assert complete.stdout == "plain,check\nplain,checkpoint\n"
 
 
 def test_info_prints_the_plan_of_a_program(tmp_path: Path) -> None:

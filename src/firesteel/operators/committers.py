@@ -80,13 +80,12 @@ def _known_as(sink_id: str) -> str:
 
 def _of_source(vertex: JobVertex, configuration: Mapping[str, str]) -> dict[str, Callable[[], Committer]]:
     """Give what makes the committers of a source: of the part that has one, for each part."""
-    operator_id, _, descriptor = described_operators(vertex)[0]
-    found: dict[str, Callable[[], Committer]] = {}
-    for index, part in enumerate(parts_of(source_of(descriptor))):
-        committer = kind_of(part).committer(part, configuration)
-        if committer is not None:
-            found[source_committer_id(operator_id, index)] = partial(_given, committer)
-    return found
+    return {
+        source_committer_id(operator_id, index): partial(_given, committer)
+        for operator_id, _, descriptor in described_operators(vertex)[:1]
+        for index, part in enumerate(parts_of(source_of(descriptor)))
+        if (committer := kind_of(part).committer(part, configuration)) is not None
+    }
 
 
 def _given(committer: Committer) -> Committer:
