@@ -84,6 +84,7 @@ bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (
 	@$(BIN)/python benchmarks/bench_values.py
 	@$(BIN)/python benchmarks/bench_kafka.py
 	@$(BIN)/python benchmarks/bench_start.py
+	@$(BIN)/python benchmarks/bench_parallelism.py
 	@$(BIN)/python benchmarks/bench_graphs.py
 	@$(BIN)/python benchmarks/bench_scheduling.py
 	@$(BIN)/python benchmarks/bench_rest.py
