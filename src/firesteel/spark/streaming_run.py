@@ -25,7 +25,7 @@ from firesteel.spark.remote_slots import RemoteSlots
 from firesteel.spark.run import Run
 from firesteel.task.protocol import deployment_of
 from firesteel.task.slot_address import SlotAddress
-from firesteel.task.slot_tasks import BatchPlan
+from firesteel.task.slot_tasks import BatchPlan, StageReport
 
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
@@ -58,6 +58,7 @@ class StreamingRun(Run):
         self._begun_s = self._checkpointed_s = float("-inf")
         self._awaits_checkpoint = False
         self._savepoints: set[Request] = set()
+        self._last_reports: list[StageReport] = []
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Take a savepoint of the whole job, each region between two of its batches: its path.
@@ -96,6 +97,9 @@ class StreamingRun(Run):
             self._tell(self._listener.checkpoint_restored, restored)
         while (plan := self._next_plan()) is not None:
             self._run_batch(pipeline, plan)
+        # With the last subtask that is told to have ended the job is over, so what it wrote must be committed before.
+        if not self._stopping.is_set():
+            self._tell_progress(self._last_reports)
 
     def _leave(self, has_failed: bool) -> None:
         self._checkpoints.end(has_failed)
@@ -123,7 +127,10 @@ class StreamingRun(Run):
             self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
         if reports[0].try_number == 1:
             self._enumerator.batch_took(time.monotonic() - self._begun_s)
-        self._tell_progress(reports)
+        if self._enumerator.has_ended:
+            self._last_reports = reports
+        else:
+            self._tell_progress(reports)
 
     def _prepare(self, covers: frozenset[Request]) -> None:
         self._checkpointed_s = time.monotonic()
