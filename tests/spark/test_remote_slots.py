@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from firesteel.spark.shim import SlotFailedError
 from firesteel.task.protocol import (
     END_GATE,
     ERROR_GATE,
+    IDLE_GATE,
     TRY_OVER_GATE,
     Row,
     StageRequest,
@@ -116,6 +118,17 @@ def test_rows_that_do_not_fit_in_memory_wait_in_files_in_order(tmp_path: Path, m
     for slot in (0, 1):
         assert [row for row in found if row[0] == slot] == [row for row in rows if row[0] == slot]
     assert written
+
+
+def test_a_slot_without_rows_is_left_out_where_it_may_be(tmp_path: Path) -> None:
+    def serve(slot: int, _: StageRequest, reader: Any, writer: Any) -> None:
+        write_frame(writer, (slot, slot, 7, f"{len(rows_of(reader))}".encode()))
+        write_frame(writer, (0, 0, END_GATE, b""))
+
+    with slots(tmp_path, 3, serve) as remote:
+        requests = {slot: replace(REQUEST, only_with_rows=slot > 0) for slot in range(3)}
+        found = list(remote(requests, iter([(1, 0, 3, b"x")])))
+    assert sorted(found) == [(0, 0, 7, b"0"), (1, 1, 7, b"1"), (2, 2, IDLE_GATE, b"1")]
 
 
 @pytest.mark.parametrize(

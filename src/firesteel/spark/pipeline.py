@@ -1,6 +1,6 @@
 """The stages of a job as Spark jobs: one RDD job per batch, one Spark stage per stage.
 
-An empty partition per lane goes through `mapPartitionsWithIndex` for the first stage, then through `partitionBy` and
+An empty partition per lane goes through `mapPartitionsWithIndex` for the first stage, then through an exchange and
 another one for each further stage. What comes out at the end are the reports of all stages. Nothing else of Spark is
 used: no SQL planning, no offset and commit logs, which would cost more than a small batch itself.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +17,13 @@ from py4j.protocol import Py4JError
 
 from firesteel.operators.buffers import decode
 from firesteel.spark.errors import SparkLostError
+from firesteel.spark.exchange import exchange
+from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
 from firesteel.spark.shared_stages import SharedStages
 from firesteel.spark.shim import FAILURE_MARK, RunStage, Stage
-from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
+from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
 from firesteel.task.versions import BatchTry, Chain
@@ -57,6 +59,7 @@ class Pipeline:
         self._lanes = lanes
         self._checkpoint = checkpoint
         self._partitions = placed_partitions(context, lanes.hosts)
+        self._idle = IdleSlots(plan)
 
     def run_batch(
         self, first: BatchTry, plan: BatchPlan, parents: Parents, is_stopping: Callable[[], bool]
@@ -75,13 +78,16 @@ class Pipeline:
         """
         for attempt in range(1, _TRIES + 1):
             try:
-                return self._try_batch(replace(first, number=attempt), plan, parents)
+                reports = self._try_batch(replace(first, number=attempt), plan, parents)
             except Exception as error:
                 if is_stopping() or attempt == _TRIES or FAILURE_MARK in str(error):
                     raise
                 if self._jvm_is_gone():
                     raise SparkLostError from error
                 logger.warning("batch %d is tried again, try %d failed: %s", first.batch_id, attempt, error)
+            else:
+                self._idle.batch_ended(reports)
+                return reports
         raise AssertionError("the last try returns or raises")
 
     def _jvm_is_gone(self) -> bool:
@@ -105,25 +111,27 @@ class Pipeline:
         first = self._stages.start
         for stage in self._stages:
             if stage > first:
-                rows = rows.partitionBy(len(self._lanes.slots), _lane)
+                rows = exchange(rows, len(self._lanes.slots))
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stage > first else plan
             request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))
-            stage_of_lane = Stage(self._run, request, parents(stage), self._lanes, self._level_of_gate)
+            versions = parents(stage)
+            only_with_rows = self._idle.only_with_rows(stage, stage_plan, versions)
+            stage_of_lane = Stage(self._run, request, versions, self._lanes, self._level_of_gate, only_with_rows)
             rows = rows.mapPartitionsWithIndex(shared.share(stage_of_lane))
         try:
             reports = rows.collect()
         finally:
             if len(self._stages) > 1:
                 rows.cleanShuffleDependencies()
-        return [report for _, row in reports for report in _reports_of(row)]
+        return self._reports_of(at, (row for _, row in reports))
 
-
-def _lane(lane: int) -> int:
-    return lane
-
-
-def _reports_of(row: Row) -> list[StageReport]:
-    _, _, gate, payload = row
-    assert gate == REPORT_GATE, f"a row of gate {gate} was not consumed"
-    return decode(payload)[0][0]  # type: ignore[index]
+    def _reports_of(self, at: BatchTry, rows: Iterable[Row]) -> list[StageReport]:
+        reports: list[StageReport] = []
+        for _, slot, gate, payload in rows:
+            assert gate in (REPORT_GATE, IDLE_GATE), f"a row of gate {gate} was not consumed"
+            if gate == IDLE_GATE:
+                reports.append(self._idle.report(int(payload), slot, at.number))
+            else:
+                reports += decode(payload)[0][0]  # type: ignore[index]
+        return reports

@@ -20,6 +20,7 @@ from firesteel.spark.shim import SlotFailedError
 from firesteel.task.protocol import (
     END_GATE,
     ERROR_GATE,
+    IDLE_GATE,
     REQUEST_GATE,
     TRY_OVER_GATE,
     FrameParser,
@@ -50,13 +51,22 @@ class RemoteSlots:
     deployments: Mapping[int, str]
 
     def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
-        """Feed the rows to the processes of their slots and yield what comes back from any of them."""
+        """Feed the rows to the processes of their slots and yield what comes back from any of them.
+
+        A slot that need not be asked without rows, and has none, is left out: an `IDLE_GATE` row stands for its report.
+        """
         waiting = {slot: SpilledList(_WAITING_BYTES // len(requests), None) for slot in requests}
+        with_rows: set[int] = set()
         for row in rows:
             waiting[row[0]].add([row], None, len(row[3]))
+            with_rows.add(row[0])
+        idle = {slot for slot, request in requests.items() if request.only_with_rows} - with_rows
+        for slot in idle:
+            yield slot, slot, IDLE_GATE, b"%d" % requests[slot].stage
         with ExitStack() as stack:
             selector = stack.enter_context(selectors.DefaultSelector())
-            for slot, request in requests.items():
+            for slot in requests.keys() - idle:
+                request = requests[slot]
                 connection = stack.enter_context(connect(SlotAddress.parse(self.addresses[slot])))
                 is_remote = connection.family != socket.AF_UNIX
                 own = replace(request, is_remote=is_remote, deployment=self.deployments[slot])

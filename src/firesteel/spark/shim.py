@@ -38,7 +38,7 @@ class Stage:
     """One stage of one batch as a function for `RDD.mapPartitionsWithIndex`; the partition is the lane.
 
     Rows for the subtasks of this stage go to `run`; those for later stages and reports pass through. `parents` has the
-    version of each slot that the stage starts from.
+    version of each slot that the stage starts from, `only_with_rows` the slots that need not be asked without rows.
     """
 
     run: RunStage
@@ -46,13 +46,17 @@ class Stage:
     parents: Mapping[int, Chain]
     lanes: Lanes
     level_of_gate: tuple[int, ...]
+    only_with_rows: frozenset[int] = frozenset()
 
     def __call__(self, lane: int, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
         """Run the stage over the rows of one partition: `(lane, row)` in and out."""
         _keep_modules_from_garbage_collection()
         passing = SpilledList(_PASSING_BYTES, None)
         own = self._own_rows(rows, passing)
-        requests = {slot: replace(self.request, parent=self.parents[slot]) for slot in self.lanes.slots[lane]}
+        requests = {
+            slot: replace(self.request, parent=self.parents[slot], only_with_rows=slot in self.only_with_rows)
+            for slot in self.lanes.slots[lane]
+        }
         lane_of = self.lanes.of_slot
         for row in self.run(requests, own):
             yield lane_of[row[0]], row

@@ -28,6 +28,9 @@ REQUEST_GATE = -4
 TRY_OVER_GATE = -5
 """Gate of the frame that says that the batch must be tried anew; its payload is the reason."""
 
+IDLE_GATE = -6
+"""Gate of a row that stands for the report of a slot that was not asked; its payload is the stage in ASCII."""
+
 _HEADER = struct.Struct(">iiiI")
 
 
@@ -43,6 +46,7 @@ class StageRequest:
         deployment: The tasks that it is for, see `deployment_of`; empty in BATCH mode.
         parent: The files of the slot's version before the batch; empty before the first batch and in BATCH mode.
         is_remote: Whether it comes from another host.
+        only_with_rows: Whether the slot need not be asked if there are no rows for it.
     """
 
     stage: int
@@ -52,6 +56,7 @@ class StageRequest:
     deployment: str = ""
     parent: Chain = ()
     is_remote: bool = False
+    only_with_rows: bool = False
 
 
 def deployment_of(execution_attempt_id: str) -> str:

@@ -16,11 +16,11 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import remove_job_directory, restore_job
-from firesteel.operators.buffers import decode
 from firesteel.operators.committables import Committable, carry_out
 from firesteel.operators.committers import Committers
+from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.pipeline import Parents, Pipeline
-from firesteel.task.protocol import REPORT_GATE, Row, StageRequest
+from firesteel.task.protocol import IDLE_GATE, REPORT_GATE, Row, StageRequest
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import BatchPlan, SlotTasks, StageReport
 from firesteel.task.stage_plan import StagePlan
@@ -112,6 +112,7 @@ class SimulatedSpark(Pipeline):
         self._plan = plan
         self._directory = directory
         self._slots = plan.slots
+        self._idle = IdleSlots(plan)
 
     def _jvm_is_gone(self) -> bool:
         return False
@@ -128,7 +129,11 @@ class SimulatedSpark(Pipeline):
                 pickle.dumps(stage_plan),
                 self._deployment.name,
             )
-            requests = [replace(request, parent=parent) for parent in parents(stage).values()]
+            only_with_rows = self._idle.only_with_rows(stage, stage_plan, range(self._slots))
+            requests = [
+                replace(request, parent=parent, only_with_rows=slot in only_with_rows)
+                for slot, parent in parents(stage).items()
+            ]
             found: list[list[Row]] = [[] for _ in requests]
             order = list(range(self._slots))
             chance.shuffle(order)
@@ -147,8 +152,8 @@ class SimulatedSpark(Pipeline):
                     late = self._start_copy(slot, requests[slot], rows)[1]
                     self._cluster.scheduler.pause(late, chance.choice([5, 50, 500, 3000]))
             outputs.append(found)
-        last = [row for stage in outputs for rows in stage for row in rows if row[2] == REPORT_GATE]
-        return [report for row in last for report in decode(row[3])[0][0]]  # type: ignore[index]
+        last = [row for stage in outputs for rows in stage for row in rows if row[2] in (REPORT_GATE, IDLE_GATE)]
+        return self._reports_of(at, last)
 
     def _rows_for(self, outputs: list[list[list[Row]]], stage: int, slot: int) -> list[tuple[int, int, bytes]]:
         level = self._plan.level_of_gate
@@ -161,11 +166,13 @@ class SimulatedSpark(Pipeline):
         ]
 
     def _run_task(self, slot: int, request: StageRequest, rows: list[tuple[int, int, bytes]]) -> list[Row]:
-        """Return the rows of the copy of a task that succeeds first.
+        """Return the rows of the copy of a task that succeeds first, or the one that stands for an idle slot.
 
         Raises:
             TaskLostError: too many copies failed.
         """
+        if request.only_with_rows and not rows:
+            return [(slot, slot, IDLE_GATE, b"%d" % request.stage)]
         chance, faults = self._cluster.chance, self._cluster.faults
         leader = self._cluster.scheduler.current
         assert leader is not None
@@ -259,7 +266,8 @@ class Leader:
         cluster.deployments.append(self.deployment)
         spark = SimulatedSpark(cluster, self.deployment, plan, cluster.directory)
         while not enumerator.has_ended:
-            planned = enumerator.plan(0)
+            nothing_came = cluster.chance.random() < 0.15
+            planned = enumerator.plan_nothing() if nothing_came else enumerator.plan(0)
             is_checkpoint = enumerator.has_ended or cluster.chance.random() < 0.6
             at = checkpoints.next_batch()
             cluster.log(f"leader {self.number} begins {at}")

@@ -16,9 +16,10 @@ from firesteel.coordinator import version_files
 from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.operators.file_sink import FileWriter
+from firesteel.spark.idle_slots import IdleSlots
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, write_metadata
 from firesteel.task.protocol import Row, StageRequest
-from firesteel.task.slot_tasks import SlotTasks
+from firesteel.task.slot_tasks import SlotTasks, StageReport
 from firesteel.task.stage_server import StageServer
 from firesteel.task.version_store import VersionStore
 from firesteel.task.versions import BatchTry, Chain
@@ -114,6 +115,14 @@ def _release_at_once(self: version_files.VersionFiles, paths: Iterable[str]) -> 
         (self._directory / path).unlink(missing_ok=True)
 
 
+_report = IdleSlots.report
+
+
+def _forgets_where_it_was(self: IdleSlots, stage: int, slot: int, try_number: int) -> StageReport:
+    """A slot that was left out begins anew."""
+    return replace(_report(self, stage, slot, try_number), chain=())
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     Mutation("within a try a stage puts out one answer", StageServer, "serve", _runs_again),
     Mutation("a version file is named by its try and never overwritten", VersionStore, "write", _overwrites),
@@ -123,6 +132,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("of two leaders one takes the next checkpoint", JobCheckpoints, "_write", _decides_anywhere),
     Mutation("nothing is committed before it is decided", Checkpoints, "prepare", _commits_first),
     Mutation("files that a checkpoint needs stay", version_files.VersionFiles, "_release", _release_at_once),
+    Mutation("a slot that was left out is where it was", IdleSlots, "report", _forgets_where_it_was),
 )
 
 _TITLE = "## The data plane, simulated"

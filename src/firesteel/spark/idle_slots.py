@@ -1,0 +1,48 @@
+"""Which slots a batch can leave out: with nothing to read, nothing due and no rows they would do nothing.
+
+A batch that brings few records thus costs by the slots that these go to, and not by all that the job has.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+
+from firesteel.task.slot_tasks import BatchPlan, StageReport
+from firesteel.task.stage_plan import StagePlan
+
+
+class IdleSlots:
+    """Remembers what each slot has reported last.
+
+    Args:
+        plan: The stages of the job.
+    """
+
+    def __init__(self, plan: StagePlan) -> None:
+        self._base = {vertex.id: plan.base_of(vertex) for vertex in plan.job_graph.vertices}
+        self._last: dict[tuple[int, int], StageReport] = {}
+
+    def only_with_rows(self, stage: int, batch: BatchPlan, slots: Iterable[int]) -> frozenset[int]:
+        """Return those of the slots that a stage need ask only if there are rows for them.
+
+        A checkpoint is taken in all slots, and a run begins in all of them.
+        """
+        if batch.is_checkpoint or batch.in_full:
+            return frozenset()
+        now = time.time_ns() // 1_000_000
+        readers = {self._base[vertex] + subtask for vertex, subtask in (*batch.ranges, *batch.ended)}
+        return frozenset(slot for slot in slots if slot not in readers and self._has_nothing_due(stage, slot, now))
+
+    def _has_nothing_due(self, stage: int, slot: int, now: int) -> bool:
+        last = self._last.get((stage, slot))
+        return last is not None and (last.next_time is None or last.next_time > now)
+
+    def report(self, stage: int, slot: int, try_number: int) -> StageReport:
+        """Return what stands for the report of a slot that was left out: it is where it was."""
+        return replace(self._last[stage, slot], committables=[], try_number=try_number)
+
+    def batch_ended(self, reports: Iterable[StageReport]) -> None:
+        """Remember the reports of a batch."""
+        self._last.update(((report.stage, report.slot), report) for report in reports)

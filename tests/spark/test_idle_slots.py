@@ -1,0 +1,68 @@
+"""A batch leaves out the slots that would do nothing, and no others."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from firesteel.spark.idle_slots import IdleSlots
+from firesteel.task.slot_tasks import BatchPlan, StageReport
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.versions import VersionFile
+from tests.simulation.data_plane.job import job, job_graph_of
+
+BATCH = BatchPlan(is_checkpoint=False)
+CHAIN = (VersionFile("versions-1/0/0/1-1.full", 10, {}),)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> StagePlan:
+    return StagePlan(job_graph_of(job(str(tmp_path))))
+
+
+def reports(plan: StagePlan, next_time: int | None = None) -> list[StageReport]:
+    return [
+        StageReport(stage, slot, [], ["commit this"], next_time, CHAIN, 1)
+        for stage in range(plan.levels)
+        for slot in range(plan.slots)
+    ]
+
+
+def ended(plan: StagePlan, next_time: int | None = None) -> IdleSlots:
+    idle = IdleSlots(plan)
+    idle.batch_ended(reports(plan, next_time))
+    return idle
+
+
+def test_the_first_batch_of_a_run_asks_all_slots(plan: StagePlan) -> None:
+    assert IdleSlots(plan).only_with_rows(0, BATCH, range(plan.slots)) == frozenset()
+
+
+def test_then_a_slot_with_nothing_to_do_is_asked_only_with_rows(plan: StagePlan) -> None:
+    assert ended(plan).only_with_rows(0, BATCH, range(plan.slots)) == frozenset(range(plan.slots))
+
+
+@pytest.mark.parametrize("batch", [BatchPlan(), replace(BATCH, in_full=True)])
+def test_a_checkpoint_is_taken_in_all_slots(plan: StagePlan, batch: BatchPlan) -> None:
+    assert ended(plan).only_with_rows(0, batch, range(plan.slots)) == frozenset()
+
+
+def test_a_slot_that_reads_or_ends_is_asked(plan: StagePlan) -> None:
+    source = next(vertex for vertex in plan.job_graph.vertices if not vertex.inputs)
+    slot = plan.base_of(source) + 1
+    others = frozenset(range(plan.slots)) - {slot}
+    for batch in (replace(BATCH, ranges={(source.id, 1): []}), replace(BATCH, ended=frozenset({(source.id, 1)}))):
+        assert ended(plan).only_with_rows(0, batch, range(plan.slots)) == others
+
+
+def test_a_slot_whose_time_has_come_is_asked(plan: StagePlan) -> None:
+    now = time.time_ns() // 1_000_000
+    assert ended(plan, now - 1).only_with_rows(0, BATCH, range(plan.slots)) == frozenset()
+    assert ended(plan, now + 60_000).only_with_rows(0, BATCH, range(plan.slots)) == frozenset(range(plan.slots))
+
+
+def test_a_slot_that_was_left_out_is_where_it_was_and_has_nothing_to_commit(plan: StagePlan) -> None:
+    assert ended(plan).report(0, 1, try_number=3) == StageReport(0, 1, [], [], None, CHAIN, 3)
