@@ -24,6 +24,7 @@ _COMMANDS = {
     "jobmanager": "jobmanager",
     "logs": "watching",
     "top": "watching",
+    "certificates": "certificates",
     "completion": "completion",
 }
 """Name of a command -> its module, and its name there where that is another one."""

@@ -20,6 +20,7 @@ from firesteel.runtime.highavailability.ha_services import ha_services, has_high
 from firesteel.runtime.highavailability.high_availability import DISPATCHER, RESOURCE_MANAGER
 from firesteel.runtime.highavailability.leader_directory import LeaderDirectory
 from firesteel.runtime.highavailability.leader_gateway import LeaderGateway
+from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService
@@ -46,7 +47,7 @@ class ClusterEntrypoint:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
         collect_garbage_rarely()
         self._spark = shared_gateway(configuration)
-        self.data_plane = SparkDataPlane(self._spark.context)
+        self.data_plane = SparkDataPlane(self._spark.context, InternalTls.of(configuration))
         configuration = _with_checkpoint_directory(configuration)
         self._workers = Workers(configuration)
         self._configuration = configuration = self._workers.configuration

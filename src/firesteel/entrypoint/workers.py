@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,6 +13,7 @@ from firesteel.entrypoint.spark_options import SLOTS, has_executors
 from firesteel.runtime.clock import SystemClock
 from firesteel.runtime.highavailability.ha_services import has_high_availability
 from firesteel.runtime.highavailability.high_availability import HighAvailabilityServices
+from firesteel.runtime.internal_tls import TLS_PREFIX, InternalTls
 from firesteel.runtime.options import number
 from firesteel.runtime.resourcemanager.driver import ResourceManagerDriver
 from firesteel.runtime.rpc import InMemoryRpcService, RpcService, TcpRpcService, rpc_secret, rpc_secret_or_new
@@ -21,6 +23,9 @@ from firesteel.spark.slot_processes import SlotProcesses
 __all__ = ["Workers"]
 
 _OF_THE_JOB_MANAGER = ("spark.", "security.", "rest.", "web.")
+_LOOPBACK = ("127.", "localhost", "::1")
+
+logger = logging.getLogger(__name__)
 
 
 class Workers:
@@ -44,6 +49,7 @@ class Workers:
             # Without high availability nobody has to know the secret but those whom this process tells.
             self._secret = rpc_secret(configuration) if has_ha else rpc_secret_or_new(configuration)
             self.rpc_service = TcpRpcService.of_job_manager(configuration, self._secret)
+            _warn_of_clear_text(configuration)
         else:
             self.rpc_service = InMemoryRpcService(SystemClock())
 
@@ -63,6 +69,17 @@ class Workers:
         job_manager = urlsplit(rpc_service.address)
         return {
             **{k: v for k, v in self.configuration.items() if not k.startswith(_OF_THE_JOB_MANAGER)},
+            **{k: v for k, v in self.configuration.items() if k.startswith(TLS_PREFIX) and ".rest." not in k},
             "jobmanager.rpc.address": str(job_manager.hostname),
             "jobmanager.rpc.port": str(job_manager.port),
         }
+
+
+def _warn_of_clear_text(configuration: Mapping[str, str]) -> None:
+    host = configuration.get("jobmanager.rpc.address", "127.0.0.1")
+    if InternalTls.of(configuration) is None and not host.startswith(_LOOPBACK):
+        text = (
+            "calls, and records on their way to slots of other hosts, cross the network of %s in clear: "
+            "set security.ssl.internal.enabled (`firesteel certificates DIRECTORY` makes certificates for a test)"
+        )
+        logger.warning(text, host)

@@ -1,4 +1,4 @@
-"""TLS of the REST API, out of PEM files under Flink's option names. Flink: `runtime.net.SSLUtils`."""
+"""TLS out of PEM files under Flink's option names, and that of the REST API. Flink: `runtime.net.SSLUtils`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from pathlib import Path
 
 from firesteel.runtime.options import InvalidOptionError, boolean, required
 
-__all__ = ["has_rest_authentication", "has_rest_tls", "rest_client_context", "rest_server_context"]
+__all__ = [
+    "has_rest_authentication",
+    "has_rest_tls",
+    "load_key",
+    "load_trusted",
+    "rest_client_context",
+    "rest_server_context",
+    "ssl_option",
+]
 
+_KIND = "rest"
 _ENABLED = "security.ssl.rest.enabled"
+_ALL_ENABLED = "security.ssl.enabled"
 _AUTHENTICATION = "security.ssl.rest.authentication-enabled"
 _VERIFY_HOSTNAME = "security.ssl.rest.verify-hostname"
-_KEYSTORE = "security.ssl.rest.keystore"
-_TRUSTSTORE = "security.ssl.rest.truststore"
-_KEY_PASSWORD = "security.ssl.rest.key-password"
 _FINGERPRINT = "security.ssl.rest.cert.fingerprint"
 
 
 def has_rest_tls(configuration: Mapping[str, str]) -> bool:
     """Whether the REST API speaks TLS."""
-    return boolean(configuration, _ENABLED, False)
+    return boolean(configuration, _ENABLED, boolean(configuration, _ALL_ENABLED, False))
 
 
 def has_rest_authentication(configuration: Mapping[str, str]) -> bool:
@@ -39,10 +46,9 @@ def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | No
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    _load_key(context, configuration)
+    load_key(context, configuration, _KIND)
     if has_rest_authentication(configuration):
-        required(configuration, _TRUSTSTORE)
-        _load_trusted(context, configuration)
+        load_trusted(context, configuration, _KIND)
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 
@@ -53,43 +59,67 @@ def rest_client_context(configuration: Mapping[str, str]) -> ssl.SSLContext:
     Raises:
         InvalidOptionError: a file is missing or can't be used.
     """
+    truststore, trusted = ssl_option(configuration, _KIND, "truststore")
     if _FINGERPRINT in configuration:
-        raise InvalidOptionError(f"option {_FINGERPRINT!r} has no effect here; trust the certificate by {_TRUSTSTORE}")
+        raise InvalidOptionError(f"option {_FINGERPRINT!r} has no effect here; trust the certificate by {truststore}")
     context = ssl.create_default_context()
-    if _TRUSTSTORE in configuration:
+    if trusted is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        _load_trusted(context, configuration)
+        load_trusted(context, configuration, _KIND)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.check_hostname = boolean(configuration, _VERIFY_HOSTNAME, True)
     if has_rest_authentication(configuration):
-        _load_key(context, configuration)
+        load_key(context, configuration, _KIND)
     return context
 
 
-def _load_key(context: ssl.SSLContext, configuration: Mapping[str, str]) -> None:
-    """Load a certificate, those above it, and its key."""
-    path = _pem_file(configuration, _KEYSTORE)
+def ssl_option(configuration: Mapping[str, str], kind: str, name: str) -> tuple[str, str | None]:
+    """Return the key of an option that is set, and its value: the kind's own, else the one for all kinds of TLS.
+
+    Example:
+        >>> ssl_option({"security.ssl.truststore": "all.pem"}, "rest", "truststore")
+        ('security.ssl.truststore', 'all.pem')
+    """
+    own, common = f"security.ssl.{kind}.{name}", f"security.ssl.{name}"
+    key = common if own not in configuration and common in configuration else own
+    return key, configuration.get(key)
+
+
+def load_key(context: ssl.SSLContext, configuration: Mapping[str, str], kind: str) -> None:
+    """Load a certificate, those above it, and its key.
+
+    Raises:
+        InvalidOptionError: the option or its file is missing, or the file can't be used.
+    """
+    option, path = _pem_file(configuration, kind, "keystore")
+    password, text = ssl_option(configuration, kind, "key-password")
     try:
         # An empty password and not None: nobody is there who could type one.
-        context.load_cert_chain(path, password=configuration.get(_KEY_PASSWORD, ""))
+        context.load_cert_chain(path, password=text or "")
     except (ssl.SSLError, OSError) as error:
         raise InvalidOptionError(
-            f"option {_KEYSTORE!r}: {path} can't be used: {error}; expected a certificate and its key in PEM, "
-            f"with {_KEY_PASSWORD} if the key is encrypted"
+            f"option {option!r}: {path} can't be used: {error}; expected a certificate and its key in PEM, "
+            f"with {password} if the key is encrypted"
         ) from None
 
 
-def _load_trusted(context: ssl.SSLContext, configuration: Mapping[str, str]) -> None:
-    path = _pem_file(configuration, _TRUSTSTORE)
+def load_trusted(context: ssl.SSLContext, configuration: Mapping[str, str], kind: str) -> None:
+    """Load the certificates that are trusted.
+
+    Raises:
+        InvalidOptionError: the option or its file is missing, or the file can't be used.
+    """
+    option, path = _pem_file(configuration, kind, "truststore")
     try:
         context.load_verify_locations(path)
     except ssl.SSLError as error:
         raise InvalidOptionError(
-            f"option {_TRUSTSTORE!r}: {path} can't be used: {error}; expected certificates in PEM"
+            f"option {option!r}: {path} can't be used: {error}; expected certificates in PEM"
         ) from None
 
 
-def _pem_file(configuration: Mapping[str, str], option: str) -> Path:
+def _pem_file(configuration: Mapping[str, str], kind: str, name: str) -> tuple[str, Path]:
+    option, _ = ssl_option(configuration, kind, name)
     path = Path(required(configuration, option))
     try:
         content = path.read_bytes()
@@ -101,4 +131,4 @@ def _pem_file(configuration: Mapping[str, str], option: str) -> Path:
             f"keytool -importkeystore -srckeystore {path.name} -destkeystore store.p12 -deststoretype PKCS12, then "
             "openssl pkcs12 -in store.p12 -out store.pem"
         )
-    return path
+    return option, path

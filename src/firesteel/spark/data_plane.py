@@ -15,6 +15,7 @@ from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import keeps_checkpoints, remove_job_directory, restore_job
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
+from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import DataPlaneListener, QueryDescriptor, RunningQuery
 from firesteel.spark.batch_run import BatchRun
 from firesteel.spark.collect_buffers import CollectBuffers
@@ -32,6 +33,7 @@ class SparkDataPlane:
 
     Args:
         context: Gives the SparkContext; called in a thread, since it may wait for the JVM.
+        tls: What records on their way to slots of other hosts are encrypted with; None: they are not.
 
     Attributes:
         collected: What collecting sinks put out.
@@ -39,7 +41,8 @@ class SparkDataPlane:
 
     has_queries = True
 
-    def __init__(self, context: Callable[[], Any]) -> None:
+    def __init__(self, context: Callable[[], Any], tls: InternalTls | None = None) -> None:
+        self._tls = tls
         self._context = context
         self.collected = CollectBuffers()
         self._temporary = TemporaryDirectory("checkpoints")
@@ -70,7 +73,8 @@ class SparkDataPlane:
         if query.job_graph.job_type == "BATCH":
             run = BatchRun(*common)
         else:
-            run = StreamingRun(*common, checkpoints=self._checkpoints_of(query.job_graph, directory))
+            checkpoints = self._checkpoints_of(query.job_graph, directory)
+            run = StreamingRun(*common, checkpoints=checkpoints, tls=self._tls)
         self._runs.append(run)
         run.begin()
         return run

@@ -9,13 +9,16 @@ import os
 import pickle
 import selectors
 import socket
+import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from firesteel.operators.spill import SpilledList
+from firesteel.runtime.internal_tls import InternalTls, tls_problem
 from firesteel.spark.shim import SlotFailedError
 from firesteel.task.protocol import (
     END_GATE,
@@ -33,6 +36,9 @@ from firesteel.task.versions import TryIsOverError
 
 _CONNECT_TIMEOUT_S = 60
 _RECEIVED_BYTES = 1 << 20
+_RECORD_BYTES = 1 << 15
+"""More than a record of TLS, so that nothing of one waits unseen by the selector."""
+_TLS_WAITS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _SENT_BYTES = 256 << 10
 _WAITING_BYTES = 32 << 20
 """Rows that wait for the slots of a lane are kept in memory up to so much, the rest in files."""
@@ -45,10 +51,12 @@ class RemoteSlots:
     Attributes:
         addresses: Slot -> where it takes connections.
         deployments: Slot -> the tasks that run there, see `protocol.deployment_of`.
+        tls: What connections to other hosts are encrypted with; None: they are not.
     """
 
     addresses: Mapping[int, str]
     deployments: Mapping[int, str]
+    tls: InternalTls | None = None
 
     def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
         """Feed the rows to the processes of their slots and yield what comes back from any of them.
@@ -67,7 +75,7 @@ class RemoteSlots:
             selector = stack.enter_context(selectors.DefaultSelector())
             for slot in requests.keys() - idle:
                 request = requests[slot]
-                connection = stack.enter_context(connect(SlotAddress.parse(self.addresses[slot])))
+                connection = stack.enter_context(connect(SlotAddress.parse(self.addresses[slot]), self.tls))
                 is_remote = connection.family != socket.AF_UNIX
                 own = replace(request, is_remote=is_remote, deployment=self.deployments[slot])
                 connection.setblocking(False)
@@ -108,6 +116,7 @@ class _Talk:
         self._frames = frames
         self._to_send = memoryview(b"")
         self._parser = FrameParser()
+        self._received_bytes = _RECORD_BYTES if isinstance(connection, ssl.SSLSocket) else _RECEIVED_BYTES
 
     def send(self) -> bool:
         """Send as much as the connection takes now; False if there is no more to send."""
@@ -116,6 +125,8 @@ class _Talk:
             return False
         try:
             sent = self._connection.send(self._to_send)
+        except _TLS_WAITS:
+            return True
         except ConnectionError:  # What the slot said before is still to be read.
             return False
         self._to_send = self._to_send[sent:]
@@ -129,7 +140,10 @@ class _Talk:
             TryIsOverError: the batch must be tried anew.
             ConnectionError: the slot closed the connection before it had said all.
         """
-        data = self._connection.recv(_RECEIVED_BYTES)
+        try:
+            data = self._connection.recv(self._received_bytes)
+        except _TLS_WAITS:
+            return
         if not data:
             raise ConnectionError("the slot closed the connection in the middle of a stage")
         for row in self._parser.feed(data):
@@ -151,19 +165,25 @@ def _some_of(frames: Iterator[bytes]) -> Iterator[bytes]:
         yield part
 
 
-def connect(address: SlotAddress) -> socket.socket:
-    """Connect to a slot; a slot process that was killed is started again meanwhile."""
+def connect(address: SlotAddress, tls: InternalTls | None = None) -> socket.socket:
+    """Connect to a slot; a slot process that was killed is started again meanwhile.
+
+    Raises:
+        OSError: the slot was not to be reached for a minute, or one of the two sides does not trust the other.
+    """
     deadline = time.monotonic() + _CONNECT_TIMEOUT_S
     while True:
         try:
-            return _try_to_connect(address)
-        except OSError:
+            return _try_to_connect(address, tls)
+        except OSError as error:
+            if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+                raise ConnectionError(f"the relay at {address.relay}: {tls_problem(error)}") from error
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
 
 
-def _try_to_connect(address: SlotAddress) -> socket.socket:
+def _try_to_connect(address: SlotAddress, tls: InternalTls | None) -> socket.socket:
     is_on_this_host = address.is_on_this_host
     if is_on_this_host:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -177,11 +197,18 @@ def _try_to_connect(address: SlotAddress) -> socket.socket:
         connection.settimeout(_CONNECT_TIMEOUT_S)
         connection.connect(peer)
         if not is_on_this_host:
+            if tls is not None:
+                connection = _client_context(tls).wrap_socket(connection)
             connection.sendall(f"{address.token} {os.path.basename(address.path)}\n".encode())
             if connection.recv(1) != b"\n":
-                raise ConnectionError(f"the relay at {address.relay} closed the connection")
+                raise ConnectionError(f"the relay at {address.relay} closed the connection, its log tells why")
         connection.settimeout(None)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+@cache
+def _client_context(tls: InternalTls) -> ssl.SSLContext:
+    return tls.client_context()

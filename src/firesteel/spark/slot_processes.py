@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from firesteel.errors import FiresteelError
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
+from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
 from firesteel.runtime.taskexecutor.task_runner import TaskStateListener
 from firesteel.spark.cancellation_timeout import cancellation_timeout_s
@@ -101,12 +102,13 @@ class SlotProcesses:
     Args:
         listener: The TaskExecutor.
         host: Where slots take connections from other hosts; None if there are none.
+        tls: What connections from other hosts are encrypted with; None: they are not.
     """
 
-    def __init__(self, listener: TaskStateListener, host: str | None = None) -> None:
+    def __init__(self, listener: TaskStateListener, host: str | None = None, tls: InternalTls | None = None) -> None:
         self._listener = listener
         self._directory = TemporaryDirectory("slots")
-        self._relay = None if host is None else SlotRelay(host, self._directory.path)
+        self._relay = None if host is None else SlotRelay(host, self._directory.path, tls)
         self._addresses: dict[str, SlotAddress] = {}
         self._slots: dict[str, _Slot] = {}
         self._server: asyncio.Server | None = None

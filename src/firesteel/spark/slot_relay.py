@@ -13,6 +13,7 @@ import logging
 import secrets
 from pathlib import Path
 
+from firesteel.runtime.internal_tls import InternalTls, tls_problem
 from firesteel.task.slot_address import SlotAddress
 
 logger = logging.getLogger(__name__)
@@ -28,9 +29,11 @@ class SlotRelay:
     Args:
         host: Where to listen, as others reach it.
         directory: Where the sockets are.
+        tls: What to speak TLS with; None: not at all.
     """
 
-    def __init__(self, host: str, directory: Path) -> None:
+    def __init__(self, host: str, directory: Path, tls: InternalTls | None = None) -> None:
+        self._tls = None if tls is None else tls.server_context()
         self._host = host
         self._directory = directory
         self._token = secrets.token_hex(16)
@@ -63,10 +66,20 @@ class SlotRelay:
         try:
             # A caller that breaks off, and a slot that ends, are seen by the other side.
             with contextlib.suppress(OSError, ValueError, TimeoutError, asyncio.CancelledError):
-                await self._relay(reader, writer)
+                if await self._begin_tls(writer):
+                    await self._relay(reader, writer)
         finally:
             self._connections.discard(task)
             await _close(writer)
+
+    async def _begin_tls(self, writer: asyncio.StreamWriter) -> bool:
+        if self._tls is not None:
+            try:
+                await writer.start_tls(self._tls, ssl_handshake_timeout=_GREETING_S)
+            except OSError as error:
+                logger.warning("refused %s: %s", writer.get_extra_info("peername"), tls_problem(error))
+                return False
+        return True
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         greeting = await asyncio.wait_for(reader.readline(), _GREETING_S)

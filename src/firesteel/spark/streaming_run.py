@@ -16,6 +16,7 @@ from firesteel.coordinator.checkpoints import Checkpoints
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
+from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
 from firesteel.spark.commits import commit
 from firesteel.spark.gateway import CORES
@@ -41,8 +42,9 @@ class StreamingRun(Run):
     and what sinks have ready is committed. If nothing comes in any more, an empty batch is run for the last of it.
     """
 
-    def __init__(self, *args: Any, checkpoints: JobCheckpoints) -> None:
+    def __init__(self, *args: Any, checkpoints: JobCheckpoints, tls: InternalTls | None) -> None:
         super().__init__(*args)
+        self._tls = tls
         configuration = self._query.job_graph.configuration
         self._interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
@@ -208,7 +210,7 @@ class StreamingRun(Run):
         for subtask in self._query.subtasks:
             addresses[subtask.slot] = str(SlotAddress.parse(subtask.address).of_region(self._region))
             deployments[subtask.slot] = deployment_of(subtask.execution_attempt_id)
-        return RemoteSlots(addresses, deployments)
+        return RemoteSlots(addresses, deployments, self._tls)
 
 
 def _answer(future: asyncio.Future[str | int], answer: Answer) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from firesteel.runtime.capped_file import CappedFile
+from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.logs import configure_logging
 from firesteel.runtime.taskexecutor.log_files import LOG_PATH
 from firesteel.runtime.taskexecutor.task_manager_runner import TaskManagerRunner
@@ -30,7 +31,8 @@ _LEAVE_S = 5.0
 
 async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> int:
     options = {**options, LOG_PATH: LOG_FILE}  # where the one who started it has let it log
-    runner = TaskManagerRunner(options, partial(SlotProcesses, host=options["taskmanager.host"]), secret)
+    slots = partial(SlotProcesses, host=options["taskmanager.host"], tls=InternalTls.of(options))
+    runner = TaskManagerRunner(options, slots, secret)
     loop = asyncio.get_running_loop()
     executor = os.pidfd_open(executor_process)
     loop.add_reader(executor, runner.end)

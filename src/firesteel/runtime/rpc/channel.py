@@ -11,7 +11,8 @@ Handshake, all of fixed length, nothing of it unpickled:
 
 Then each side sends frames: length, HMAC-SHA256(key, direction + number of the frame + message), message. The key is
 derived from the secret and both nonces. So neither side reads a message before the other has proven that it knows the
-secret, and a message that was changed, repeated or dropped on its way ends the connection. Messages are not encrypted.
+secret, and a message that was changed, repeated or dropped on its way ends the connection. Messages are encrypted
+where TLS is on, see `InternalTls`.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
+import ssl
 import struct
 from dataclasses import dataclass
 
+from firesteel.runtime.internal_tls import tls_problem
 from firesteel.runtime.rpc.errors import (
     RpcAuthenticationError,
     RpcConnectionError,
@@ -106,32 +109,45 @@ class Channel:
         return hmac.digest(self._key, side + number.to_bytes(8, "big") + message, "sha256")
 
 
-async def open_channel(host: str, port: int, secret: bytes, max_bytes: int) -> Channel:
+async def open_channel(
+    host: str, port: int, secret: bytes, max_bytes: int, tls: ssl.SSLContext | None = None
+) -> Channel:
     """Connect to a server and prove each other's knowledge of the secret.
 
     Raises:
         RpcConnectionError: nobody listens there.
-        RpcAuthenticationError: the secrets differ.
+        RpcAuthenticationError: the secrets differ, or one side does not trust the other's certificate.
         RpcVersionError: the server speaks another version.
         RpcProtocolError: what listens there is something else.
     """
     peer = f"tcp://{host}:{port}"
     try:
-        reader, writer = await asyncio.wait_for(asyncio.open_connection(host, port), HANDSHAKE_TIMEOUT_S)
+        opening = asyncio.open_connection(host, port, ssl=tls)
+        reader, writer = await asyncio.wait_for(opening, HANDSHAKE_TIMEOUT_S)
+    except ssl.SSLError as error:
+        raise RpcAuthenticationError(peer, tls_problem(error)) from error
     except (OSError, TimeoutError) as error:
         raise RpcConnectionError(peer, str(error) or type(error).__name__) from error
     try:
         return await asyncio.wait_for(_join(peer, reader, writer, secret, max_bytes), HANDSHAKE_TIMEOUT_S)
+    except ssl.SSLError as error:
+        writer.close()
+        raise RpcAuthenticationError(peer, tls_problem(error)) from error
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
-        raise RpcProtocolError(peer, f"the handshake was cut off ({type(error).__name__})") from error
+        hint = "perhaps it speaks TLS" if tls is None else "perhaps it does not trust our certificate, its log tells"
+        raise RpcProtocolError(peer, f"the handshake was cut off ({type(error).__name__}); {hint}") from error
     except RpcConnectionError:
         writer.close()
         raise
 
 
 async def accept_channel(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes, max_bytes: int
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    secret: bytes,
+    max_bytes: int,
+    tls: ssl.SSLContext | None = None,
 ) -> Channel:
     """Answer a client's connection; who can't prove that it knows the secret is told why and left.
 
@@ -140,6 +156,7 @@ async def accept_channel(
     """
     host, port = writer.get_extra_info("peername")[:2]
     peer = f"tcp://{host}:{port}"
+    await _begin_tls(peer, writer, tls)
     nonce = os.urandom(32)
     writer.write(_HELLO.pack(_MAGIC, PROTOCOL_VERSION, nonce))
     try:
@@ -152,6 +169,16 @@ async def accept_channel(
         writer.write(_REFUSED + _REFUSAL.pack(len(text)) + text)
         writer.close()
         raise
+
+
+async def _begin_tls(peer: str, writer: asyncio.StreamWriter, tls: ssl.SSLContext | None) -> None:
+    if tls is None:
+        return
+    try:
+        await writer.start_tls(tls, ssl_handshake_timeout=HANDSHAKE_TIMEOUT_S)
+    except OSError as error:
+        writer.close()
+        raise RpcAuthenticationError(peer, tls_problem(error)) from error
 
 
 async def _join(

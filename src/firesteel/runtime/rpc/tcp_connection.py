@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import logging
 import pickle
+import ssl
 import struct
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import cloudpickle
@@ -32,16 +33,17 @@ class OutgoingConnection:
         port: Of the other process.
         secret: What both have to know.
         max_bytes: No message is longer.
+        tls: What to speak TLS with; None: not at all.
     """
 
-    def __init__(self, host: str, port: int, secret: bytes, max_bytes: int) -> None:
+    def __init__(self, host: str, port: int, secret: bytes, max_bytes: int, tls: ssl.SSLContext | None = None) -> None:
         self._peer = f"tcp://{host}:{port}"
         self._channel: Channel | None = None
         self._outbox: list[tuple[int, bytes, str]] = []
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._ids = itertools.count()
         self.is_closed = False
-        self._task = asyncio.ensure_future(self._run(host, port, secret, max_bytes))
+        self._task = asyncio.ensure_future(self._run(open_channel(host, port, secret, max_bytes, tls)))
 
     def call(self, call: RpcCall, message: bytes, answer: asyncio.Future[Any]) -> None:
         """Send a call, which was written as `message`; its answer goes to `answer`."""
@@ -76,10 +78,10 @@ class OutgoingConnection:
             if number in self._waiting:
                 fail(self._waiting[number], error)
 
-    async def _run(self, host: str, port: int, secret: bytes, max_bytes: int) -> None:
+    async def _run(self, opening: Coroutine[Any, Any, Channel]) -> None:
         channel: Channel | None = None
         try:
-            channel = await open_channel(host, port, secret, max_bytes)
+            channel = await opening
             for message in self._outbox:
                 self._send(channel, *message)
             self._outbox.clear()

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import cloudpickle
 
 from firesteel.runtime.clock import Clock, with_timeout
+from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.options import duration_s, memory_bytes, number
 from firesteel.runtime.rpc.channel import accept_channel
 from firesteel.runtime.rpc.errors import RpcConnectionError
@@ -40,6 +41,7 @@ class TcpRpcService(InMemoryRpcService):
         clock: The time that timeouts follow.
         timeout_s: How long a caller waits for an answer. Flink: `pekko.ask.timeout`.
         framesize_bytes: No call and no answer is larger. Flink: `pekko.framesize`.
+        tls: What to speak TLS with; None: not at all.
 
     Example:
         >>> async def serve() -> str:
@@ -61,6 +63,7 @@ class TcpRpcService(InMemoryRpcService):
         clock: Clock | None = None,
         timeout_s: float = 10.0,
         framesize_bytes: int = FRAMESIZE_BYTES,
+        tls: InternalTls | None = None,
     ) -> None:
         super().__init__(clock, timeout_s, serialize_calls=True)
         self._secret = secret
@@ -68,6 +71,8 @@ class TcpRpcService(InMemoryRpcService):
         self._port = port
         self._bind_host = bind_host or host
         self._framesize_bytes = framesize_bytes
+        self._server_tls = None if tls is None else tls.server_context()
+        self._client_tls = None if tls is None else tls.client_context()
         self._listener: asyncio.Server | None = None
         self._outgoing: dict[str, OutgoingConnection] = {}
         self._incoming: set[IncomingConnection] = set()
@@ -106,6 +111,7 @@ class TcpRpcService(InMemoryRpcService):
             bind_host,
             timeout_s=duration_s(configuration, "pekko.ask.timeout", 10),
             framesize_bytes=memory_bytes(configuration, "pekko.framesize", FRAMESIZE_BYTES),
+            tls=InternalTls.of(configuration),
         )
 
     @property
@@ -184,13 +190,15 @@ class TcpRpcService(InMemoryRpcService):
             raise RpcConnectionError(address, "this process's RpcService has stopped")
         connection = self._outgoing.get(peer.netloc)
         if connection is None or connection.is_closed:
-            connection = OutgoingConnection(peer.hostname, peer.port, self._secret, self._framesize_bytes)
+            connection = OutgoingConnection(
+                peer.hostname, peer.port, self._secret, self._framesize_bytes, self._client_tls
+            )
             self._outgoing[peer.netloc] = connection
         return connection
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            channel = await accept_channel(reader, writer, self._secret, self._framesize_bytes)
+            channel = await accept_channel(reader, writer, self._secret, self._framesize_bytes, self._server_tls)
         except RpcConnectionError as error:
             logger.warning("a connection was refused: %s", error)
             return
