@@ -63,10 +63,16 @@ def bytes_in(cluster: JobManager, job_id: str) -> tuple[float, float]:
     return found["numBytesIn"], found["numBytesInRemote"]
 
 
+def internal_certificates(directory: Path) -> dict[str, str]:
+    """Options as `firesteel certificates` prints them."""
+    printed = firesteel("certificates", str(directory)).stdout
+    return dict(line.split(": ") for line in printed.splitlines() if line.startswith("security.ssl.internal."))  # type: ignore[arg-type]
+
+
 def test_executors_come_go_and_are_lost(
     tmp_path: Path, spark: StandaloneSpark, jobmanagers: Callable[..., JobManager]
 ) -> None:
-    """Two executors that don't see each other's files, a slot each: half of all data crosses between them."""
+    """Two executors that don't see each other's files, a slot each: half of all data crosses between them, by TLS."""
     for _ in range(2):
         spark.add_worker(cores=2, is_apart=can_be_apart())
     spark.wait_for_workers()
@@ -74,6 +80,8 @@ def test_executors_come_go_and_are_lost(
         **{
             "spark.master": spark.url,
             "spark.authenticate.secret": SECRET,
+            "security.ssl.internal.enabled": "true",
+            **internal_certificates(tmp_path / "certificates"),
             "spark.executor.memory": "512m",
             "taskmanager.numberOfTaskSlots": "1",
             "jobmanager.rpc.port": "0",
