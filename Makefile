@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka kafka-faults zookeeper chromium test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka kafka-faults zookeeper chromium databases test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -50,7 +50,11 @@ zookeeper:  ## install Debian's ZooKeeper for the tests of high availability, wh
 chromium:  ## install Debian's Chromium for the tests of the plan page, where apt-get and root are at hand
 	@$(call debian,chromium,command -v chromium > /dev/null)
 
-test: $(STAMP) zookeeper chromium  ## run all tests
+databases:  ## install Debian's PostgreSQL and MariaDB for the tests of JDBC, where apt-get and root are at hand
+	@$(call debian,postgresql,ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1)
+	@$(call debian,mariadb-server-core mariadb-client-core,command -v /usr/sbin/mariadbd > /dev/null)
+
+test: $(STAMP) zookeeper chromium databases  ## run all tests
 	@$(BIN)/python -m pytest -rs
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 
-from tests.datastream.connectors import postgres_server
+from tests.datastream.connectors import database_servers
 from tests.exactly_once.fault_run import FULL_DISK, OPTIONS, Case, FaultRun, Outcome, mount
 from tests.exactly_once.job import JOBS
 from tests.exactly_once.outputs import Files, Output, Postgres, Sqlite
@@ -108,9 +108,9 @@ class Series:
         """Whether something was wrong; the directory of such a run is kept, and told."""
         with ExitStack() as stack:
             sinks, url = ["files", "rolling files", "SQLite"], None
-            if postgres_server.IS_INSTALLED:
+            if database_servers.is_installed("postgres", "initdb"):
                 sinks.append("PostgreSQL")
-                url = stack.enter_context(postgres_server.running())
+                url = stack.enter_context(database_servers.postgresql())
             turns = cases(self._seed, sinks)
             wrong = [self._run(*next(turns), url) for _ in range(runs)]
         return any(wrong)

@@ -16,15 +16,13 @@ from firesteel.common.jars import jar_advice
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.time import Duration
-from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.datastream.connectors.base import Source
 from firesteel.datastream.connectors.file_source import FileSource
-from firesteel.datastream.connectors.kafka_source import KafkaSource
-from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.formats.avro import AvroFormat, AvroInputFormat
@@ -308,7 +306,7 @@ class StreamExecutionEnvironment:
         return self._source(
             source_name,
             SourceOperator(source, watermark_strategy),
-            _source_type(source) if type_info is None else type_info,
+            source.produced_type if type_info is None else type_info,
             bounded=source.is_bounded(),
             parallelism=self.get_parallelism(),
         )
@@ -443,14 +441,6 @@ class StreamExecutionEnvironment:
 
 def _collects(transformation: Transformation) -> bool:
     return isinstance(getattr(transformation, "operator", None), CollectSinkOperator)
-
-
-def _source_type(source: Source) -> TypeInformation:
-    if isinstance(source, FileSource):
-        return source.settings.format.produced_type
-    if isinstance(source, KafkaSource):
-        return source.produced_type
-    return Types.LONG() if isinstance(source, NumberSequenceSource) else PickledBytesTypeInfo()
 
 
 def _combine(upstream: OperatorTransformation, downstream: OperatorTransformation) -> MergedOperator:

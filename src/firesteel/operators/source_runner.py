@@ -17,9 +17,6 @@ from firesteel.operators.spill import SizeEstimate
 from firesteel.operators.split_watermarks import SplitWatermarks
 from firesteel.operators.splits import CHUNK_BYTES, Chunk, SplitRange, StampedElements
 
-_READ_AT_ONCE = 16
-"""So many splits are read in turns; each may hold a file or a connection open."""
-
 _FIRST_ELEMENTS = 64
 _MOST_ELEMENTS = 1 << 20
 _GROWTH = 8
@@ -73,7 +70,7 @@ class SourceRunner(Operator):
             self._read_to[part.split.source_index][part.split.split_id] = part.end
         waiting = iter(ranges)
         # Without watermarks nothing is gained by reading several files at once.
-        at_once = _READ_AT_ONCE if self._watermarks.is_active else 1
+        at_once = min(kind.open_at_once for kind in self._kinds) if self._watermarks.is_active else 1
         reading: deque[tuple[SplitRange, Iterator[Chunk]]] = deque()
         while True:
             reading.extend((part, self._chunks_of(part)) for part in islice(waiting, at_once - len(reading)))

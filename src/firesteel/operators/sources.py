@@ -14,6 +14,7 @@ from firesteel.common.ownership import IMMUTABLE, own
 from firesteel.datastream.connectors.base import Committer, Source
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
 from firesteel.operators.file_splits import discover_files, monitoring_ms, read_files
+from firesteel.operators.jdbc_splits import JdbcReader, discover_queries
 from firesteel.operators.kafka_splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms
 from firesteel.operators.operator import TaskInfo
 from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, in_chunks
@@ -25,6 +26,7 @@ _FIRST_UNKNOWN_ELEMENTS = 64
 """Where an element may also have megabytes."""
 
 _FILES_AT_ONCE = 16
+_OPEN_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class SourceKind:
         rediscover_ms: (source) -> how often new splits may appear (milliseconds); None: never, the source is bounded.
         splits_at_once: How many splits a subtask is assigned at a time; None: all, as soon as they are discovered.
         first_elements: How many elements the first batch reads per subtask.
+        open_at_once: How many splits a subtask reads in turns at most; each may hold a file or a connection open.
         enumerator: (source) -> what discovers its splits as long as a run lasts: the source, unless it needs a client.
         reader: (source, task) -> what reads its splits as long as a subtask lasts, likewise.
         close: (reader) -> nothing; it is not used any more.
@@ -50,6 +53,7 @@ class SourceKind:
     rediscover_ms: Callable[[Any], int | None] = lambda source: None
     splits_at_once: int | None = None
     first_elements: int = _FIRST_ELEMENTS
+    open_at_once: int = _OPEN_AT_ONCE
     enumerator: Callable[[Any], Any] = lambda source: source
     reader: Callable[[Any, TaskInfo], Any] = lambda source, task: source
     close: Callable[[Any], None] = lambda reader: None
@@ -125,6 +129,7 @@ KINDS: dict[str, SourceKind] = {
     "tuple": SourceKind(_discover_collection, _read_collection),
     "NumberSequenceSource": SourceKind(_discover_numbers, _read_numbers),
     "FileSource": SourceKind(discover_files, read_files, 64, monitoring_ms, _FILES_AT_ONCE),
+    "JdbcSource": SourceKind(discover_queries, JdbcReader.read, reader=JdbcReader, open_at_once=1),
     "KafkaSource": SourceKind(
         KafkaEnumerator.discover,
         KafkaReader.read,

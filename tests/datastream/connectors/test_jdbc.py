@@ -6,9 +6,7 @@ import datetime
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,13 +18,16 @@ from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
-from firesteel.datastream.connectors.jdbc_database import PostgresDatabase, count_parameters, native_statement
+from firesteel.datastream.connectors.jdbc_address import database_of
+from firesteel.datastream.connectors.jdbc_database import count_parameters, native_statement
+from firesteel.datastream.connectors.jdbc_mysql import MySqlDatabase
+from firesteel.datastream.connectors.jdbc_postgresql import PostgresDatabase
 from firesteel.datastream.connectors.jdbc_writer import INLINE_ROWS, JdbcCommitter, JdbcWriter, PreparedRows, RowError
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.operators.committables import SinkCommitError
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import Fault, run_local
-from tests.datastream.connectors import postgres_server
+from tests.datastream.connectors.conftest import Target
 
 ROW = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 INSERT = "INSERT INTO results (id, name) VALUES (?, ?)"
@@ -37,55 +38,8 @@ def options(url: str) -> JdbcConnectionOptions:
     return JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(url).build()
 
 
-@dataclass(frozen=True)
-class Target:
-    """A database to write to: its address, and how to run a statement in it."""
-
-    url: str
-    execute: Callable[..., list[Any]]
-
-    def sink(self, sql: str = INSERT, row_type: Any = ROW, execution: Any = None) -> JdbcSink:
-        return JdbcSink.sink(sql, row_type, options(self.url), execution)
-
-
-@pytest.fixture
-def sqlite(tmp_path: Path) -> Target:
-    path = tmp_path / "results.db"
-
-    def execute(sql: str) -> list[Any]:
-        with closing(sqlite3.connect(path)) as connection, connection:
-            return connection.execute(sql).fetchall()
-
-    return Target(f"jdbc:sqlite:{path}", execute)
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The address of a PostgreSQL server of our own."""
-    pytest.importorskip("psycopg")
-    if not postgres_server.IS_INSTALLED:
-        pytest.skip("needs the programs postgres and initdb")
-    with postgres_server.running() as url:
-        yield url
-
-
-@pytest.fixture
-def postgres(server: str) -> Target:
-    import psycopg
-
-    def execute(sql: str) -> list[Any]:
-        with psycopg.connect(server.removeprefix("jdbc:")) as connection:
-            cursor = connection.execute(sql)
-            return cursor.fetchall() if cursor.description is not None else []
-
-    execute("DROP TABLE IF EXISTS results, firesteel_commits")
-    return Target(server, execute)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def target(request: pytest.FixtureRequest) -> Target:
-    found: Target = request.getfixturevalue(request.param)
-    return found
+def sink_of(target: Target, sql: str = INSERT, row_type: Any = ROW, execution: Any = None) -> JdbcSink:
+    return JdbcSink.sink(sql, row_type, options(target.url), execution)
 
 
 def environment(parallelism: int = 2, is_batch: bool = False) -> StreamExecutionEnvironment:
@@ -116,7 +70,7 @@ SELECT = "SELECT id, name FROM results ORDER BY id"
 def test_each_row_is_written_once(target: Target, method: str, is_batch: bool) -> None:
     target.execute(CREATE)
     env = environment(is_batch=is_batch)
-    getattr(rows(env, 100), method)(target.sink())
+    getattr(rows(env, 100), method)(sink_of(target))
     run_local(env, batch_elements=7)
     assert target.execute(SELECT) == expected(100)
 
@@ -125,7 +79,7 @@ def test_each_row_is_written_once(target: Target, method: str, is_batch: bool) -
 def test_each_row_is_written_once_whatever_dies_and_is_committed_again(target: Target, after_rows: int) -> None:
     target.execute("CREATE TABLE results (id BIGINT, name VARCHAR(20))")
     env = environment()
-    rows(env, 40).rebalance().map(lambda row: row, ROW).add_sink(target.sink())
+    rows(env, 40).rebalance().map(lambda row: row, ROW).add_sink(sink_of(target))
     faults = [Fault(batch, stage, slot, after_rows) for batch in range(4) for stage in (0, 1) for slot in (0, 1)]
     run_local(env, batch_elements=3, faults=faults, replayed=[0, 2, 3])
     assert target.execute(SELECT) == expected(40)
@@ -136,7 +90,7 @@ def test_many_rows_travel_in_files_that_are_gone_afterwards(target: Target, tmp_
     target.execute(CREATE)
     env = environment()
     count = 5 * INLINE_ROWS
-    rows(env, count).add_sink(target.sink(execution=JdbcExecutionOptions.builder().with_batch_size(300).build()))
+    rows(env, count).add_sink(sink_of(target, execution=JdbcExecutionOptions.builder().with_batch_size(300).build()))
     run_local(env, checkpoint=tmp_path / "versions")
     assert target.execute(SELECT) == expected(count)
     assert list((tmp_path / "run").iterdir()) == []
@@ -174,7 +128,7 @@ def test_files_of_failed_attempts_are_removed_with_the_one_that_is_committed(tmp
 
 def test_rows_are_not_staged_where_others_can_write(sqlite: Target, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv(RUN_DIRECTORY, str(tmp_path / "run"))
-    made = sqlite.sink().create_writer(
+    made = sink_of(sqlite).create_writer(
         WriterInitContext("job", "sink", 0, 1, 0, False, None, {}, lambda: 0, lambda: True)
     )
     many = [Row(n, "name") for n in range(INLINE_ROWS + 1)]
@@ -183,7 +137,9 @@ def test_rows_are_not_staged_where_others_can_write(sqlite: Target, tmp_path: Pa
     made.close()
     (tmp_path / "run").chmod(0o777)
     with pytest.raises(UnsafeDirectoryError, match="its mode is 777"):
-        sqlite.sink().create_writer(WriterInitContext("job", "sink", 0, 1, 0, False, None, {}, lambda: 0, lambda: True))
+        sink_of(sqlite).create_writer(
+            WriterInitContext("job", "sink", 0, 1, 0, False, None, {}, lambda: 0, lambda: True)
+        )
 
 
 def test_a_checkpoint_holds_no_password_and_recovery_commits(
@@ -212,17 +168,20 @@ def test_two_sinks_of_one_database_are_told_apart(target: Target) -> None:
     target.execute("CREATE TABLE results (id BIGINT, name VARCHAR(20))")
     env = environment()
     stream = rows(env, 5)
-    stream.add_sink(target.sink())
-    stream.add_sink(target.sink("INSERT INTO results (id, name) SELECT ? + 100, ?"))
+    stream.add_sink(sink_of(target))
+    stream.add_sink(sink_of(target, "INSERT INTO results (id, name) SELECT ? + 100, ?"))
     run_local(env, replayed=[0])
     assert [row[0] for row in target.execute(SELECT)] == [0, 1, 2, 3, 4, 100, 101, 102, 103, 104]
+
+
+UPSERTS = {"mysql": "ON DUPLICATE KEY UPDATE name = VALUES(name)"}
 
 
 def test_upserts_run_as_they_are_written(target: Target) -> None:
     target.execute(CREATE)
     env = environment(1)
-    upsert = f"{INSERT} ON CONFLICT (id) DO UPDATE SET name = excluded.name"
-    env.from_collection([Row(1, "a"), Row(2, "b"), Row(1, "c")], ROW).add_sink(target.sink(upsert))
+    upsert = f"{INSERT} {UPSERTS.get(target.kind, 'ON CONFLICT (id) DO UPDATE SET name = excluded.name')}"
+    env.from_collection([Row(1, "a"), Row(2, "b"), Row(1, "c")], ROW).add_sink(sink_of(target, upsert))
     run_local(env)
     assert target.execute(SELECT) == [(1, "c"), (2, "b")]
 
@@ -235,7 +194,7 @@ def test_a_row_that_the_database_refuses_is_refused_before_its_checkpoint_is_dec
 ) -> None:
     target.execute(CREATE)
     env = environment(1)
-    env.from_collection([Row(n, "a") for n in (1, 2, 3, 2)], ROW).add_sink(target.sink())
+    env.from_collection([Row(n, "a") for n in (1, 2, 3, 2)], ROW).add_sink(sink_of(target))
     with pytest.raises(SinkCommitError):
         run_local(env, batch_elements=2, checkpoint=tmp_path)
     assert [path.name for path in tmp_path.glob("chk-*")] == ["chk-1"]
@@ -246,22 +205,24 @@ def test_row_that_the_database_refuses_is_named_with_the_sink_and_nothing_is_wri
     target.execute(CREATE)
     env = environment(1)
     stream = env.from_collection([Row(1, "a"), Row(2, "b"), Row(1, "c")], ROW)
-    stream.add_sink(target.sink()).name("totals")
-    with pytest.raises(SinkCommitError, match=r"sink '.*totals': could not commit: .*\(1, 'c'\).*(?i:unique)"):
+    stream.add_sink(sink_of(target)).name("totals")
+    with pytest.raises(
+        SinkCommitError, match=r"sink '.*totals': could not commit: .*\(1, 'c'\).*(?i:unique|duplicate)"
+    ):
         run_local(env)
     assert target.execute(SELECT) == []
 
 
 def test_bad_statement_is_named(target: Target) -> None:
     env = environment(1)
-    env.from_collection([Row(1, "a")], ROW).add_sink(target.sink())
+    env.from_collection([Row(1, "a")], ROW).add_sink(sink_of(target))
     with pytest.raises(SinkCommitError, match=r"INSERT INTO results .* row \(1, 'a'\).*results"):
         run_local(env)
 
 
 def test_record_of_another_type_is_named_with_its_operator(sqlite: Target) -> None:
     env = environment(1)
-    env.from_collection([(1, "a"), ("two", "b")]).add_sink(sqlite.sink()).name("totals")
+    env.from_collection([(1, "a"), ("two", "b")]).add_sink(sink_of(sqlite)).name("totals")
     with pytest.raises(UserFunctionError, match=r"operator '.*totals': .*id.*LONG.*'two'"):
         run_local(env)
 
@@ -274,8 +235,8 @@ def test_what_does_not_fit_together_is_refused_when_the_sink_is_made() -> None:
         JdbcSink.sink("INSERT INTO t VALUES (?)", Types.INT(), at)
     with pytest.raises(NotImplementedError, match="field 'tags': no column of SQLite holds values of"):
         JdbcSink.sink("INSERT INTO t VALUES (?)", Types.ROW_NAMED(["tags"], [Types.LIST(Types.INT())]), at)
-    with pytest.raises(ValueError, match=r"no driver for 'jdbc:mysql://h/d'; there are jdbc:sqlite"):
-        JdbcSink.sink(INSERT, ROW, options("jdbc:mysql://h/d"))
+    with pytest.raises(ValueError, match=r"no driver for 'jdbc:derby://h/d'; there are jdbc:sqlite"):
+        JdbcSink.sink(INSERT, ROW, options("jdbc:derby://h/d"))
     with pytest.raises(ValueError, match="one connection only"):
         JdbcSink.sink(INSERT, ROW, options("jdbc:sqlite::memory:"))
     with pytest.raises(ValueError, match="need an address"):
@@ -284,10 +245,11 @@ def test_what_does_not_fit_together_is_refused_when_the_sink_is_made() -> None:
         JdbcExecutionOptions.builder().with_batch_size(0)
 
 
-def test_missing_driver_is_named_with_the_command_that_installs_it(monkeypatch: Any) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    committer = JdbcSink.sink(INSERT, ROW, options("jdbc:postgresql://nowhere/db")).create_committer()
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'firesteel\[postgresql\]'"):
+@pytest.mark.parametrize(("package", "name"), [("psycopg", "postgresql"), ("pymysql", "mysql")])
+def test_missing_driver_is_named_with_the_command_that_installs_it(package: str, name: str, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    committer = JdbcSink.sink(INSERT, ROW, options(f"jdbc:{name}://nowhere/db")).create_committer()
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'firesteel\[{name}\]'"):
         committer.commit([])
 
 
@@ -301,7 +263,7 @@ def request(subtask: int, number: int, *names: str, job: str = "job") -> CommitR
 
 def test_requests_that_come_again_are_recognised_one_by_one(target: Target) -> None:
     target.execute("CREATE TABLE results (id BIGINT, name VARCHAR(20))")
-    committer = target.sink().create_committer()
+    committer = sink_of(target).create_committer()
     committer.commit([request(0, 0, "a"), request(1, 0, "b")])
     committer.commit([request(0, 0, "again"), request(0, 1, "c"), request(1, 0, "again")])
     committer.commit([request(0, 0, "d", job="other job")])
@@ -310,7 +272,7 @@ def test_requests_that_come_again_are_recognised_one_by_one(target: Target) -> N
 
 def test_a_failure_leaves_all_subtasks_uncommitted_to_be_tried_again(target: Target) -> None:
     target.execute(CREATE)
-    committer = target.sink().create_committer()
+    committer = sink_of(target).create_committer()
     with pytest.raises(RowError):
         committer.commit([request(0, 0, "a"), request(1, 0, "b"), request(0, 0, "a")])
     assert target.execute(SELECT) == []
@@ -320,7 +282,7 @@ def test_a_failure_leaves_all_subtasks_uncommitted_to_be_tried_again(target: Tar
 
 def test_a_database_that_is_locked_is_tried_again(sqlite: Target, monkeypatch: Any) -> None:
     sqlite.execute(CREATE)
-    committer = sqlite.sink(execution=JdbcExecutionOptions(max_retries=1)).create_committer()
+    committer = sink_of(sqlite, execution=JdbcExecutionOptions(max_retries=1)).create_committer()
     path = sqlite.url.removeprefix("jdbc:sqlite:")
     real = sqlite3.connect
     waits: list[float] = []
@@ -340,7 +302,7 @@ def test_a_database_that_is_locked_is_tried_again(sqlite: Target, monkeypatch: A
 
 def test_commit_needs_no_right_to_create_tables_once_the_bookkeeping_is_there(postgres: Target) -> None:
     postgres.execute("CREATE TABLE results (id BIGINT, name VARCHAR(20))")
-    postgres.sink().create_committer().commit([request(0, 0, "a")])
+    sink_of(postgres).create_committer().commit([request(0, 0, "a")])
     postgres.execute("DROP ROLE IF EXISTS guest")
     postgres.execute("CREATE ROLE guest LOGIN")
     postgres.execute("GRANT ALL ON results, firesteel_commits TO guest")
@@ -353,11 +315,35 @@ def test_commit_needs_no_right_to_create_tables_once_the_bookkeeping_is_there(po
     assert len(postgres.execute(SELECT)) == 2
 
 
+def test_commit_to_mysql_needs_no_right_to_create_tables_once_the_bookkeeping_is_there(mysql: Target) -> None:
+    mysql.execute("CREATE TABLE results (id BIGINT, name VARCHAR(20))")
+    sink_of(mysql).create_committer().commit([request(0, 0, "a")])
+    mysql.execute("CREATE OR REPLACE USER guest@'%'")
+    mysql.execute("GRANT SELECT, INSERT, UPDATE ON test.* TO guest@'%'")
+    url = mysql.url.split("?")[0] + "?user=guest"
+    JdbcSink.sink(INSERT, ROW, options(url)).create_committer().commit([request(0, 1, "b")])
+    assert len(mysql.execute(SELECT)) == 2
+
+
+def test_a_lock_that_mysql_waits_for_too_long_is_tried_again(mysql: Target, monkeypatch: Any) -> None:
+    mysql.execute(CREATE)
+    committer = sink_of(mysql, execution=JdbcExecutionOptions(max_retries=1)).create_committer()
+    with closing(database_of(f"{mysql.url}&socketTimeout=30000", None, None).connect()) as other:
+        mysql.execute("INSERT INTO results VALUES (0, 'old')")
+        mysql.execute("SET GLOBAL innodb_lock_wait_timeout = 1")
+        other.cursor().execute("BEGIN")
+        other.cursor().execute("UPDATE results SET name = 'locked'")
+        monkeypatch.setattr(time, "sleep", lambda seconds: other.rollback())
+        with pytest.raises(RowError, match="Duplicate entry"):
+            committer.commit([request(0, 0, "a")])
+    mysql.execute("SET GLOBAL innodb_lock_wait_timeout = 50")
+
+
 # --- values and statements -----------------------------------------------------------------------------------------
 
 MOMENT = datetime.datetime(2024, 1, 31, 12, 0, 0, 5000)
 VALUES: list[tuple[str, Any, str, Any, Any, Any]] = [
-    # name, type, column, value, in SQLite, in PostgreSQL
+    # name, type, column, value, in SQLite, in PostgreSQL (and in MySQL, where nothing else is said)
     ("b", Types.BOOLEAN(), "BOOLEAN", True, 1, True),
     ("s", Types.SHORT(), "SMALLINT", 40000, -25536, -25536),
     ("f", Types.DOUBLE(), "DOUBLE PRECISION", 1.5, 1.5, 1.5),
@@ -380,27 +366,44 @@ VALUES: list[tuple[str, Any, str, Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_values_of_each_type_come_back(kind: str, request: pytest.FixtureRequest) -> None:
-    found: Target = request.getfixturevalue(kind)
-    blob = {"sqlite": "BLOB", "postgres": "BYTEA"}[kind]
-    columns = ", ".join(f"{name} {column or blob}" for name, _, column, *_ in VALUES)
-    found.execute(f"CREATE TABLE results ({columns})")
-    names, types = [value[0] for value in VALUES], [value[1] for value in VALUES]
-    sql = f"INSERT INTO results VALUES ({', '.join('?' * len(names))})"
+IN_MYSQL = {
+    "b": 1,
+    "u": datetime.timedelta(hours=12, microseconds=5000),
+    "z": datetime.datetime(1970, 1, 1, 0, 0, 1, 500_000),
+}
+MYSQL_COLUMNS = {
+    "u": "TIME(6)",
+    "m": "DATETIME(6)",
+    "z": "TIMESTAMP(6)",
+    "y": "BLOB",
+}
+
+
+def make_table_of_all_types(target: Target) -> tuple[str, Any]:
+    """Create the table; return how to insert a row into it, and the type of its rows."""
+    blob = "BYTEA" if target.kind == "postgres" else "BLOB"
+    own = MYSQL_COLUMNS if target.kind == "mysql" else {}
+    columns = ", ".join(f"{name} {own.get(name) or column or blob}" for name, _, column, *_ in VALUES)
+    target.execute(f"CREATE TABLE results ({columns})")
+    sql = f"INSERT INTO results VALUES ({', '.join('?' * len(VALUES))})"
+    return sql, Types.ROW_NAMED([value[0] for value in VALUES], [value[1] for value in VALUES])
+
+
+def test_values_of_each_type_come_back(target: Target) -> None:
+    sql, row_type = make_table_of_all_types(target)
     env = environment(1)
-    row_type = Types.ROW_NAMED(names, types)
-    env.from_collection([Row(*(value[3] for value in VALUES))], row_type).add_sink(found.sink(sql, row_type))
+    env.from_collection([Row(*(value[3] for value in VALUES))], row_type).add_sink(sink_of(target, sql, row_type))
     run_local(env)
-    (row,) = found.execute("SELECT * FROM results")
-    assert list(row) == [value[4 if kind == "sqlite" else 5] for value in VALUES]
+    (row,) = target.execute("SELECT * FROM results")
+    own = IN_MYSQL if target.kind == "mysql" else {}
+    assert list(row) == [own.get(value[0], value[4 if target.kind == "sqlite" else 5]) for value in VALUES]
 
 
 def test_lists_become_arrays_in_postgresql(postgres: Target) -> None:
     postgres.execute("CREATE TABLE results (tags INTEGER[])")
     env = environment(1)
     row_type = Types.ROW([Types.LIST(Types.INT())])
-    env.from_collection([Row([1, 2])], row_type).add_sink(postgres.sink("INSERT INTO results VALUES (?)", row_type))
+    env.from_collection([Row([1, 2])], row_type).add_sink(sink_of(postgres, "INSERT INTO results VALUES (?)", row_type))
     run_local(env)
     assert postgres.execute("SELECT tags FROM results") == [([1, 2],)]
 
@@ -412,6 +415,7 @@ def test_lists_become_arrays_in_postgresql(postgres: Target) -> None:
         ("SELECT 'it''s ?', \"?\", ? -- ?\n, ?", 2, "SELECT 'it''s ?', \"?\", %s -- ?\n, %s"),
         ("SELECT /* ? */ $q$ ? $q$, a ?? ?, 5 % 3", 1, "SELECT /* ? */ $q$ ? $q$, a ? %s, 5 %% 3"),
         ("SELECT '100%'", 0, "SELECT '100%%'"),
+        ("SELECT `why?` FROM t WHERE a = ?", 1, "SELECT `why?` FROM t WHERE a = %s"),
     ],
 )
 def test_question_marks_are_parameters_where_they_are_no_text(sql: str, parameters: int, native: str) -> None:
@@ -433,3 +437,16 @@ def test_addresses_have_user_and_password_apart() -> None:
         "secret",
         "org.postgresql.Driver",
     )
+
+
+def test_properties_of_a_mysql_address_get_the_names_of_its_driver(caplog: pytest.LogCaptureFixture) -> None:
+    url = "jdbc:mariadb://h/d?user=you&connectTimeout=1500&socketTimeout=0&sslMode=VERIFY_CA&autoReconnect=true"
+    database = database_of(url, None, "secret")
+    options = (("user", "you"), ("password", "secret"), ("connect_timeout", 2), ("ssl_verify_cert", True))
+    assert database == MySqlDatabase("h", 3306, "d", options)
+    assert "secret" not in repr(database)
+    assert caplog.messages == ["JDBC: properties without effect in the address of the database: autoReconnect"]
+    with pytest.raises(ValueError, match=r"sslMode must be one of disabled, .* found 'maybe'"):
+        database_of("jdbc:mysql://h/d?sslMode=maybe", None, None)
+    with pytest.raises(ValueError, match="has no host; expected jdbc:mysql://<host>"):
+        database_of("jdbc:mysql:///d", None, None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.graph.transformations import PreCommitStep
 
 __all__ = [
@@ -75,6 +76,11 @@ class Source:
     def __init__(self, source: Any = None) -> None:
         if source is not None:
             raise NotImplementedError(f"Java sources are not available, found {source!r}; derive from Source in Python")
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Type of the elements where `from_source` is told none; pickled values unless a source knows better."""
+        return PickledBytesTypeInfo()
 
     def is_bounded(self) -> bool:
         """True if it ends by itself: then its splits are discovered once."""

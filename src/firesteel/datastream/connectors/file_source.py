@@ -118,6 +118,11 @@ class FileSource(Source):
         """A builder for files that are read batch by batch."""
         return FileSourceBuilder(FileSourceSettings(bulk_format, _checked(paths)))
 
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Type of the elements, as the format says."""
+        return self.settings.format.produced_type
+
     def is_bounded(self) -> bool:
         """True unless it looks for new files."""
         return self.settings.discovery_interval is None

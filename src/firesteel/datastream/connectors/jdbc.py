@@ -1,4 +1,4 @@
-"""Writing to databases (module as `pyflink.datastream.connectors.jdbc`), through Python's drivers and not JDBC's."""
+"""Databases (module as `pyflink.datastream.connectors.jdbc`), through Python's drivers instead of JDBC's."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from dataclasses import dataclass, replace
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, WriterInitContext
-from firesteel.datastream.connectors.jdbc_database import count_parameters, database_of, row_converter
+from firesteel.datastream.connectors.jdbc_address import database_of
+from firesteel.datastream.connectors.jdbc_database import count_parameters, row_converter
+from firesteel.datastream.connectors.jdbc_parameters import (
+    GenericParameterValuesProvider,
+    NumericBetweenParametersProvider,
+)
+from firesteel.datastream.connectors.jdbc_source import JdbcSource, JdbcSourceBuilder
 from firesteel.datastream.connectors.jdbc_writer import JdbcCommitter, JdbcWriter
 from firesteel.datastream.functions import SinkFunction
 
-__all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
+__all__ = [
+    "GenericParameterValuesProvider",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
+    "JdbcSource",
+    "JdbcSourceBuilder",
+    "NumericBetweenParametersProvider",
+]
 
 
 @dataclass(frozen=True)
@@ -48,7 +62,7 @@ class JdbcConnectionOptions:
             self._options = JdbcConnectionOptions("")
 
         def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Sets the address: `jdbc:sqlite:<path>`, `sqlite://<path>` or `jdbc:postgresql://<host>:<port>/<name>`."""
+            """Sets the address: `jdbc:sqlite:<path>`, `jdbc:postgresql://<host>:<port>/<name>`, `jdbc:mysql://...`."""
             self._options = replace(self._options, db_url=url)
             return self
 
@@ -146,9 +160,10 @@ class JdbcSink(SinkFunction[object], Sink):
     The rows of all subtasks are written in one transaction per checkpoint (in BATCH mode: for the whole job), together
     with a note in the table `firesteel_commits` of the same database, by the process of the JobManager. Flink:
     `connector.jdbc.JdbcSink`. Differs in that it is exactly once, where Flink's `sink()` is at least once; that
-    Python's `sqlite3` and `psycopg` (`pip install 'firesteel[postgresql]'`) take the place of JDBC drivers; and that
-    `sink_to` takes it, too. SQLite keeps times and decimals as text. Checkpoints hold the rows that they have to
-    commit, but neither address nor password of the database: these are the sink's, in the program that goes on.
+    Python's `sqlite3`, `psycopg` (`pip install 'firesteel[postgresql]'`) and `PyMySQL` (`firesteel[mysql]`) take the
+    place of JDBC drivers; and that `sink_to` takes it, too. SQLite keeps times and decimals as text. Checkpoints hold
+    the rows that they have to commit, but neither address nor password of the database: these are the sink's, in the
+    program that goes on.
 
     Example:
         >>> options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:sqlite:/data/out.db").build()

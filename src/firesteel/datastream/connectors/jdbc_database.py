@@ -1,16 +1,13 @@
-"""Databases that a `JdbcSink` writes to through Python's drivers: how to connect, how statements and values look."""
+"""What a `JdbcSink` and a `JdbcSource` need to know of a database: how to connect, how statements and values look."""
 
 from __future__ import annotations
 
-import datetime
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import Any, ClassVar, Protocol
-from urllib.parse import parse_qsl, urlsplit
 
 from firesteel.common.typeinfo import (
-    BasicType,
     BasicTypeInfo,
     DateTypeInfo,
     LocalTimeTypeInfo,
@@ -24,13 +21,23 @@ from firesteel.common.typeinfo import (
 )
 
 Convert = Callable[[Any], Any]
+Rows = Generator[Any, None, None]
+
+BOOKKEEPING = (
+    "CREATE TABLE IF NOT EXISTS firesteel_commits (job VARCHAR(64) NOT NULL, sink VARCHAR(255) NOT NULL, "
+    "subtask INTEGER NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (job, sink, subtask))"
+)
+"""Creates the table of what was committed."""
+
+UPSERT = "ON CONFLICT (job, sink, subtask) DO UPDATE SET number = excluded.number"
+"""Ends an INSERT into that table that may find the row there."""
 
 _TOKEN = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ | \$(\w*)\$.*?\$\1\$ | (?P<escaped>\?\?)"""
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | --[^\n]* | /\*.*?\*/ | \$(\w*)\$.*?\$\1\$ | (?P<escaped>\?\?)"""
     r""" | (?P<parameter>\?) | (?P<percent>%)""",
     re.VERBOSE | re.DOTALL,
 )
-"""What may hold question marks that are no parameters, and what is one."""
+"""Parts of a statement that may hold question marks that are no parameters, and those that are."""
 
 
 class Database(Protocol):
@@ -39,153 +46,61 @@ class Database(Protocol):
     Attributes:
         parameter: How its driver writes a parameter.
         percent: How its driver writes a percent sign.
-        bookkeeping: Creates the table of what was committed.
-        lock: Keeps others from committing for the same sink until the transaction ends, or None: the whole database is
-            locked already. Its parameter names the sink.
+        begin: Begins a transaction.
+        lock: Keeps others from committing for the same sink until the connection or the transaction ends, or None: the
+            whole database is locked already. Its parameter names the sink.
+        upsert: Ends an INSERT into the table of what was committed.
     """
 
     parameter: ClassVar[str]
     percent: ClassVar[str]
-    bookkeeping: ClassVar[str]
+    begin: ClassVar[str]
     lock: ClassVar[str | None]
+    upsert: ClassVar[str]
 
     def connect(self) -> Any:
-        """A connection (PEP 249) in autocommit mode.
+        """Return a connection (PEP 249) in autocommit mode.
 
         Raises:
             ModuleNotFoundError: the driver is not installed; the message names it.
         """
 
-    @property
-    def begin(self) -> str:
-        """Begins a transaction."""
+    def create_bookkeeping(self, cursor: Any) -> None:
+        """Create the table of what was committed, unless it is there: then no right to create tables is needed."""
+
+    def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
+        """Yield the rows of a query; the client holds about `fetch_size` of them at a time."""
 
     def converter(self, type_info: TypeInformation) -> Convert | None:
-        """How values of a type are handed to the driver; None: as they are.
+        """Return what makes parameters of values of a type; None: they are handed over as they are.
 
         Raises:
             NotImplementedError: no column holds them.
         """
 
     def is_transient(self, error: Exception) -> bool:
-        """True if the same transaction may succeed when it is tried again."""
+        """Return whether the same transaction may succeed when it is tried again."""
 
 
-_BOOKKEEPING = (
-    "CREATE TABLE IF NOT EXISTS firesteel_commits (job VARCHAR(64) NOT NULL, sink VARCHAR(255) NOT NULL, "
-    "subtask INTEGER NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (job, sink, subtask))"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteDatabase:
-    """A file, by Python's own `sqlite3`. Times are kept as text, `2024-01-31 12:00:00`, decimals as text, too."""
-
-    parameter: ClassVar[str] = "?"
-    percent: ClassVar[str] = "%"
-    bookkeeping: ClassVar[str] = _BOOKKEEPING
-    lock: ClassVar[str | None] = None
-    begin: ClassVar[str] = "BEGIN IMMEDIATE"
-    path: str
-
-    def connect(self) -> Any:
-        """A connection that waits up to a minute for others who write."""
-        import sqlite3
-
-        return sqlite3.connect(self.path, timeout=60, isolation_level=None)
-
-    def converter(self, type_info: TypeInformation) -> Convert | None:
-        """Numbers, text and bytes as they are, the rest as text."""
-        return _converter(type_info, _SQLITE_TYPES, "SQLite")
-
-    def is_transient(self, error: Exception) -> bool:
-        """True if others hold the file."""
-        import sqlite3
-
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-@dataclass(frozen=True, slots=True)
-class PostgresDatabase:
-    """PostgreSQL, by `psycopg`."""
-
-    parameter: ClassVar[str] = "%s"
-    percent: ClassVar[str] = "%%"
-    bookkeeping: ClassVar[str] = (
-        # Only who creates the table needs the right to; two who do so at once would fail without the lock.
-        "DO $$ BEGIN IF to_regclass('firesteel_commits') IS NULL THEN "
-        f"PERFORM pg_advisory_xact_lock(hashtext('firesteel_commits')); {_BOOKKEEPING}; END IF; END $$"
-    )
-    lock: ClassVar[str | None] = "SELECT pg_advisory_xact_lock(hashtext(%s))"
-    begin: ClassVar[str] = "BEGIN"
-    url: str
-    options: tuple[tuple[str, str], ...] = field(repr=False)
-
-    def connect(self) -> Any:
-        """A connection."""
-        return _psycopg(self.url).connect(self.url, autocommit=True, **dict(self.options))
-
-    def converter(self, type_info: TypeInformation) -> Convert | None:
-        """All but an Instant as they are; lists become arrays."""
-        return _converter(type_info, _POSTGRES_TYPES, "PostgreSQL")
-
-    def is_transient(self, error: Exception) -> bool:
-        """True for lost connections, deadlocks and conflicts of transactions."""
-        return isinstance(error, _psycopg(self.url).OperationalError)
-
-
-def _psycopg(url: str) -> Any:
-    try:
-        import psycopg
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"JdbcSink to {url} needs the package psycopg: pip install 'firesteel[postgresql]'", name=error.name
-        ) from None
-    return psycopg
+def fetch_rows(cursor: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
+    """Run a query and yield its rows, fetched `fetch_size` at a time; closes the cursor."""
+    with closing(cursor):
+        cursor.execute(sql, tuple(parameters))
+        while fetched := cursor.fetchmany(fetch_size):
+            yield from fetched
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
 
-
-def _text(value: Any) -> str:
-    return str(value)
-
-
-def _timestamp_text(value: datetime.datetime) -> str:
-    return value.isoformat(" ")
-
-
-def _iso_text(value: Any) -> str:
-    return str(value.isoformat())
-
-
-def _instant(value: Any) -> datetime.datetime:
-    moment = datetime.datetime.fromtimestamp(value.seconds, datetime.UTC)
-    return moment.replace(microsecond=value.nanos // 1000)
-
-
-def _int64_or_text(value: int) -> Any:
-    return value if -(2**63) <= value < 2**63 else str(value)
-
-
-_SQLITE_TYPES: dict[Any, Convert | None] = {
-    BasicType.BOOLEAN: int,
-    BasicType.BIG_INT: _int64_or_text,
-    BasicType.BIG_DEC: _text,
-    BasicType.INSTANT: lambda value: _timestamp_text(_instant(value)),
-    DateTypeInfo: _iso_text,
-    TimeTypeInfo: _iso_text,
-    TimestampTypeInfo: _timestamp_text,
-}
-_POSTGRES_TYPES: dict[Any, Convert | None] = {
-    BasicType.INSTANT: _instant,
-    _ElementTypeInfo: None,
-}
 _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
-def _converter(type_info: TypeInformation, types: dict[Any, Convert | None], database: str) -> Convert | None:
-    """What `types` says of the basic type or of the class, as None stays None."""
+def column_converter(type_info: TypeInformation, types: dict[Any, Convert | None], database: str) -> Convert | None:
+    """Return what `types` has for the basic type or the class; the converter leaves None as it is.
+
+    Raises:
+        NotImplementedError: no column of the database holds values of the type.
+    """
     if isinstance(type_info, BasicTypeInfo):
         return _nullable(types.get(type_info.basic_type))
     if isinstance(type_info, LocalTimeTypeInfo):
@@ -206,7 +121,7 @@ def _nullable(convert: Convert | None) -> Convert | None:
 
 
 def row_converter(database: Database, row_type: RowTypeInfo) -> Callable[[Any], tuple[Any, ...]]:
-    """The parameters of a statement for a Row of that type.
+    """Return what makes the parameters of a statement of a Row of that type.
 
     Raises:
         NotImplementedError: no column holds the values of a field; the message names it.
@@ -226,11 +141,11 @@ def row_converter(database: Database, row_type: RowTypeInfo) -> Callable[[Any], 
     return convert_row
 
 
-# --- statements and addresses ----------------------------------------------------------------------------------------
+# --- statements ------------------------------------------------------------------------------------------------------
 
 
 def count_parameters(sql: str) -> int:
-    """How many `?` of a statement are parameters.
+    """Return how many `?` of a statement are parameters.
 
     Example:
         >>> count_parameters("INSERT INTO t VALUES (?, '?', ?) -- why?")
@@ -240,7 +155,7 @@ def count_parameters(sql: str) -> int:
 
 
 def native_statement(sql: str, database: Database) -> str:
-    """The statement as the driver wants it; `??` is a question mark, as in PostgreSQL's JDBC driver.
+    """Return the statement as the driver wants it; `??` is a question mark, as in PostgreSQL's JDBC driver.
 
     Example:
         >>> native_statement("INSERT INTO t VALUES (?, '5%')", PostgresDatabase("", ()))
@@ -253,39 +168,3 @@ def native_statement(sql: str, database: Database) -> str:
         return "?" if found["escaped"] else found[0].replace("%", database.percent)
 
     return _TOKEN.sub(replace, sql)
-
-
-def database_of(url: str, user_name: str | None, password: str | None) -> Database:
-    """The database behind an address: `jdbc:sqlite:<path>`, `sqlite://<path>` or `jdbc:postgresql://host:port/name`.
-
-    Raises:
-        ValueError: the address is of another kind, or of no file.
-    """
-    plain = url.removeprefix("jdbc:")
-    if plain.startswith("sqlite:"):
-        path = plain.removeprefix("sqlite:").removeprefix("//").split("?")[0]
-        if path in ("", ":memory:"):
-            raise ValueError(f"JdbcSink: {url!r} is a database of one connection only; name a file")
-        return SqliteDatabase(path)
-    if plain.startswith(("postgresql:", "postgres:")):
-        return _postgres(plain, user_name, password)
-    raise ValueError(
-        f"JdbcSink: no driver for {url!r}; there are jdbc:sqlite:<path>, sqlite://<path> and "
-        "jdbc:postgresql://<host>:<port>/<database>"
-    )
-
-
-def _postgres(url: str, user_name: str | None, password: str | None) -> PostgresDatabase:
-    """JDBC's properties under libpq's names; those that are the same in both pass."""
-    parts = urlsplit(url)
-    options = {"user": user_name, "password": password}
-    for name, value in parse_qsl(parts.query):
-        if name == "currentSchema":
-            options["options"] = f"-csearch_path={value}"
-        else:
-            options[_POSTGRES_PROPERTIES.get(name, name)] = value
-    address = parts._replace(query="").geturl()
-    return PostgresDatabase(address, tuple((name, value) for name, value in options.items() if value is not None))
-
-
-_POSTGRES_PROPERTIES = {"ApplicationName": "application_name", "connectTimeout": "connect_timeout"}

@@ -137,13 +137,16 @@ class JdbcCommitter(Committer):
                 time.sleep(min(retry + 1, 5))
 
     def _write_in(self, cursor: Any, requests: Sequence[CommitRequest], end: str) -> None:
-        cursor.execute(self.database.bookkeeping)
+        self.database.create_bookkeeping(cursor)
         cursor.execute(self.database.begin)
         try:
-            for sink in sorted({(request.job_id, request.sink_id) for request in requests}):
-                if self.database.lock is not None:
+            of_sinks: dict[tuple[str, str], list[CommitRequest]] = {}
+            for request in requests:
+                of_sinks.setdefault((request.job_id, request.sink_id), []).append(request)
+            for sink in sorted(of_sinks):
+                if self.database.lock is not None:  # before MySQL takes the snapshot that the transaction reads
                     cursor.execute(self.database.lock, ("/".join(sink),))
-                of_sink = [request for request in requests if (request.job_id, request.sink_id) == sink]
+            for sink, of_sink in of_sinks.items():
                 self._write_new(cursor, sink, of_sink)
             cursor.execute(end)
         except BaseException:
@@ -163,7 +166,7 @@ class JdbcCommitter(Committer):
                 numbers[request.subtask_index] = max(request.number, numbers.get(request.subtask_index, -1))
         note = (
             f"INSERT INTO firesteel_commits (job, sink, subtask, number) VALUES ({self._p}, {self._p}, {self._p}, "
-            f"{self._p}) ON CONFLICT (job, sink, subtask) DO UPDATE SET number = excluded.number"
+            f"{self._p}) {self.database.upsert}"
         )
         for subtask, number in numbers.items():
             cursor.execute(note, (*sink, subtask, number))

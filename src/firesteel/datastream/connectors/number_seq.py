@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from firesteel.common.typeinfo import BasicTypeInfo, TypeInformation
 from firesteel.datastream.connectors.base import Source
 
 __all__ = ["NumberSequenceSource"]
@@ -22,3 +23,8 @@ class NumberSequenceSource(Source):
         super().__init__()
         self.start = start
         self.end = end
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Whole numbers."""
+        return BasicTypeInfo.LONG_TYPE_INFO()

@@ -1,0 +1,192 @@
+"""Reading from databases: re-exported by `firesteel.datastream.connectors.jdbc`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from firesteel.common.typeinfo import PickledBytesTypeInfo, RowTypeInfo, TypeInformation
+from firesteel.datastream.connectors.base import Source
+from firesteel.datastream.connectors.jdbc_address import database_of
+from firesteel.datastream.connectors.jdbc_database import Database, count_parameters
+from firesteel.datastream.connectors.jdbc_parameters import JdbcParameterValuesProvider
+
+_MOST_UNITS = 1_000_000
+
+
+@dataclass(frozen=True)
+class JdbcSourceSettings:
+    """What a `JdbcSource` reads, and how.
+
+    Attributes:
+        database: Where it reads.
+        sql: The query, with `?` for parameters.
+        type_info: Type of the elements.
+        splits: The parameters of each split by its id.
+        result_extractor: Makes an element of a row of the driver; None: a Row of `type_info`.
+        fetch_size: About so many rows are in the client's memory at a time.
+    """
+
+    database: Database
+    sql: str
+    type_info: TypeInformation
+    splits: dict[str, tuple[Any, ...]] = field(repr=False)
+    result_extractor: Callable[[tuple[Any, ...]], Any] | None
+    fetch_size: int
+
+
+class JdbcSource(Source):
+    """The rows of a query, read in splits (Flink: `connector.jdbc.source.JdbcSource`; PyFlink has no such class).
+
+    Each split is the query with its own parameters. The splits are dealt to the subtasks, and a batch reads whole
+    splits: a checkpoint has those that are not read yet. Rows are read exactly once if those of a split do not change
+    while the job runs. Flink also keeps how many rows of a split were read, so it needs them in a fixed order; this
+    source does not. It is bounded.
+
+    Attributes:
+        settings: What it reads, and how.
+
+    Example:
+        >>> source = (
+        ...     JdbcSource.builder()
+        ...     .set_db_url("jdbc:postgresql://localhost/shop")
+        ...     .set_username("reader")
+        ...     .set_sql("SELECT id, name FROM orders WHERE id BETWEEN ? AND ?")
+        ...     .set_jdbc_parameter_values_provider(NumericBetweenParametersProvider(1, 1000000).of_batch_size(10000))
+        ...     .set_type_information(Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()]))
+        ...     .build()
+        ... )
+        >>> env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
+    """
+
+    def __init__(self, settings: JdbcSourceSettings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    @staticmethod
+    def builder() -> JdbcSourceBuilder:
+        """Return a builder."""
+        return JdbcSourceBuilder()
+
+    @property
+    def produced_type(self) -> TypeInformation:
+        """Type of the elements."""
+        return self.settings.type_info
+
+    @staticmethod
+    def units(parameters: tuple[Any, ...]) -> int:
+        """Return a guess of how many rows a split has: the numbers of a range, else a thousand."""
+        if len(parameters) == 2 and all(type(value) is int for value in parameters):
+            first, last = map(int, parameters)
+            return min(max(1, last - first + 1), _MOST_UNITS)
+        return 1000
+
+
+@dataclass(frozen=True)
+class _Parts:
+    url: str = ""
+    user_name: str | None = None
+    password: str | None = None
+    sql: str = ""
+    type_info: TypeInformation | None = None
+    provider: JdbcParameterValuesProvider | None = None
+    extractor: Callable[[tuple[Any, ...]], Any] | None = None
+    fetch_size: int = 1000
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+class JdbcSourceBuilder:
+    """Builds a `JdbcSource` (Flink: `JdbcSourceBuilder`, its names in snake case)."""
+
+    def __init__(self) -> None:
+        self._parts = _Parts()
+
+    def set_db_url(self, db_url: str) -> JdbcSourceBuilder:
+        """Set the address of the database, as for `JdbcConnectionOptions`."""
+        return self._change(url=db_url)
+
+    def set_driver_name(self, driver_name: str) -> JdbcSourceBuilder:
+        """Change nothing: the driver follows from the address."""
+        return self
+
+    def set_username(self, username: str) -> JdbcSourceBuilder:
+        """Set who connects."""
+        return self._change(user_name=username)
+
+    def set_password(self, password: str) -> JdbcSourceBuilder:
+        """Set their password."""
+        return self._change(password=password)
+
+    def set_connection_property(self, key: str, value: str) -> JdbcSourceBuilder:
+        """Set a property of the connection, as in the query part of the address."""
+        return self._change(properties=(*self._parts.properties, (key, value)))
+
+    def set_sql(self, sql: str) -> JdbcSourceBuilder:
+        """Set the query; its `?` are the parameters of a split."""
+        return self._change(sql=sql)
+
+    def set_jdbc_parameter_values_provider(self, provider: JdbcParameterValuesProvider) -> JdbcSourceBuilder:
+        """Set what gives the parameters of each split; without it there is one split, without parameters."""
+        return self._change(provider=provider)
+
+    def set_type_information(self, type_information: TypeInformation) -> JdbcSourceBuilder:
+        """Set the type of the elements: a `Types.ROW` of the columns, or what the result extractor gives."""
+        return self._change(type_info=type_information)
+
+    def set_result_extractor(self, result_extractor: Callable[[tuple[Any, ...]], Any]) -> JdbcSourceBuilder:
+        """Set a function that makes an element of a tuple of columns, instead of a Row (Flink: `ResultExtractor`)."""
+        return self._change(extractor=result_extractor)
+
+    def set_result_set_fetch_size(self, result_set_fetch_size: int) -> JdbcSourceBuilder:
+        """Set how many rows the driver fetches at a time; 1000 if nothing is said.
+
+        Raises:
+            ValueError: it is less than 1.
+        """
+        if result_set_fetch_size < 1:
+            raise ValueError(f"JdbcSource: fetch size must be 1 or greater, found {result_set_fetch_size}")
+        return self._change(fetch_size=result_set_fetch_size)
+
+    def _change(self, **parts: Any) -> JdbcSourceBuilder:
+        self._parts = replace(self._parts, **parts)
+        return self
+
+    def build(self) -> JdbcSource:
+        """Return the source.
+
+        Raises:
+            ValueError: address, query or type is missing, or a split has another number of parameters than the query.
+            TypeError: there is neither a `Types.ROW` nor a result extractor.
+        """
+        parts = self._parts
+        for is_there, method in (
+            (parts.url, "set_db_url()"),
+            (parts.sql, "set_sql()"),
+            (parts.type_info or parts.extractor, "set_type_information()"),
+        ):
+            if not is_there:
+                raise ValueError(f"JdbcSource: call {method}")
+        type_info = parts.type_info or PickledBytesTypeInfo()
+        if parts.extractor is None and not isinstance(type_info, RowTypeInfo):
+            raise TypeError(f"JdbcSource: type information must be a Types.ROW or Types.ROW_NAMED, found {type_info!r}")
+        splits = _splits(parts)
+        url = parts.url
+        if parts.properties:
+            url += ("&" if "?" in url else "?") + urlencode(parts.properties)
+        database = database_of(url, parts.user_name, parts.password)
+        return JdbcSource(JdbcSourceSettings(database, parts.sql, type_info, splits, parts.extractor, parts.fetch_size))
+
+
+def _splits(parts: _Parts) -> dict[str, tuple[Any, ...]]:
+    """Return the parameters of each split; its id has them, so that a changed program notices another split."""
+    values = [()] if parts.provider is None else [tuple(each) for each in parts.provider.get_parameter_values()]
+    expected = count_parameters(parts.sql)
+    for each in values:
+        if len(each) != expected:
+            raise ValueError(
+                f"JdbcSource: {parts.sql!r} has {expected} parameters, a split has {len(each)}: {each!r}; "
+                "set_jdbc_parameter_values_provider() gives them"
+            )
+    return {f"{i}: {', '.join(map(repr, each))}": each for i, each in enumerate(values)}

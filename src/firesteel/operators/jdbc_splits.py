@@ -1,0 +1,168 @@
+"""Databases as a source: a split is a query with its parameters, and a batch reads whole splits."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+from firesteel.common.coercion import batch_coercer
+from firesteel.common.time import Instant
+from firesteel.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    LocalTimeTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TypeInformation,
+)
+from firesteel.datastream.connectors.jdbc_database import native_statement
+from firesteel.datastream.connectors.jdbc_source import JdbcSource, JdbcSourceSettings
+from firesteel.errors import FiresteelError
+from firesteel.operators.operator import TaskInfo
+from firesteel.operators.splits import Discovered, Known, Split, SplitRange
+
+_MIDNIGHT = datetime.datetime(1970, 1, 1)
+
+
+def discover_queries(source: JdbcSource, parallelism: int, known: Known) -> Discovered:
+    """Return a split for each list of parameters, dealt to the subtasks in turn."""
+    return [
+        Split(split_id, number % parallelism, 0, source.units(parameters), is_whole=True)
+        for number, (split_id, parameters) in enumerate(source.settings.splits.items())
+    ], set()
+
+
+class JdbcReader:
+    """Runs the queries of splits, each over a connection of its own (Flink: `JdbcSourceSplitReader`)."""
+
+    def __init__(self, source: JdbcSource, task: TaskInfo) -> None:
+        settings = self._settings = source.settings
+        self._sql = native_statement(settings.sql, settings.database)
+        self._elements = _elements_of(settings)
+
+    def read(self, part: SplitRange) -> Iterator[list[Any]]:
+        """Yield the elements of a split.
+
+        Raises:
+            JdbcSourceError: the query failed or its rows do not have the declared type, or a restored split is none of
+                the program's.
+        """
+        settings, split_id = self._settings, part.split.split_id
+        if split_id not in settings.splits:
+            raise JdbcSourceError(f"JdbcSource: the program has no split {split_id!r} that its checkpoint has")
+        parameters = settings.splits[split_id]
+        try:
+            with (
+                closing(settings.database.connect()) as connection,
+                closing(self._rows(connection, parameters)) as rows,
+            ):
+                while chunk := list(islice(rows, settings.fetch_size)):
+                    yield self._elements(chunk)
+        except Exception as error:
+            what = f"{settings.sql!r} with parameters {parameters!r}"
+            raise JdbcSourceError(f"JdbcSource: {what}: {type(error).__name__}: {error}") from error
+
+    def _rows(self, connection: Any, parameters: tuple[Any, ...]) -> Generator[Any, None, None]:
+        settings = self._settings
+        return settings.database.rows(connection, self._sql, parameters, settings.fetch_size)
+
+
+class JdbcSourceError(FiresteelError):
+    """A query of a `JdbcSource` failed, or gave rows of another type than it was said to."""
+
+
+def _elements_of(settings: JdbcSourceSettings) -> Callable[[list[Any]], list[Any]]:
+    extract = settings.result_extractor
+    if extract is not None:
+        return lambda rows: [extract(row) for row in rows]
+    assert isinstance(settings.type_info, RowTypeInfo)
+    return rows_of(settings.type_info)
+
+
+# --- values ----------------------------------------------------------------------------------------------------------
+
+
+def rows_of(row_type: RowTypeInfo) -> Callable[[list[Any]], list[Any]]:
+    """Return what makes Rows of a type of tuples of a driver; databases have fewer types, or others, than Flink.
+
+    Raises:
+        ValueError: (the function) a tuple has another number of columns.
+    """
+    converts = [_reader_of(type_info) for type_info in row_type.get_field_types()]
+    coerce = batch_coercer(row_type)
+    assert coerce is not None
+
+    def convert_rows(rows: list[Any]) -> list[Any]:
+        if rows and len(rows[0]) != len(converts):
+            raise ValueError(f"the query has {len(rows[0])} columns, the type {len(converts)} fields")
+        read = [
+            tuple([v if v is None or convert is None else convert(v) for convert, v in zip(converts, row, strict=True)])
+            for row in rows
+        ]
+        return coerce(read)
+
+    return convert_rows
+
+
+def _reader_of(type_info: TypeInformation) -> Callable[[Any], Any] | None:
+    if isinstance(type_info, BasicTypeInfo):
+        return _BASIC.get(type_info.basic_type)
+    if isinstance(type_info, LocalTimeTypeInfo):
+        return (_date, _time, _timestamp)[type_info.time_type.value]
+    for kind, convert in ((DateTypeInfo, _date), (TimeTypeInfo, _time), (TimestampTypeInfo, _timestamp)):
+        if isinstance(type_info, kind):
+            return convert
+    return None
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
+
+
+def _decimal(value: Any) -> Decimal:
+    return value if isinstance(value, Decimal) else Decimal(str(value))
+
+
+def _float(value: Any) -> Any:
+    return float(value) if isinstance(value, (int, Decimal)) else value
+
+
+def _date(value: Any) -> Any:
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(value)
+    return value.date() if isinstance(value, datetime.datetime) else value
+
+
+def _time(value: Any) -> Any:
+    if isinstance(value, datetime.timedelta):  # MySQL
+        return (_MIDNIGHT + value).time()
+    return datetime.time.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _timestamp(value: Any) -> Any:
+    return datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _instant(value: Any) -> Any:
+    moment = _timestamp(value)
+    if not isinstance(moment, datetime.datetime):
+        return value
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return Instant(since.days * 86400 + since.seconds, since.microseconds * 1000)
+
+
+_BASIC: dict[BasicType, Callable[[Any], Any]] = {
+    **dict.fromkeys((BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT), _whole),
+    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), _float),
+    BasicType.BOOLEAN: bool,
+    BasicType.BIG_DEC: _decimal,
+    BasicType.INSTANT: _instant,
+}

@@ -1,0 +1,125 @@
+"""Servers of PostgreSQL and MariaDB for tests, gone with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_POSTGRES = next(Path("/usr/lib/postgresql").glob("*/bin"), None)  # Debian has them in no directory of the PATH
+
+
+def _program(name: str) -> str | None:
+    debian = None if _POSTGRES is None else shutil.which(name, path=_POSTGRES)
+    return shutil.which(name) or shutil.which(name, path="/usr/sbin") or debian
+
+
+def is_installed(*programs: str) -> bool:
+    return all(map(_program, programs))
+
+
+def needs(*programs: str) -> None:
+    """Skip the test if a program is missing; fail where `FIRESTEEL_REQUIRE_DATABASES` is set."""
+    missing = [program for program in programs if _program(program) is None]
+    if missing:
+        end = pytest.fail if os.environ.get("FIRESTEEL_REQUIRE_DATABASES") else pytest.skip
+        end(f"needs the programs {', '.join(missing)}: make databases")
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """The address of a PostgreSQL server of our own, as `JdbcSink` wants it."""
+    import psycopg
+
+    needs("postgres", "initdb")
+    with _directory() as (directory, user), _log(directory) as log:
+        data, port = directory / "data", _free_port()
+        command = [_program("initdb"), "-D", data, "-U", "tester", "--auth=trust", "--no-sync"]
+        subprocess.run(command, user=user, cwd=directory, check=True, capture_output=True)
+        command = [_program("postgres"), "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", directory, "-F"]
+        process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
+        url = f"postgresql://127.0.0.1:{port}/postgres?user=tester"
+        with _until_stopped(process, lambda: psycopg.connect(url).close()):
+            yield f"jdbc:{url}"
+
+
+@contextmanager
+def mariadb() -> Iterator[str]:
+    """The address of a MariaDB server of our own, as `JdbcSink` wants it."""
+    import pymysql
+
+    needs("mariadbd", "mariadb-install-db")
+    with _directory() as (directory, user), _log(directory) as log:
+        data, port = f"--datadir={directory}/data", _free_port()
+        command = [_program("mariadb-install-db"), "--no-defaults", data, "--skip-test-db"]
+        subprocess.run(command, user=user, cwd=directory, check=True, capture_output=True)
+        setup = directory / "setup.sql"
+        setup.write_text(
+            "CREATE DATABASE test;\nCREATE USER tester@'%' IDENTIFIED BY 'se&cret';\n"
+            "GRANT ALL ON *.* TO tester@'%' WITH GRANT OPTION;\n"
+        )
+        where = [f"--socket={directory}/socket", f"--pid-file={directory}/pid", f"--port={port}"]
+        fast = ["--innodb-flush-log-at-trx-commit=0", "--innodb-log-file-size=8M", "--skip-name-resolve"]
+        options = [data, "--bind-address=127.0.0.1", f"--init-file={setup}", *where, *fast]
+        command = [_program("mariadbd"), "--no-defaults", *options]
+        process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
+        at = {"host": "127.0.0.1", "port": port, "user": "tester", "password": "se&cret", "database": "test"}
+        with _until_stopped(process, lambda: pymysql.connect(**at).close()):
+            yield f"jdbc:mysql://127.0.0.1:{port}/test?user=tester&password=se%26cret"
+
+
+@contextmanager
+def _directory() -> Iterator[tuple[Path, str | None]]:
+    """A directory, and the user to run the server as: servers refuse to run as root."""
+    directory = Path(tempfile.mkdtemp(prefix="db"))
+    owner = "nobody" if os.getuid() == 0 else None
+    try:
+        if owner is not None:
+            shutil.chown(directory, owner)
+        yield directory, owner
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def _log(directory: Path) -> Iterator[Any]:
+    with (directory / "log").open("wb") as log:
+        yield log
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+@contextmanager
+def _until_stopped(process: subprocess.Popen[bytes], connect: Callable[[], None]) -> Iterator[None]:
+    try:
+        deadline = time.monotonic() + 60
+        while (problem := _problem_of(connect)) is not None:
+            assert process.poll() is None, f"the server ended: {problem}"
+            assert time.monotonic() < deadline, f"the server does not answer: {problem}"
+            time.sleep(0.1)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _problem_of(connect: Callable[[], None]) -> Exception | None:
+    try:
+        connect()
+    except Exception as error:
+        return error
+    return None
