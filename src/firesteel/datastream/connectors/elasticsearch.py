@@ -1,0 +1,202 @@
+"""Writing to Elasticsearch (module as `pyflink.datastream.connectors.elasticsearch`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from firesteel.datastream.connectors.base import DeliveryGuarantee, Sink, WriterInitContext
+from firesteel.datastream.connectors.elasticsearch_settings import (
+    ElasticsearchEmitter,
+    ElasticsearchSettings,
+    FlushBackoffType,
+)
+from firesteel.datastream.connectors.elasticsearch_writer import ElasticsearchWriter
+from firesteel.errors import InvalidProgramError
+
+__all__ = [
+    "Elasticsearch6SinkBuilder",
+    "Elasticsearch7SinkBuilder",
+    "ElasticsearchEmitter",
+    "ElasticsearchSink",
+    "FlushBackoffType",
+]
+
+
+class ElasticsearchSink(Sink):
+    """Writes documents with the bulk API, at least once (Flink: `connector.elasticsearch.sink.ElasticsearchSink`).
+
+    Documents with ids are written once in effect. Needs `pip install 'firesteel[elasticsearch]'`.
+
+    Attributes:
+        settings: What it writes, and how.
+
+    Example:
+        >>> sink = (
+        ...     Elasticsearch7SinkBuilder()
+        ...     .set_emitter(ElasticsearchEmitter.static_index("words", "word"))
+        ...     .set_hosts(["localhost:9200"])
+        ...     .build()
+        ... )
+        >>> stream.sink_to(sink)
+    """
+
+    def __init__(self, settings: ElasticsearchSettings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    def create_writer(self, context: WriterInitContext) -> ElasticsearchWriter:
+        """Return the writer of a subtask."""
+        return ElasticsearchWriter(self.settings)
+
+
+class ElasticsearchSinkBuilderBase(ABC):
+    """What the builders of the versions share (Flink: class of the same name)."""
+
+    @abstractmethod
+    def __init__(self) -> None:
+        self._settings = ElasticsearchSettings()
+
+    def get_http_host_class(self) -> Any:
+        """Raise an error: there is no Java class for hosts."""
+        raise NotImplementedError("there are no Java classes: set_hosts() takes addresses as text")
+
+    def _change(self, **settings: Any) -> ElasticsearchSinkBuilderBase:
+        change: Callable[..., ElasticsearchSettings] = replace
+        self._settings = change(self._settings, **settings)
+        return self
+
+    def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
+        """Set what makes actions of elements."""
+        if not isinstance(emitter, ElasticsearchEmitter):
+            raise TypeError(f"ElasticsearchSink: emitter must be an ElasticsearchEmitter, found {emitter!r}")
+        return self._change(emitter=emitter)
+
+    def set_hosts(self, hosts: str | list[str]) -> ElasticsearchSinkBuilderBase:
+        """Set addresses of the cluster: `host:port`, or with `https://` before it.
+
+        Raises:
+            ValueError: there is none, or one has no host.
+        """
+        addresses = [hosts] if isinstance(hosts, str) else list(hosts)
+        if not addresses:
+            raise ValueError("ElasticsearchSink: hosts can't be empty")
+        return self._change(hosts=tuple(map(_address, addresses)))
+
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
+        """Set `AT_LEAST_ONCE` (the default) or `NONE`, which is served in the same way.
+
+        Raises:
+            ValueError: it is `EXACTLY_ONCE`.
+        """
+        if delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            raise ValueError(
+                "ElasticsearchSink: there is no EXACTLY_ONCE; use AT_LEAST_ONCE and a key_field: a document that comes "
+                "again is then written over itself"
+            )
+        return self
+
+    def set_bulk_flush_max_actions(self, num_max_actions: int) -> ElasticsearchSinkBuilderBase:
+        """Set how many actions a request has at most (1000); -1: no limit."""
+        return self._change(max_actions=_limit("num_max_actions", num_max_actions))
+
+    def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> ElasticsearchSinkBuilderBase:
+        """Set how many megabytes a request has at most; -1: no limit."""
+        limit = _limit("max_size_mb", max_size_mb)
+        return self._change(max_bytes=limit if limit < 0 else limit << 20)
+
+    def set_bulk_flush_interval(self, interval_millis: int) -> ElasticsearchSinkBuilderBase:
+        """Change nothing: what there is is sent at the end of each batch."""
+        _limit("interval_millis", interval_millis)
+        return self
+
+    def set_bulk_flush_backoff_strategy(
+        self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
+    ) -> ElasticsearchSinkBuilderBase:
+        """Set how documents that a busy cluster rejected (status 429) are sent again; else they fail the job.
+
+        Raises:
+            ValueError: a number is less than 1.
+        """
+        if flush_backoff_type is FlushBackoffType.NONE:
+            return self._change(backoff=(flush_backoff_type, 0), max_retries=0)
+        for name, value in (("max_retries", max_retries), ("delay_millis", delay_millis)):
+            if value < 1:
+                raise ValueError(f"ElasticsearchSink: {name} must be 1 or greater, found {value}")
+        return self._change(backoff=(flush_backoff_type, delay_millis), max_retries=max_retries)
+
+    def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:
+        """Set who connects."""
+        return self._change(user=(username, (self._settings.user or ("", ""))[1]))
+
+    def set_connection_password(self, password: str) -> ElasticsearchSinkBuilderBase:
+        """Set their password."""
+        return self._change(user=((self._settings.user or ("", ""))[0], password))
+
+    def set_connection_path_prefix(self, prefix: str) -> ElasticsearchSinkBuilderBase:
+        """Set what comes before the paths of all requests."""
+        return self._change(path_prefix=prefix.strip("/"))
+
+    def set_connection_request_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
+        """Change nothing: a writer never waits for a connection of its pool."""
+        return self
+
+    def set_connection_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
+        """Change nothing: `set_socket_timeout` bounds connecting, too."""
+        return self
+
+    def set_socket_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
+        """Set how long a request may take (milliseconds)."""
+        return self._change(timeout_s=timeout / 1000)
+
+    def build(self) -> ElasticsearchSink:
+        """Return the sink.
+
+        Raises:
+            InvalidProgramError: hosts or the emitter are missing.
+        """
+        for is_there, what in ((self._settings.emitter, "set_emitter()"), (self._settings.hosts, "set_hosts()")):
+            if not is_there:
+                raise InvalidProgramError(f"ElasticsearchSink: call {what}")
+        return ElasticsearchSink(self._settings)
+
+
+class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
+    """Builds a sink for Elasticsearch 6, whose documents have a type: that of the emitter, else `_doc`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
+        """Set what makes actions of elements."""
+        super().set_emitter(emitter)
+        return self._change(emitter=replace(emitter, doc_type=emitter.doc_type or "_doc"))
+
+
+class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
+    """Builds a sink for Elasticsearch 7 and 8; the type of the emitter has no effect there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
+        """Set what makes actions of elements."""
+        super().set_emitter(emitter)
+        return self._change(emitter=replace(emitter, doc_type=None))
+
+
+def _limit(name: str, value: int) -> int:
+    if value < 1 and value != -1:
+        raise ValueError(f"ElasticsearchSink: {name} must be -1 (no limit) or 1 or greater, found {value}")
+    return value
+
+
+def _address(host: str) -> str:
+    address = host if "://" in host else f"http://{host}"
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"ElasticsearchSink: a host must be host:port or https://host:port, found {host!r}")
+    return address

@@ -1,0 +1,130 @@
+"""What an `ElasticsearchSink` writes, and how: re-exported by `firesteel.datastream.connectors.elasticsearch`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from firesteel.common.types import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What is to be done for an element: index a document, or, if it has an id, update or insert it."""
+
+    index: str
+    document: dict[str, Any]
+    doc_id: str | None = None
+    doc_type: str | None = None
+
+    def lines(self, dumps: Callable[[Any], str]) -> str:
+        """Return its lines in a bulk request."""
+        about = {"_index": self.index}
+        if self.doc_type is not None:
+            about["_type"] = self.doc_type
+        if self.doc_id is None:
+            return f"{dumps({'index': about})}\n{dumps(self.document)}\n"
+        about["_id"] = self.doc_id
+        return f"{dumps({'update': about})}\n{dumps({'doc': self.document, 'upsert': self.document})}\n"
+
+
+class FlushBackoffType(Enum):
+    """How long to wait before documents that a busy cluster rejected are sent again (Flink: class of the same name)."""
+
+    CONSTANT = 0
+    EXPONENTIAL = 1
+    NONE = 2
+
+
+@dataclass(frozen=True)
+class ElasticsearchEmitter:
+    """Makes an action of each element (Flink: `MapElasticsearchEmitter`). Elements are dicts, or Rows with names.
+
+    With a key field the document with that id is updated, or inserted if it is not there. Without one a document is
+    added and Elasticsearch makes its id.
+
+    Attributes:
+        index: The index, or the field that has it.
+        is_dynamic: Whether it is the field.
+        key_field: The field that has the id of the document.
+        doc_type: Type of the documents, which only Elasticsearch 6 has.
+
+    Example:
+        >>> emitter = ElasticsearchEmitter.static_index("words", key_field="word")
+        >>> emitter.action({"word": "to", "total": 2})
+        Action(index='words', document={'word': 'to', 'total': 2}, doc_id='to', doc_type=None)
+    """
+
+    index: str
+    is_dynamic: bool
+    key_field: str | None = None
+    doc_type: str | None = None
+
+    @staticmethod
+    def static_index(index: str, key_field: str | None = None, doc_type: str | None = None) -> ElasticsearchEmitter:
+        """Write all documents to one index."""
+        return ElasticsearchEmitter(index, False, key_field, doc_type)
+
+    @staticmethod
+    def dynamic_index(
+        index_field: str, key_field: str | None = None, doc_type: str | None = None
+    ) -> ElasticsearchEmitter:
+        """Write each document to the index that one of its fields names."""
+        return ElasticsearchEmitter(index_field, True, key_field, doc_type)
+
+    def action(self, element: Any) -> Action:
+        """Return what is to be done for an element.
+
+        Raises:
+            TypeError: it is neither a dict nor a Row with names.
+            ValueError: the field of the index or of the id is missing.
+        """
+        document = element.as_dict(recursive=True) if isinstance(element, Row) else element
+        if not isinstance(document, Mapping):
+            raise TypeError(f"ElasticsearchSink: elements must be dicts or Rows with names, found {element!r}")
+        index = str(_field(document, self.index)) if self.is_dynamic else self.index
+        doc_id = None if self.key_field is None else str(_field(document, self.key_field))
+        return Action(index, dict(document), doc_id, self.doc_type)
+
+
+def _field(document: Mapping[str, Any], name: str) -> Any:
+    value = document.get(name)
+    if value is None:
+        raise ValueError(f"ElasticsearchSink: the document has no field {name!r}: {document!r}")
+    return value
+
+
+@dataclass(frozen=True)
+class ElasticsearchSettings:
+    """What an `ElasticsearchSink` writes, and how.
+
+    Attributes:
+        hosts: Addresses of the cluster: `http://host:port`.
+        emitter: Makes actions of elements.
+        max_actions: A request has at most so many actions; -1: no limit.
+        max_bytes: A request has about so many bytes at most; -1: no limit.
+        backoff: (retry, from 0) -> how long to wait before it (seconds).
+        max_retries: How often what was rejected is sent again.
+        user: (name, password), or None.
+        path_prefix: Comes before the paths of all requests.
+        timeout_s: How long a request may take (seconds).
+    """
+
+    hosts: tuple[str, ...] = ()
+    emitter: ElasticsearchEmitter | None = None
+    max_actions: int = 1000
+    max_bytes: int = -1
+    backoff: tuple[FlushBackoffType, int] = (FlushBackoffType.NONE, 0)
+    max_retries: int = 0
+    user: tuple[str, str] | None = field(default=None, repr=False)
+    path_prefix: str = ""
+    timeout_s: float = 30.0
+
+    def wait_s(self, retry: int) -> float:
+        """Return how long to wait before a retry, counted from 0 (Elasticsearch: `BackoffPolicy`)."""
+        kind, delay_ms = self.backoff
+        growth = 10 * (int(math.exp(0.8 * retry)) - 1) if kind is FlushBackoffType.EXPONENTIAL else 0
+        return (delay_ms + growth) / 1000
