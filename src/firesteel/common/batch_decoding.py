@@ -5,7 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.common.serialization import DeserializationSchema
+
 _BAD_MESSAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+def decode_each(
+    schema: DeserializationSchema,
+    messages: list[bytes],
+    where: Callable[[int], str],
+    error_type: Callable[[str], Exception],
+) -> list[Any]:
+    """Return what a schema makes of each message.
+
+    Args:
+        schema: It decodes all at once, or fails if one is bad.
+        messages: Of one buffer.
+        where: Says which one a message is, by its index.
+        error_type: Makes the error.
+
+    Raises:
+        Exception: a message is bad; the text says which one, and why.
+    """
+    try:
+        return schema.deserialize_all(messages)
+    except Exception as error:
+        for index, message in enumerate(messages):
+            try:
+                schema.deserialize(message)
+            except Exception as cause:
+                text = f"could not deserialize {where(index)}: {type(cause).__name__}: {cause}"
+                raise error_type(text) from cause
+        raise error_type(f"could not deserialize {where(0)}: {error}") from error
 
 
 def decode_all(

@@ -168,7 +168,7 @@ class SourceSplits:
             if before is None:
                 self._add(split, is_bounded)
             elif (before.start, before.end, before.grows) != (split.start, split.end, split.grows):
-                self._list(replace(before, start=split.start, end=split.end, grows=split.grows))
+                self._list(replace(before, start=split.start, end=split.end, grows=split.grows, stops=split.stops))
         for split_id in mine.keys() - {split.split_id for split in found}:
             if mine[split_id].grows:
                 self._list(replace(mine[split_id], grows=False))
@@ -213,7 +213,7 @@ class SourceSplits:
         if not unread and not self._untold[subtask]:
             return []
         assigned = list(islice(unread.values(), at_once))
-        wanted = [split.end - self._position(split) for split in assigned]
+        wanted = [split.units_after(self._position(split)) for split in assigned]
         shares = deal(budget, wanted, [split.is_whole for split in assigned])
         ranges = [
             self._read(split, share)
@@ -233,15 +233,25 @@ class SourceSplits:
         """Note that the next batch reads so much of a split."""
         split_id, state = split.split_id, self.state
         start = self._position(split)
-        end = start + amount
+        end = split.stop_after(start, amount)
         is_last = end >= split.end and not split.grows
+        if split.stops:
+            split = self._without_stops_before(split, end)
         self._told.add(split_id)
         state.positions[split_id] = end
         if end >= split.end:
             self._unread[split.subtask_index].pop(split_id, None)
         if is_last:
             self._forget(split)
-        return SplitRange(split, start, end, is_last)
+        return SplitRange(replace(split, stops=()) if split.stops else split, start, end, is_last)
+
+    def _without_stops_before(self, split: Split, end: int) -> Split:
+        split = replace(split, stops=tuple(stop for stop in split.stops if stop.position > end))
+        unread = self._unread[split.subtask_index]
+        self.state.splits[split.split_id] = split
+        if split.split_id in unread:
+            unread[split.split_id] = split
+        return split
 
     def _forget(self, split: Split) -> None:
         del self.state.splits[split.split_id], self.state.positions[split.split_id]

@@ -16,6 +16,7 @@ from firesteel.datastream.operator_descriptors import CollectionSourceOperator, 
 from firesteel.operators.file_splits import discover_files, monitoring_ms, read_files
 from firesteel.operators.jdbc_splits import JdbcReader, discover_queries
 from firesteel.operators.kafka_splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms
+from firesteel.operators.kinesis_splits import KinesisEnumerator, KinesisReader, kinesis_polling_ms
 from firesteel.operators.operator import TaskInfo
 from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, in_chunks
 
@@ -130,6 +131,14 @@ KINDS: dict[str, SourceKind] = {
     "NumberSequenceSource": SourceKind(_discover_numbers, _read_numbers),
     "FileSource": SourceKind(discover_files, read_files, 64, monitoring_ms, _FILES_AT_ONCE),
     "JdbcSource": SourceKind(discover_queries, JdbcReader.read, reader=JdbcReader, open_at_once=1),
+    "KinesisSource": SourceKind(
+        KinesisEnumerator.discover,
+        KinesisReader.read,
+        rediscover_ms=kinesis_polling_ms,
+        enumerator=KinesisEnumerator,
+        reader=KinesisReader,
+        close=KinesisReader.close,
+    ),
     "KafkaSource": SourceKind(
         KafkaEnumerator.discover,
         KafkaReader.read,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from firesteel.operators.spill import SizeEstimate
@@ -17,6 +17,13 @@ CHUNK_BYTES = 4 << 20
 
 _FIRST_ELEMENTS = 16
 _GROWTH = 8
+
+
+class Stop(NamedTuple):
+    """A position at which a batch may stop, and how many units there are between it and the stop before."""
+
+    position: int
+    units: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ class Split:
         source_index: Which of the sources of a HybridSource it belongs to.
         is_whole: A batch reads all of it or nothing: it can only be read from its beginning.
         grows: `end` may move up.
+        stops: Of a split whose positions do not count anything: where batches may stop, ascending, the last one at
+            `end`. Those that were read are left out.
     """
 
     split_id: str
@@ -45,6 +54,7 @@ class Split:
     source_index: int = 0
     is_whole: bool = False
     grows: bool = False
+    stops: tuple[Stop, ...] = ()
 
     @property
     def key(self) -> str:
@@ -54,6 +64,24 @@ class Split:
     def dealt_to(self, subtask_index: int) -> Split:
         """Return the split for another subtask."""
         return replace(self, subtask_index=subtask_index)
+
+    def grown_to(self, end: int, stops: tuple[Stop, ...], grows: bool) -> Split:
+        """Return the split with more to read, and perhaps nothing to follow."""
+        return replace(self, end=end, stops=stops, grows=grows)
+
+    def units_after(self, position: int) -> int:
+        """Return how much there is to read from a position on."""
+        if not self.stops:
+            return self.end - position
+        return sum(stop.units for stop in self.stops if stop.position > position)
+
+    def stop_after(self, position: int, units: int) -> int:
+        """Return where a batch stops that is to read about so many units from a position on, at least one stop."""
+        if not self.stops or units <= 0:
+            return position + max(units, 0)
+        ahead = [stop for stop in self.stops if stop.position > position]
+        within = zip(ahead, accumulate(stop.units for stop in ahead), strict=True)
+        return max((stop.position for stop, total in within if total <= units), default=ahead[0].position)
 
 
 @dataclass(frozen=True, slots=True)

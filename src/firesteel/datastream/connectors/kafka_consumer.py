@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from firesteel.common.batch_decoding import decode_each
 from firesteel.datastream.connectors.kafka_client import QUIET, KafkaError, LastError, kafka_library
 from firesteel.datastream.connectors.kafka_properties import consumer_settings, timeout_s
 from firesteel.datastream.connectors.kafka_source import (
@@ -113,16 +114,8 @@ class PartitionConsumer:
         return [e for e, _ in kept], [t for _, t in kept]
 
     def _decode(self, records: list[Any]) -> list[Any]:
-        try:
-            return self._deserializer.deserialize_all([record.value() for record in records])
-        except Exception as error:
-            for record in records:
-                try:
-                    self._deserializer.deserialize(record.value())
-                except Exception as cause:
-                    where = self._where(record.offset())
-                    raise KafkaError(f"could not deserialize {where}: {type(cause).__name__}: {cause}") from cause
-            raise KafkaError(f"could not deserialize {self._where(records[0].offset())}: {error}") from error
+        messages = [record.value() for record in records]
+        return decode_each(self._deserializer, messages, lambda i: self._where(records[i].offset()), KafkaError)
 
     def _where(self, offset: int) -> str:
         return f"topic {self._partition.topic!r}, partition {self._partition.partition}, offset {offset}"

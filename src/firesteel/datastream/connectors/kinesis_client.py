@@ -1,0 +1,200 @@
+"""Connections to Kinesis, through boto3: shards, and pages of their records."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from firesteel.datastream.connectors.kinesis_properties import (
+    ENDPOINT,
+    REGION,
+    client_settings,
+    profile_path,
+    role_settings,
+    session_settings,
+)
+from firesteel.errors import FiresteelError
+
+_TIMES = 1 << 62
+"""A position below 0 is a time: so many milliseconds less. All sequence numbers come after all times."""
+
+_AGGREGATED = b"\xf3\x89\x9a\xc2"
+"""Records that Amazon's producer library has packed together begin so."""
+
+
+class KinesisError(FiresteelError):
+    """Kinesis refused something or did not answer."""
+
+
+def make_client(service: str, properties: Mapping[str, str]) -> Any:
+    """Return a boto3 client.
+
+    Raises:
+        ModuleNotFoundError: boto3 is not installed.
+    """
+    try:
+        import boto3
+        import botocore.session
+        from botocore.config import Config
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{service.capitalize()} needs the package boto3: pip install 'firesteel[kinesis]'", name=error.name
+        ) from None
+    core = botocore.session.Session()
+    if (path := profile_path(properties)) is not None:
+        core.set_config_variable("credentials_file", path)
+    session = boto3.Session(botocore_session=core, **session_settings(properties))
+    config = Config(retries={"mode": "standard", "max_attempts": 8})
+    if (role := role_settings(properties)) is not None:
+        given = session.client("sts", config=config).assume_role(**role)["Credentials"]
+        keys = (given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
+        session = boto3.Session(*keys, region_name=session.region_name)
+    return session.client(service, config=config, **client_settings(properties))
+
+
+def time_position(time_ms: int) -> int:
+    """Return the position before the first record that arrived at a time (ms since 1970) or later."""
+    return time_ms - _TIMES
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard of a stream.
+
+    Attributes:
+        shard_id: Its name, unique within the stream.
+        parents: The shards that were split or merged into it.
+    """
+
+    shard_id: str
+    parents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record: its sequence number, when it arrived (ms since 1970), and its bytes."""
+
+    sequence_number: int
+    time_ms: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Records that follow each other.
+
+    Attributes:
+        records: In the order of their sequence numbers.
+        iterator: Where to go on; None: the shard was closed, and this is its end.
+        behind_ms: How old the shard's newest record makes them (milliseconds).
+    """
+
+    records: list[Record]
+    iterator: str | None
+    behind_ms: int
+
+
+class KinesisStream:
+    """A stream and the client for it.
+
+    Args:
+        name: Name or ARN of the stream.
+        properties: Of the consumer.
+    """
+
+    def __init__(self, name: str, properties: Mapping[str, str]) -> None:
+        self.name = name
+        self._where = properties.get(ENDPOINT) or properties[REGION]
+        self._client = make_client("kinesis", properties)
+        self._stream = stream_argument(name)
+
+    def shards(self) -> list[Shard]:
+        """Return all shards, also closed ones whose records are not expired.
+
+        Raises:
+            KinesisError: the stream does not exist, or there is no answer.
+        """
+        found, page = [], self._stream
+        while True:
+            answer = self._call("list the shards", partial(self._client.list_shards, **page))
+            for shard in answer["Shards"]:
+                parents = (shard.get("ParentShardId"), shard.get("AdjacentParentShardId"))
+                found.append(Shard(shard["ShardId"], tuple(filter(None, parents))))
+            if not answer.get("NextToken"):
+                return sorted(found, key=lambda shard: shard.shard_id)
+            page = {"NextToken": answer["NextToken"]}
+
+    def iterator(self, shard_id: str, position: int) -> str:
+        """Return where to read from a position on: a time, or the sequence number after the last record that was read.
+
+        Raises:
+            KinesisError: the shard does not exist, or there is no answer.
+        """
+        if position >= 0:
+            start = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": str(position - 1)}
+        elif position == time_position(0):
+            start = {"ShardIteratorType": "TRIM_HORIZON"}
+        else:
+            moment = datetime.datetime.fromtimestamp((position + _TIMES) / 1000, datetime.UTC)
+            start = {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": moment}  # type: ignore[dict-item]
+        what = f"find a position in shard {shard_id}"
+        arguments = {**self._stream, "ShardId": shard_id, **start}
+        return str(self._call(what, lambda: self._client.get_shard_iterator(**arguments))["ShardIterator"])
+
+    def page(self, shard_id: str, iterator: str, limit: int) -> Page | None:
+        """Return the next records, `limit` of them at most; None: the iterator expired, or too much is being read.
+
+        Raises:
+            KinesisError: there is no answer.
+        """
+        exceptions = self._client.exceptions
+        try:
+            answer = self._call(
+                f"read shard {shard_id}",
+                lambda: self._client.get_records(ShardIterator=iterator, Limit=limit),
+                (exceptions.ExpiredIteratorException, exceptions.ProvisionedThroughputExceededException),
+            )
+        except (exceptions.ExpiredIteratorException, exceptions.ProvisionedThroughputExceededException):
+            return None
+        records = [
+            Record(
+                int(record["SequenceNumber"]),
+                round(record["ApproximateArrivalTimestamp"].timestamp() * 1000),
+                record["Data"],
+            )
+            for record in answer["Records"]
+        ]
+        return Page(records, answer.get("NextShardIterator"), answer.get("MillisBehindLatest", 0))
+
+    def _call(self, what: str, call: Callable[[], Any], passing: tuple[type[Exception], ...] = ()) -> Any:
+        try:
+            return call()
+        except passing:
+            raise
+        except Exception as error:
+            raise KinesisError(f"Kinesis at {self._where}: could not {what} of {self.name!r}: {error}") from error
+
+    def data_of(self, shard_id: str, record: Record) -> bytes:
+        """Return the bytes of a record.
+
+        Raises:
+            KinesisError: it holds several records that Amazon's producer library has packed together.
+        """
+        if record.data.startswith(_AGGREGATED):
+            raise KinesisError(
+                f"Kinesis at {self._where}: record {record.sequence_number} in shard {shard_id} of {self.name!r} is "
+                "aggregated by the Kinesis Producer Library, which can't be read; switch its aggregation off"
+            )
+        return record.data
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def stream_argument(name: str) -> dict[str, str]:
+    """Return the argument that names a stream, by name or ARN."""
+    return {"StreamARN" if name.startswith("arn:") else "StreamName": name}

@@ -1,0 +1,232 @@
+"""Writing to Kinesis streams and Firehose: re-exported by `firesteel.datastream.connectors.kinesis`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from firesteel.common.serialization import SerializationSchema
+from firesteel.datastream.connectors.base import Sink, WriterInitContext
+from firesteel.datastream.connectors.kinesis_client import stream_argument
+from firesteel.datastream.connectors.kinesis_properties import checked
+from firesteel.datastream.connectors.kinesis_writer import BatchSettings, BatchWriter
+from firesteel.errors import InvalidProgramError
+
+
+class PartitionKeyGenerator:
+    """Says which partition key a record gets, and so which shard (Flink: interface of the same name).
+
+    Beyond PyFlink, `set_partition_key_generator` also takes a function from element to key.
+    """
+
+    def __init__(self, j_partition_key_generator: Any = None) -> None:
+        if j_partition_key_generator is not None:
+            raise NotImplementedError("PartitionKeyGenerator wraps a Java object; use a function from element to key")
+        self._is_fixed = False
+
+    @staticmethod
+    def fixed() -> PartitionKeyGenerator:
+        """Give all records of a subtask one key."""
+        made = PartitionKeyGenerator()
+        made._is_fixed = True
+        return made
+
+    @staticmethod
+    def random() -> PartitionKeyGenerator:
+        """Give each record a random key."""
+        return PartitionKeyGenerator()
+
+    def for_subtask(self, subtask_index: int) -> Callable[[Any], str]:
+        """Return the function from element to key in a subtask."""
+        if self._is_fixed:
+            return lambda element: str(subtask_index)
+        return lambda element: f"{random.getrandbits(128):032x}"
+
+
+class _AwsSinkBuilder:
+    """What the builders of both sinks share: the limits of requests."""
+
+    _settings: BatchSettings
+
+    def _change(self, **settings: Any) -> Self:
+        change: Callable[..., BatchSettings] = replace
+        self._settings = change(self._settings, **settings)
+        return self
+
+    def set_serialization_schema(self, serialization_schema: SerializationSchema) -> Self:
+        """Set what makes the bytes of elements."""
+        return self._change(serializer=serialization_schema)
+
+    def set_fail_on_error(self, fail_on_error: bool) -> Self:
+        """Set whether a record that is refused fails the job at once; if not (the default), it is sent again."""
+        return self._change(fails_on_error=fail_on_error)
+
+    def set_max_batch_size(self, max_batch_size: int) -> Self:
+        """Set how many records a request has at most (500, which is the service's limit)."""
+        return self._change(max_records=min(500, _positive("max_batch_size", max_batch_size)))
+
+    def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:
+        """Change nothing: a writer sends one request at a time."""
+        _positive("max_in_flight_requests", max_in_flight_requests)
+        return self
+
+    def set_max_buffered_requests(self, max_buffered_requests: int) -> Self:
+        """Change nothing: no more records are kept than a request has."""
+        _positive("max_buffered_requests", max_buffered_requests)
+        return self
+
+    def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> Self:
+        """Set how many bytes a request has at most."""
+        return self._change(max_bytes=_positive("max_batch_size_in_bytes", max_batch_size_in_bytes))
+
+    def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> Self:
+        """Change nothing: what there is is sent at the end of each batch."""
+        _positive("max_time_in_buffer_ms", max_time_in_buffer_ms)
+        return self
+
+    def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> Self:
+        """Set how many bytes a record has at most."""
+        return self._change(max_record_bytes=_positive("max_record_size_in_bytes", max_record_size_in_bytes))
+
+
+def _positive(name: str, value: int) -> int:
+    if value < 1:
+        raise ValueError(f"{name} must be 1 or greater, found {value}")
+    return value
+
+
+class KinesisStreamsSink(Sink):
+    """Writes to a Kinesis stream, at least once (Flink: `connector.kinesis.sink.KinesisStreamsSink`).
+
+    Needs `pip install 'firesteel[kinesis]'`.
+
+    Attributes:
+        settings: What it writes, and how.
+
+    Example:
+        >>> sink = (
+        ...     KinesisStreamsSink.builder()
+        ...     .set_kinesis_client_properties({"aws.region": "us-east-1"})
+        ...     .set_stream_name("totals")
+        ...     .set_serialization_schema(SimpleStringSchema())
+        ...     .set_partition_key_generator(PartitionKeyGenerator.random())
+        ...     .build()
+        ... )
+        >>> stream.sink_to(sink)
+    """
+
+    def __init__(self, settings: BatchSettings, keys: PartitionKeyGenerator | Callable[[Any], str]) -> None:
+        super().__init__()
+        self.settings = settings
+        self._keys = keys
+
+    @staticmethod
+    def builder() -> KinesisStreamsSinkBuilder:
+        """Return a builder."""
+        return KinesisStreamsSinkBuilder()
+
+    def create_writer(self, context: WriterInitContext) -> BatchWriter:
+        """Return the writer of a subtask."""
+        keys = self._keys
+        key_of = keys.for_subtask(context.subtask_index) if isinstance(keys, PartitionKeyGenerator) else keys
+        stream = stream_argument(self.settings.target)
+
+        def put(client: Any, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            results: list[dict[str, Any]] = client.put_records(Records=entries, **stream)["Records"]
+            return results
+
+        return BatchWriter(self.settings, lambda element, data: {"Data": data, "PartitionKey": key_of(element)}, put)
+
+
+class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
+    """Builds a `KinesisStreamsSink` (Flink: class of the same name)."""
+
+    def __init__(self) -> None:
+        self._settings = BatchSettings("kinesis")
+        self._keys: PartitionKeyGenerator | Callable[[Any], str] | None = None
+
+    def set_stream_name(self, stream_name: str | list[str]) -> KinesisStreamsSinkBuilder:
+        """Set the stream, by name or ARN."""
+        return self._change(target=stream_name if isinstance(stream_name, str) else "".join(stream_name[:1]))
+
+    def set_kinesis_client_properties(self, kinesis_client_properties: Mapping[str, Any]) -> KinesisStreamsSinkBuilder:
+        """Set Flink's properties for AWS: region, endpoint, credentials."""
+        return self._change(properties=checked(kinesis_client_properties, "KinesisStreamsSink"))
+
+    def set_partition_key_generator(
+        self, partition_key_generator: PartitionKeyGenerator | Callable[[Any], str]
+    ) -> KinesisStreamsSinkBuilder:
+        """Set what says which partition key a record gets."""
+        self._keys = partition_key_generator
+        return self
+
+    def build(self) -> KinesisStreamsSink:
+        """Return the sink.
+
+        Raises:
+            InvalidProgramError: stream, schema, properties or partition key generator are missing.
+        """
+        settings = self._settings.checked("KinesisStreamsSink", "set_stream_name()")
+        if self._keys is None:
+            raise InvalidProgramError("KinesisStreamsSink: call set_partition_key_generator()")
+        if not settings.properties:
+            raise InvalidProgramError("KinesisStreamsSink: call set_kinesis_client_properties()")
+        return KinesisStreamsSink(settings, self._keys)
+
+
+class KinesisFirehoseSink(Sink):
+    """Writes to a delivery stream of Firehose, at least once (Flink: `connector.firehose.sink.KinesisFirehoseSink`).
+
+    Attributes:
+        settings: What it writes, and how.
+    """
+
+    def __init__(self, settings: BatchSettings) -> None:
+        super().__init__()
+        self.settings = settings
+
+    @staticmethod
+    def builder() -> KinesisFirehoseSinkBuilder:
+        """Return a builder."""
+        return KinesisFirehoseSinkBuilder()
+
+    def create_writer(self, context: WriterInitContext) -> BatchWriter:
+        """Return the writer of a subtask."""
+        name = self.settings.target
+
+        def put(client: Any, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            answer = client.put_record_batch(DeliveryStreamName=name, Records=entries)
+            results: list[dict[str, Any]] = answer["RequestResponses"]
+            return results
+
+        return BatchWriter(self.settings, lambda element, data: {"Data": data}, put)
+
+
+class KinesisFirehoseSinkBuilder(_AwsSinkBuilder):
+    """Builds a `KinesisFirehoseSink` (Flink: class of the same name)."""
+
+    def __init__(self) -> None:
+        self._settings = BatchSettings("firehose", max_bytes=4 * 1024 * 1024, max_record_bytes=1000 * 1024)
+
+    def set_delivery_stream_name(self, delivery_stream_name: str) -> KinesisFirehoseSinkBuilder:
+        """Set the delivery stream."""
+        return self._change(target=delivery_stream_name)
+
+    def set_firehose_client_properties(
+        self, firehose_client_properties: Mapping[str, Any]
+    ) -> KinesisFirehoseSinkBuilder:
+        """Set Flink's properties for AWS: region, endpoint, credentials."""
+        return self._change(properties=checked(firehose_client_properties, "KinesisFirehoseSink"))
+
+    def build(self) -> KinesisFirehoseSink:
+        """Return the sink.
+
+        Raises:
+            InvalidProgramError: delivery stream, schema or properties are missing.
+        """
+        settings = self._settings.checked("KinesisFirehoseSink", "set_delivery_stream_name()")
+        if not settings.properties:
+            raise InvalidProgramError("KinesisFirehoseSink: call set_firehose_client_properties()")
+        return KinesisFirehoseSink(settings)

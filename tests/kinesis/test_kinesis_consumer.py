@@ -1,0 +1,315 @@
+"""FlinkKinesisConsumer against moto's server: where it starts, what it reads, and where it goes on."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from firesteel.common.serialization import SimpleStringSchema
+from firesteel.coordinator.source_splits import SourceSplits
+from firesteel.datastream.connectors.kinesis import (
+    FlinkKinesisConsumer,
+    KinesisDeserializationSchema,
+    KinesisShardAssigner,
+    WatermarkTracker,
+)
+from firesteel.datastream.connectors.kinesis_client import KinesisError, Page, Record
+from firesteel.datastream.connectors.kinesis_consumer import KinesisSource
+from firesteel.datastream.connectors.kinesis_properties import initial_time_ms, role_settings, session_settings
+from firesteel.errors import InvalidProgramError
+from firesteel.operators import kinesis_splits
+from firesteel.operators.kinesis_splits import KinesisReader, stops_of
+from firesteel.operators.splits import Split, Stop
+from tests.kinesis.conftest import Amazon
+
+OLDEST = {"flink.stream.initpos": "TRIM_HORIZON", "flink.shard.discovery.intervalmillis": "0"}
+
+
+def source_of(amazon: Amazon, *streams: str, **properties: str) -> KinesisSource:
+    given = {**amazon.properties, **OLDEST, **{key.replace("__", "."): value for key, value in properties.items()}}
+    return FlinkKinesisConsumer(list(streams), SimpleStringSchema(), given).as_source()
+
+
+class Reading:
+    """What enumerator and readers do in a job, batch by batch."""
+
+    def __init__(self, source: KinesisSource, parallelism: int = 1, after: Reading | None = None) -> None:
+        self.splits = SourceSplits(source, parallelism)
+        if after is not None:
+            self.splits.restore(after.splits.state)
+        self.readers = [KinesisReader(source, None) for _ in range(parallelism)]  # type: ignore[arg-type]
+        self._now = 0 if after is None else after._now
+
+    def batch(self, budget: int = 100_000) -> list[str]:
+        """The elements of the next batch."""
+        self._now += 60_000
+        self.splits.discover(self._now)
+        found = []
+        for subtask, reader in enumerate(self.readers):
+            for part in self.splits.take(subtask, budget):
+                if part.start < part.end:
+                    found += [element for chunk in reader.read(part) for element in chunk.elements]
+        return found
+
+
+def numbers(start: int, end: int) -> list[str]:
+    return [f"{n:05}" for n in range(start, end)]
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def test_all_shards_of_all_streams_are_read_in_their_order(amazon: Amazon) -> None:
+    first, second = amazon.stream(3), amazon.stream()
+    for key in "abcdef":
+        amazon.put(first, [f"{key}{n}" for n in numbers(0, 50)], key)
+    amazon.put(second, numbers(0, 5))
+    reading = Reading(source_of(amazon, first, second), 2)
+    found = reading.batch()
+    assert len(found) == 305
+    for key in "abcdef":
+        assert [value[1:] for value in found if value.startswith(key)] == numbers(0, 50)
+    assert reading.batch() == []
+    amazon.put(first, ["later"])
+    assert reading.batch() == ["later"]
+
+
+def test_a_batch_reads_about_as_much_as_it_may(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    amazon.put(stream, numbers(0, 3200))
+    reading = Reading(source_of(amazon, stream))
+    batches = [reading.batch(budget) for budget in (1000, 10, 1200, 5000)]
+    assert [len(batch) for batch in batches] == [1000, 500, 1000, 700]
+    assert [element for batch in batches for element in batch] == numbers(0, 3200)
+
+
+def test_elements_have_the_arrival_times_of_their_records(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    before = time.time() * 1000
+    amazon.put(stream, ["a"])
+    reading = Reading(source_of(amazon, stream))
+    reading.splits.discover(0)
+    (chunk,) = reading.readers[0].read(reading.splits.take(0, 10)[0])
+    assert before - 1000 < chunk.timestamps[0] < time.time() * 1000 + 1000
+
+
+def test_the_same_range_always_gives_the_same_and_a_checkpoint_goes_on_behind_it(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    source = source_of(amazon, stream)
+    amazon.put(stream, numbers(0, 1200))
+    reading = Reading(source)
+    reading.splits.discover(0)
+    (part,) = reading.splits.take(0, 500)
+    amazon.put(stream, numbers(1200, 1300))
+    for reader in (reading.readers[0], KinesisReader(source, None), reading.readers[0]):  # type: ignore[arg-type]
+        assert [e for chunk in reader.read(part) for e in chunk.elements] == numbers(0, 500)
+    later = Reading(source, after=reading)
+    assert later.batch() + later.batch() == numbers(500, 1300)
+
+
+# --- where it starts -------------------------------------------------------------------------------------------------
+
+
+def test_latest_reads_what_comes_and_nothing_is_lost_between_two_runs(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    amazon.put(stream, ["old"])
+    time.sleep(0.01)
+    source = source_of(amazon, stream, flink__stream__initpos="LATEST")
+    reading = Reading(source)
+    assert reading.batch() == []
+    amazon.put(stream, ["while it was down"])
+    assert Reading(source, after=reading).batch() == ["while it was down"]
+
+
+def test_a_timestamp_is_where_reading_starts(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    amazon.put(stream, ["old"])
+    time.sleep(0.01)
+    at = {"flink__stream__initpos": "AT_TIMESTAMP", "flink__stream__initpos__timestamp": str(time.time())}
+    time.sleep(0.01)
+    amazon.put(stream, ["new"])
+    assert Reading(source_of(amazon, stream, **at)).batch() == ["new"]
+
+
+def test_positions_are_understood_as_in_flink() -> None:
+    def time_of(position: str, timestamp: str = "") -> int:
+        at = {"flink.stream.initpos": position, "flink.stream.initpos.timestamp": timestamp}
+        return initial_time_ms(at, 77)
+
+    assert (initial_time_ms({}, 77), time_of("LATEST"), time_of("TRIM_HORIZON")) == (77, 77, 0)
+    assert time_of("AT_TIMESTAMP", "1459799926.48") == 1459799926480
+    assert time_of("AT_TIMESTAMP", "2016-04-04T19:58:46.480-00:00") == 1459799926480
+    with pytest.raises(InvalidProgramError, match=r"must be seconds since 1970 or a time such as .* found 'noon'"):
+        time_of("AT_TIMESTAMP", "noon")
+    with pytest.raises(InvalidProgramError, match="must be LATEST, TRIM_HORIZON or AT_TIMESTAMP, found 'FIRST'"):
+        time_of("FIRST")
+    with pytest.raises(InvalidProgramError, match=r"AT_TIMESTAMP needs the property flink.stream.initpos.timestamp"):
+        initial_time_ms({"flink.stream.initpos": "AT_TIMESTAMP"}, 0)
+
+
+# --- shards ----------------------------------------------------------------------------------------------------------
+
+
+def test_new_shards_are_read_after_those_that_they_were_made_of(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    reading = Reading(source_of(amazon, stream), 2)
+    amazon.put(stream, numbers(0, 600), "a")
+    assert reading.batch(500) == numbers(0, 500)
+    amazon.split(stream)
+    amazon.put(stream, numbers(600, 610), "a")
+    amazon.put(stream, ["other"], "b")
+    assert reading.batch() == numbers(500, 600)
+    found = [element for _ in range(2) for element in reading.batch()]
+    assert sorted(found) == [*numbers(600, 610), "other"]
+    parent = f"{stream}/shardId-000000000000"
+    assert parent not in reading.splits.state.splits
+    assert parent in reading.splits.state.known.keys
+    assert Reading(source_of(amazon, stream), 2, after=reading).batch() == []
+
+
+def test_a_stream_that_was_split_before_is_read_from_its_beginning(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    amazon.put(stream, numbers(0, 10), "a")
+    amazon.split(stream)
+    amazon.split(stream)
+    amazon.put(stream, numbers(10, 20), "a")
+    reading = Reading(source_of(amazon, stream))
+    assert reading.batch() + reading.batch() + reading.batch() == numbers(0, 20)
+
+
+def test_latest_leaves_out_closed_shards(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    amazon.put(stream, ["old"], "a")
+    amazon.split(stream)
+    amazon.put(stream, ["old, too"], "a")
+    time.sleep(0.01)
+    reading = Reading(source_of(amazon, stream, flink__stream__initpos="LATEST"))
+    assert reading.batch() == []
+    amazon.put(stream, ["new"], "a")
+    assert reading.batch() == ["new"]
+
+
+# --- far behind ------------------------------------------------------------------------------------------------------
+
+
+class OldStream:
+    """A shard with a record a second for an hour; notes what was asked for."""
+
+    def __init__(self, name: str, properties: Any) -> None:
+        self.name = name
+        self.fetched = 0
+
+    def iterator(self, shard_id: str, position: int) -> str:
+        return str(position - 1 if position >= 0 else (position + (1 << 62)) // 1000 - 1)
+
+    def page(self, shard_id: str, iterator: str, limit: int) -> Page:
+        start = int(iterator) + 1
+        records = [Record(n, n * 1000, b"x") for n in range(start, min(start + min(limit, 5), 3600))]
+        self.fetched += len(records)
+        last = records[-1].sequence_number if records else int(iterator)
+        return Page(records, str(last), (3599 - last) * 1000)
+
+
+def test_far_from_the_end_most_records_are_fetched_by_the_reader_only() -> None:
+    enumerator = kinesis_splits.KinesisEnumerator(
+        KinesisSource(FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "r"})._settings)
+    )
+    stream: Any = OldStream("s", {})
+    enumerator._listed = {"s/1": (stream, kinesis_splits.Shard("1", ()))}
+    start = kinesis_splits.time_position(0)
+    split = Split("s/1", 0, start, start, grows=True)
+    for _ in range(1000):
+        split = enumerator._look(split)
+    assert split.end == 3600
+    assert [stop.position for stop in split.stops] == sorted({stop.position for stop in split.stops})
+    assert abs(sum(stop.units for stop in split.stops) - 3600) < 600
+    assert stream.fetched < 1800
+
+
+def test_stops_are_near_each_other_in_records_and_bytes() -> None:
+    small = [Record(n, 0, b"x") for n in range(0, 2200, 2)]
+    assert stops_of(small) == (Stop(999, 500), Stop(1999, 500), Stop(2199, 100))
+    large = [Record(n, 0, bytes(600_000)) for n in range(5)]
+    assert stops_of(large) == (Stop(2, 2), Stop(4, 2), Stop(5, 1))
+    assert stops_of([]) == ()
+
+
+# --- errors and settings ---------------------------------------------------------------------------------------------
+
+
+class Upper(SimpleStringSchema):
+    def deserialize(self, message: bytes) -> Any:
+        if message == b"bad":
+            raise ValueError("what is this?")
+        return None if message == b"none" else message.decode().upper()
+
+    def deserialize_all(self, messages: list[bytes]) -> list[Any]:
+        return [self.deserialize(message) for message in messages]
+
+
+def test_bad_records_are_named_and_empty_ones_left_out(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    given = {**amazon.properties, **OLDEST}
+    amazon.put(stream, ["a", "none", "b"])
+    reading = Reading(FlinkKinesisConsumer(stream, Upper(), given).as_source())
+    assert reading.batch() == ["A", "B"]
+    amazon.put(stream, ["c", "bad"])
+    bad = rf"could not deserialize record 5 in shard shardId-0+ of '{stream}': ValueError: what is this\?"
+    with pytest.raises(KinesisError, match=bad):
+        reading.batch()
+
+
+def test_records_that_the_producer_library_aggregated_are_refused(amazon: Amazon) -> None:
+    stream = amazon.stream()
+    amazon.kinesis.put_record(StreamName=stream, Data=b"\xf3\x89\x9a\xc2...", PartitionKey="k")
+    with pytest.raises(KinesisError, match="is aggregated by the Kinesis Producer Library"):
+        Reading(source_of(amazon, stream)).batch()
+
+
+def test_an_unknown_stream_and_a_server_that_is_not_there_are_named(amazon: Amazon) -> None:
+    with pytest.raises(KinesisError, match=r"Kinesis at http://.*: could not list the shards of 'nope': .*nope"):
+        Reading(source_of(amazon, "nope")).batch()
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    schema = SimpleStringSchema()
+    with pytest.raises(InvalidProgramError, match=r"set the property aws.region, or aws.endpoint"):
+        FlinkKinesisConsumer("s", schema, {})
+    with pytest.raises(InvalidProgramError, match=r"must be one of AUTO, .* found 'CUSTOM'"):
+        FlinkKinesisConsumer("s", schema, {"aws.region": "r", "aws.credentials.provider": "CUSTOM"})
+    with pytest.raises(InvalidProgramError, match=r"BASIC needs the property .*basic.accesskeyid"):
+        FlinkKinesisConsumer("s", schema, {"aws.region": "r", "aws.credentials.provider": "BASIC"})
+    with pytest.raises(ValueError, match="streams can't be empty"):
+        FlinkKinesisConsumer([], schema, {"aws.region": "r"})
+    with pytest.raises(TypeError, match="deserializer must be a DeserializationSchema, found None"):
+        FlinkKinesisConsumer("s", None, {"aws.region": "r"})  # type: ignore[arg-type]
+    for make in (KinesisDeserializationSchema, KinesisShardAssigner, WatermarkTracker):
+        with pytest.raises(NotImplementedError, match="wraps a Java object"):
+            make(object())
+
+
+def test_setters_without_effect_say_so(caplog: pytest.LogCaptureFixture) -> None:
+    consumer = FlinkKinesisConsumer("s", SimpleStringSchema(), {"aws.region": "r", "aws.nope": 1})
+    consumer.set_shard_assigner(KinesisShardAssigner.uniform_shard_assigner())
+    consumer.set_watermark_tracker(WatermarkTracker.job_manager_watermark_tracker("name"))
+    assert caplog.messages[0] == "FlinkKinesisConsumer: properties without effect: aws.nope"
+    assert len(caplog.messages) == 3
+    with pytest.raises(NotImplementedError, match=r"use assign_timestamps_and_watermarks\(\)"):
+        consumer.set_periodic_watermark_assigner(None)  # type: ignore[arg-type]
+
+
+def test_credentials_get_the_names_of_boto3() -> None:
+    prefix = "aws.credentials.provider"
+    keys = {"aws.region": "r", f"{prefix}.basic.accesskeyid": "id", f"{prefix}.basic.secretkey": "key"}
+    assert session_settings(keys) == {
+        "region_name": "r",
+        "aws_access_key_id": "id",
+        "aws_secret_access_key": "key",
+    }
+    profile = {"aws.region": "r", prefix: "PROFILE", f"{prefix}.profile.name": "me"}
+    assert session_settings(profile) == {"region_name": "r", "profile_name": "me"}
+    role = {"aws.region": "r", prefix: "ASSUME_ROLE", f"{prefix}.role.arn": "arn:x", f"{prefix}.role.externalId": "e"}
+    assert role_settings(role) == {"RoleArn": "arn:x", "RoleSessionName": "firesteel", "ExternalId": "e"}
+    assert role_settings(keys) is None
