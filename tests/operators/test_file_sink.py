@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow.orc
 import pyarrow.parquet
 import pytest
 
@@ -29,6 +30,7 @@ from firesteel.datastream.connectors.file_system import (
 )
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from firesteel.datastream.formats.orc import OrcBulkWriters
 from firesteel.datastream.formats.parquet import ParquetBulkWriters
 from firesteel.operators.file_sink import FileWriter
 from firesteel.testing import Fault, run_local
@@ -342,6 +344,37 @@ def test_parquet_holds_values_of_each_type(type_info: Any, value: Any, expected:
     assert pyarrow.parquet.read_table(path).to_pylist() == [{"field": expected}, {"field": None}]
 
 
+def test_orc_files_have_a_column_per_field(tmp_path: Path) -> None:
+    types = [Types.STRING(), Types.INT(), Types.BIG_DEC(), Types.SQL_TIMESTAMP(), Types.LIST(Types.LONG()), PERSON]
+    row_type = Types.ROW_NAMED(["name", "age", "due", "since", "numbers", "friend"], types)
+    rows = [
+        Row("Ann", 11, Decimal("1.25"), MOMENT, [1, 2], Row("Bo", 12)),
+        Row(None, None, None, None, None, None),
+    ]
+    properties = Configuration.from_dict({"orc.compress": "snappy", "orc.stripe.size": "100000"})
+    sink = FileSink.for_bulk_format(str(tmp_path), OrcBulkWriters.for_row_type(row_type, properties))
+    run_people(sink.with_bucket_assigner(FLAT).build(), row_type, rows, replayed=[0])
+    files = [pyarrow.orc.ORCFile(path) for path in tmp_path.iterdir()]
+    assert {file.compression for file in files} == {"SNAPPY"}
+    found = [row for file in files for row in file.read().to_pylist()]
+    first = {"name": "Ann", "age": 11, "due": Decimal("1.25"), "since": MOMENT, "numbers": [1, 2]}
+    first["friend"] = {"name": "Bo", "age": 12}
+    assert sorted(found, key=str) == sorted([first, dict.fromkeys(first)], key=str)
+
+
+def test_what_orc_files_can_not_hold_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="no column holds the times of day of field 'at'"):
+        OrcBulkWriters.for_row_type(Types.ROW_NAMED(["at"], [Types.SQL_TIME()]))
+    with pytest.raises(TypeError, match=r"takes a Types.ROW_NAMED, found"):
+        OrcBulkWriters.for_row_type(Types.INT())  # type: ignore[arg-type]
+    for key, value, text in (
+        ("orc.compress", "RAR", "must be NONE, ZLIB, SNAPPY, LZ4, ZSTD, found 'RAR'"),
+        ("orc.nope", "1", "properties must be orc.compress, orc.stripe.size, found orc.nope"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            OrcBulkWriters.for_row_type(PERSON, Configuration.from_dict({key: value}))
+
+
 def test_parquet_part_is_gone_on_from_in_its_middle(tmp_path: Path) -> None:
     """The slot dies twice in the batch that finishes the part: before and after the file is made."""
     builder = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON)).with_bucket_assigner(
@@ -407,8 +440,8 @@ def test_parquet_files_are_not_put_one_behind_the_other(tmp_path: Path) -> None:
 
 
 def test_bulk_format_without_writer_is_named(tmp_path: Path) -> None:
-    sink = FileSink.for_bulk_format(str(tmp_path), BulkWriterFactory("orc")).build()
-    with pytest.raises(Exception, match="no writer for bulk format 'orc'; there are avro, csv, parquet"):
+    sink = FileSink.for_bulk_format(str(tmp_path), BulkWriterFactory("xml")).build()
+    with pytest.raises(Exception, match="no writer for bulk format 'xml'; there are avro, csv, orc, parquet"):
         run_people(sink)
 
 

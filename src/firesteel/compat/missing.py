@@ -11,11 +11,8 @@ _NO_JAVA = "there is no Java process of Flink behind a program; use the Python A
 _ADVICE = {
     "datastream.connectors.cassandra": f"there is no connector for Cassandra; {_OWN_SINK}",
     "datastream.connectors.dynamic_kafka": f"there is no connector for dynamic Kafka topics; {_OWN_SOURCE}",
-    "datastream.connectors.elasticsearch": f"there is no connector for Elasticsearch; {_OWN_SINK}",
-    "datastream.connectors.kinesis": f"there is no connector for Kinesis; {_OWN_SOURCE}, or {_OWN_SINK}",
     "datastream.connectors.pulsar": f"there is no connector for Pulsar; {_OWN_SOURCE}",
     "datastream.connectors.rabbitmq": f"there is no connector for RabbitMQ; {_OWN_SOURCE}",
-    "datastream.formats.orc": "there is no ORC; write Parquet: pyflink.datastream.formats.parquet",
     "dataset": "Flink removed the DataSet API; use StreamExecutionEnvironment with RuntimeExecutionMode.BATCH",
     "fn_execution": "it is internal to PyFlink; use pyflink.datastream",
     "gen_protos": "it is internal to PyFlink; use pyflink.datastream",

@@ -20,7 +20,7 @@ from firesteel.datastream.connectors.file_sink import (
 from firesteel.datastream.formats.csv_rows import CsvDialect, CsvRowSerializationSchema
 from firesteel.datastream.formats.csv_schema import CsvSchema
 from firesteel.operators.avro_format import AvroStream
-from firesteel.operators.parquet_format import ParquetStream
+from firesteel.operators.column_format import OrcStream, ParquetStream
 
 _PATTERN_FIELDS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 _PATTERN = re.compile("|".join(_PATTERN_FIELDS))
@@ -106,12 +106,22 @@ def _parquet(factory: BulkWriterFactory) -> PartFormat:
     return PartFormat("Parquet", lambda file: ParquetStream(file, row_type), is_appendable=False)
 
 
+def _orc(factory: BulkWriterFactory) -> PartFormat:
+    settings = factory.settings
+    return PartFormat("ORC", lambda file: OrcStream(file, settings), is_appendable=False)
+
+
 def _avro(factory: BulkWriterFactory) -> PartFormat:
     schema = factory.settings
     return PartFormat("Avro", lambda file: AvroStream(file, schema), is_appendable=False)
 
 
-_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {"avro": _avro, "csv": _csv, "parquet": _parquet}
+_BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {
+    "avro": _avro,
+    "csv": _csv,
+    "orc": _orc,
+    "parquet": _parquet,
+}
 
 
 def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:

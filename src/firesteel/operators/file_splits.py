@@ -10,8 +10,8 @@ from firesteel.common.local_path import local_path
 from firesteel.datastream.formats.csv_schema import CsvReaderFormat
 from firesteel.errors import InvalidProgramError
 from firesteel.operators.avro_format import read_avro
+from firesteel.operators.column_format import read_parquet, read_parquet_records
 from firesteel.operators.csv_format import read_csv
-from firesteel.operators.parquet_format import read_parquet, read_parquet_records
 from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange
 from firesteel.operators.text_files import is_compressed, is_line_splittable, open_text, read_lines
 

@@ -15,7 +15,7 @@ from firesteel.datastream.connectors.base import CommitRequest, Committer
 Began = tuple[int, int, int]
 """Run, batch and try in which a writer was made."""
 
-_PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.parquet)?")
+_PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.[a-z]+)?")
 
 
 def pending_name(final: str, began: Began, writer: str) -> str:

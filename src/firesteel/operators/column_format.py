@@ -1,10 +1,10 @@
-"""Rows as Parquet files, by pyarrow."""
+"""Rows as Parquet and ORC files, by pyarrow."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import (
@@ -21,6 +21,7 @@ from firesteel.common.typeinfo import (
     _ElementTypeInfo,
 )
 from firesteel.common.types import Row
+from firesteel.datastream.formats.orc import OrcSettings
 from firesteel.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from firesteel.operators.gathered_file import GatheredStream
 
@@ -38,29 +39,69 @@ _SCALARS = {
 _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
-class ParquetStream(GatheredStream):
-    """Gathers rows in a file and makes a Parquet file of them when they are complete."""
+class ColumnsStream(GatheredStream):
+    """Gathers rows in a file and makes a file of their columns when they are complete.
 
-    def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
-        super().__init__(file, "parquet")
+    Attributes:
+        write_table: Name of the method of pyarrow's writer that writes a table.
+    """
+
+    write_table: ClassVar[str] = "write_table"
+
+    def __init__(self, file: IO[bytes], suffix: str, row_type: RowTypeInfo) -> None:
+        super().__init__(file, suffix)
         self._row_type = row_type
+
+    def open_writer(self, file: IO[bytes], schema: Any) -> Any:
+        """Return a writer of pyarrow."""
+        raise NotImplementedError
 
     def plain(self, value: Any) -> Any:
         """Return a row as a dict."""
         return _plain(value, self._row_type)
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
-        """Write a row group for each group."""
+        """Write a table for each group."""
         pyarrow = import_pyarrow()
         names, types = self._row_type.get_field_names(), self._row_type.get_field_types()
         schema = pyarrow.schema(list(zip(names, map(arrow_type, types), strict=True)))
-        with pyarrow.parquet.ParquetWriter(file, schema) as writer:
+        with self.open_writer(file, schema) as writer:
+            write = getattr(writer, self.write_table)
             for rows in groups:
-                writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+                write(pyarrow.Table.from_pylist(rows, schema=schema))
+
+
+class ParquetStream(ColumnsStream):
+    """Makes a Parquet file, with a row group for each table."""
+
+    def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
+        super().__init__(file, "parquet", row_type)
+
+    def open_writer(self, file: IO[bytes], schema: Any) -> Any:
+        """Return a writer of Parquet."""
+        return import_pyarrow().parquet.ParquetWriter(file, schema)
+
+
+class OrcStream(ColumnsStream):
+    """Makes an ORC file."""
+
+    write_table = "write"
+
+    def __init__(self, file: IO[bytes], settings: OrcSettings) -> None:
+        super().__init__(file, "orc", settings.row_type)
+        self._settings = settings
+
+    def open_writer(self, file: IO[bytes], schema: Any) -> Any:
+        """Return a writer of ORC."""
+        import_pyarrow()
+        import pyarrow.orc
+
+        settings = self._settings
+        return pyarrow.orc.ORCWriter(file, compression=settings.compression, stripe_size=settings.stripe_bytes)
 
 
 def import_pyarrow() -> Any:
-    """Return the package that reads and writes Parquet: a third of a second that only jobs with such files pay.
+    """Return the package that reads and writes such files: a third of a second that only jobs with such files pay.
 
     Raises:
         ModuleNotFoundError: it is not installed; the text says how to install it.
@@ -70,7 +111,7 @@ def import_pyarrow() -> Any:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "Parquet files need the package pyarrow: pip install 'firesteel[parquet]'", name=error.name
+            "Parquet and ORC files need the package pyarrow: pip install 'firesteel[parquet]'", name=error.name
         ) from None
     return pyarrow
 
@@ -138,7 +179,7 @@ def arrow_type(type_info: TypeInformation) -> Any:
         if _is_bytes(type_info):
             return pyarrow.binary()
         return pyarrow.list_(arrow_type(type_info.element_type))
-    raise NotImplementedError(f"Parquet files: no column holds {type_info!r}")
+    raise NotImplementedError(f"Parquet and ORC files: no column holds {type_info!r}")
 
 
 def _is_bytes(type_info: TypeInformation) -> bool:
