@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _process_defaults: dict[str, str] = {}
 
 
-class Configuration:
+class Configuration(WithoutJava):
     """Settings by key; every value is kept as the text that a configuration file would hold.
 
     Example:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
 
 __all__ = ["ExecutionConfig"]
@@ -19,7 +20,7 @@ _CANCELLATION_TIMEOUT = "task.cancellation.timeout"
 _JOB_PARAMETERS = "pipeline.global-job-parameters"
 
 
-class ExecutionConfig:
+class ExecutionConfig(WithoutJava):
     """A typed view of the execution settings in a `Configuration`: what is set here is set there."""
 
     PARALLELISM_DEFAULT = -1

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from firesteel.common.java_charset import java_decoder, java_encoder
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.java_text import java_formatter
 from firesteel.common.typeinfo import TypeInformation, Types
 
 
-class SerializationSchema:
+class SerializationSchema(WithoutJava):
     """Record to bytes."""
 
     def serialize(self, element: Any) -> bytes:
@@ -22,7 +23,7 @@ class SerializationSchema:
         return [self.serialize(element) for element in elements]
 
 
-class DeserializationSchema:
+class DeserializationSchema(WithoutJava):
     """Bytes to record."""
 
     def deserialize(self, message: bytes) -> Any:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Instant
 from firesteel.common.types import Row
 
 __all__ = ["TypeInformation", "Types"]
 
 
-class TypeInformation:
+class TypeInformation(WithoutJava):
     """What Flink has to know of a value's type. Immutable: it may be shared, captured and pickled anywhere."""
 
     _conversion = False

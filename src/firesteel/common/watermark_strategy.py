@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
 
 
@@ -78,7 +79,7 @@ class WatermarkAlignment:
 
 
 @dataclass(frozen=True)
-class WatermarkStrategy:
+class WatermarkStrategy(WithoutJava):
     """Where timestamps come from and when watermarks are emitted. Immutable: each `with_...` gives a new strategy.
 
     Attributes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firesteel.common.configuration import Configuration
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -13,7 +14,7 @@ _PREFIX = "execution.checkpointing."
 _NOT_KEPT = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
 
-class CheckpointConfig:
+class CheckpointConfig(WithoutJava):
     """A typed view of the checkpoint settings in a `Configuration`: what is set here is set there."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.functions import (
     BroadcastProcessFunction,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _Key = Callable[[Any], Any] | KeySelector[Any, Any]
 
 
-class ConnectedStreams:
+class ConnectedStreams(WithoutJava):
     """Two streams whose elements meet in one operator; keyed if both are."""
 
     def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
@@ -89,7 +90,7 @@ class ConnectedStreams:
         return self.stream1._new_stream(transformation)
 
 
-class BroadcastStream:
+class BroadcastStream(WithoutJava):
     """A stream that every subtask gets in full, with the states that its elements are kept in."""
 
     def __init__(self, input_stream: DataStream, broadcast_state_descriptors: list[MapStateDescriptor]) -> None:
@@ -97,7 +98,7 @@ class BroadcastStream:
         self.broadcast_state_descriptors = broadcast_state_descriptors
 
 
-class BroadcastConnectedStream:
+class BroadcastConnectedStream(WithoutJava):
     """A stream and a broadcast stream as inputs of one operator."""
 
     def __init__(

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.datastream.async_functions import AsyncFunction, AsyncRetryPredicate, AsyncRetryStrategy
 from firesteel.datastream.broadcast_functions import (
     BaseBroadcastProcessFunction,
@@ -266,7 +267,7 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
         return None
 
 
-class SourceFunction(Function, Generic[OUT]):
+class SourceFunction(WithoutJava, Function, Generic[OUT]):
     """A source written in Python, with parallelism 1: override `run` or give a function that returns an iterable.
 
     Example:
@@ -288,7 +289,7 @@ class SourceFunction(Function, Generic[OUT]):
         """Called when the job is cancelled."""
 
 
-class SinkFunction(Function, Generic[IN]):
+class SinkFunction(WithoutJava, Function, Generic[IN]):
     """A sink written in Python: override `invoke` or give a function of one value.
 
     Example:

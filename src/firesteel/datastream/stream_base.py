@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from firesteel.common.execution_config import ExecutionConfig
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.user_location import user_location
@@ -57,7 +58,7 @@ def type_or_pickled(type_info: TypeInformation | None) -> TypeInformation:
     return type_info
 
 
-class OperatorSettings:
+class OperatorSettings(WithoutJava):
     """Settings of one operator, source or sink."""
 
     _environment: StreamExecutionEnvironment

@@ -13,6 +13,7 @@ from firesteel.common.configuration import Configuration, default_options
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.io import InputFormat
 from firesteel.common.jars import jar_advice
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.time import Duration
@@ -52,7 +53,7 @@ _logger = logging.getLogger(__name__)
 _default_local_parallelism: list[int] = []
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(WithoutJava):
     """The context of one program: its settings, its sources, and what starts it.
 
     Example:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream.functions import (
     AggregateFunction,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
-class _Windowed:
+class _Windowed(WithoutJava):
     """What keyed and non-keyed windows share."""
 
     _all_windows = False

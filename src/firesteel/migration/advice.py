@@ -47,26 +47,12 @@ _DIFFERS = {
 
 _REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_OLD)}
 
-_JAVA = {
-    "_j_stream_execution_environment": "use the methods of StreamExecutionEnvironment, and env.get_configuration()",
-    "_j_data_stream": "use the methods of DataStream",
-    "_j_function": "derive from SourceFunction's or SinkFunction's successors Source and Sink",
-    "_jvm": "use the Python API",
-}
-
 
 def difference_of(name: str, value: Any) -> str | None:
     """Return what differs of a name that works; None: nothing."""
     if callable(value) and value in _REMOVED:
         return f"is of PyFlink 1 and works; use {_REMOVED[value]}"
     return _DIFFERS.get(name)
-
-
-def java_advice(attribute: str) -> str | None:
-    """Return what to do without an attribute that holds a Java object in PyFlink; None: it is none."""
-    if attribute in _JAVA or attribute.startswith(("_j_", "get_java_")):
-        return f"there is no Java object behind it; {_JAVA.get(attribute, 'use the Python API')}"
-    return None
 
 
 def elsewhere_advice(name: str) -> str | None:

@@ -6,8 +6,9 @@ import ast
 import importlib
 from pathlib import Path
 
+from firesteel.common.java_objects import java_advice
 from firesteel.compat.missing import MissingModule, MissingName
-from firesteel.migration.advice import difference_of, elsewhere_advice, java_advice, refusal_advice
+from firesteel.migration.advice import difference_of, elsewhere_advice, refusal_advice
 from firesteel.migration.findings import Finding, Kind, Report
 from firesteel.migration.jars import jars_of
 from firesteel.migration.static_values import Instance, Known, Static, attribute_of, lacks, refusal_of, result_of

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.compat.missing import MissingModule, MissingName
 
 
@@ -55,10 +56,15 @@ def _prefix(value: Known) -> str:
     return "" if isinstance(value.value, ModuleType) else f"{value.name}."
 
 
+_WITHOUT_JAVA = vars(WithoutJava)["__getattr__"]
+"""It finds no names, it says why some are missing."""
+
+
 def lacks(value: Static, name: str) -> bool:
     """Return whether an object surely has no attribute or method of that name."""
     if isinstance(value, Instance):
-        return not hasattr(value.cls, name) and not hasattr(value.cls, "__getattr__")
+        finds_names = getattr(value.cls, "__getattr__", None) not in (None, _WITHOUT_JAVA)
+        return not hasattr(value.cls, name) and not finds_names
     if value is None or isinstance(value.value, (MissingName, MissingModule)):
         return False
     return isinstance(value.value, (type, ModuleType)) and not hasattr(value.value, name)

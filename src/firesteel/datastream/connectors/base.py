@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from firesteel.graph.transformations import PreCommitStep
 
@@ -54,7 +55,7 @@ class SourceSplit:
     is_finished: bool = False
 
 
-class Source:
+class Source(WithoutJava):
     """Something that splits can be read from (FLIP-27). Derive from it to read what firesteel has no source for.
 
     Positions are kept in checkpoints, so a source is read exactly once if the same positions always give the same
@@ -209,7 +210,7 @@ class Committer:
         raise NotImplementedError(f"{type(self).__name__} has no commit(requests)")
 
 
-class Sink:
+class Sink(WithoutJava):
     """Something that records are written to.
 
     Derive from it to write a sink: `create_writer` gives what writes, and `create_committer`, where what was written

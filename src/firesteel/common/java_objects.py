@@ -1,0 +1,60 @@
+"""Names under which objects of PyFlink give the Java objects behind them: there are none here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from firesteel.errors import FiresteelError
+
+_ADVICE = {
+    "_j_stream_execution_environment": "use the methods of StreamExecutionEnvironment, and env.get_configuration()",
+    "_j_data_stream": "use the methods of DataStream",
+    "_j_function": "derive from SourceFunction's or SinkFunction's successors Source and Sink",
+    "_j_configuration": "use the methods of Configuration, and to_dict()",
+    "_j_checkpoint_config": "use the methods of CheckpointConfig",
+    "_j_execution_config": "use the methods of ExecutionConfig",
+    "_j_watermark_strategy": "use the methods of WatermarkStrategy",
+    "_j_type_info": "use Types to declare types",
+    "_j_typeinfo": "use Types to declare types",
+    "_jvm": "use the Python API",
+    "get_java_type_info": "use Types to declare types; firesteel's operators take them as they are",
+    "get_java_function": "give the source or sink itself to from_source(), add_source(), sink_to() or add_sink()",
+}
+"""What to do without a Java object, by the name that gives it in PyFlink."""
+
+
+def java_advice(attribute: str) -> str | None:
+    """Return what to do without an attribute that gives a Java object in PyFlink; None: it gives none.
+
+    Example:
+        >>> java_advice("_j_data_stream")
+        'there is no Java object behind it; use the methods of DataStream'
+    """
+    if attribute in _ADVICE or attribute.startswith(("_j_", "get_java_")):
+        return f"there is no Java object behind it; {_ADVICE.get(attribute, 'use the Python API')}"
+    return None
+
+
+class NoJavaObjectError(FiresteelError, AttributeError):
+    """An attribute was asked for that gives a Java object in PyFlink."""
+
+
+class WithoutJava:
+    """An object that wraps a Java object in PyFlink, and does not here.
+
+    Example:
+        >>> env._j_stream_execution_environment
+        Traceback (most recent call last):
+        firesteel.common.java_objects.NoJavaObjectError: ...: there is no Java object behind it; use the methods ...
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # else any attribute would pass for one that is there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what to do without a Java object; other names are not there as usual."""
+            advice, owner = java_advice(name), type(self).__name__
+            if advice is not None:
+                raise NoJavaObjectError(f"{owner}.{name}: {advice}", name=name, obj=self)
+            raise AttributeError(f"{owner!r} object has no attribute {name!r}", name=name, obj=self)
