@@ -5,6 +5,7 @@ import gzip
 import lzma
 import zlib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,11 +20,12 @@ from firesteel.operators.splits import Known, SplitRange
 def read(source: Any, parallelism: int, step: int) -> dict[int, list[Any]]:
     """All elements by subtask, read in ranges of `step` units."""
     kind = kind_of(source)
+    reader = kind.reader(source, SimpleNamespace(configuration={}))  # type: ignore[arg-type]
     found: dict[int, list[Any]] = {}
-    for split in kind.discover(source, parallelism, Known())[0]:
+    for split in kind.discover(kind.enumerator(source, {}), parallelism, Known())[0]:
         for start in range(split.start, split.end, split.end if split.is_whole else step):
             part = SplitRange(split, start, split.end if split.is_whole else min(start + step, split.end))
-            for chunk in kind.read(source, part):
+            for chunk in kind.read(reader, part):
                 found.setdefault(split.subtask_index, []).extend(chunk)
     return found
 
@@ -153,6 +155,7 @@ def test_large_file_is_cut_where_that_is_exact_and_wanted(
     if enumerator is not None:
         builder = builder.set_file_enumerator(enumerator)
     source = builder.build()
-    splits, _ = kind_of(source).discover(source, 2, Known())
+    kind = kind_of(source)
+    splits, _ = kind.discover(kind.enumerator(source, {}), 2, Known())
     assert [(split.start, split.end) for split in splits][-1][1] == 2500
     assert len(splits) == pieces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -78,12 +78,15 @@ class SourceSplits:
     Args:
         source: The source.
         parallelism: How many subtasks read it.
+        configuration: Of the job.
     """
 
-    def __init__(self, source: Any, parallelism: int) -> None:
+    def __init__(self, source: Any, parallelism: int, configuration: Mapping[str, str] | None = None) -> None:
         self._parts = parts_of(source)
         self._kinds = [kind_of(part) for part in self._parts]
-        self._enumerators = [kind.enumerator(part) for kind, part in zip(self._kinds, self._parts, strict=True)]
+        self._enumerators = [
+            kind.enumerator(part, configuration or {}) for kind, part in zip(self._kinds, self._parts, strict=True)
+        ]
         self._parallelism = parallelism
         self._adopt(SourceState(parallelism))
 

@@ -6,7 +6,7 @@ Where it is after a batch is part of the checkpoint of that batch. Flink: `Split
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from firesteel.coordinator.batch_sizes import BatchSizes
@@ -33,12 +33,12 @@ Ranges = dict[Reader, list[SplitRange]]
 class _Source:
     """One source vertex: its splits, and how much of them a batch may read."""
 
-    def __init__(self, vertex: Any) -> None:
+    def __init__(self, vertex: Any, configuration: Mapping[str, str]) -> None:
         self.vertex_id: str = vertex.id
         self.name: str = vertex.name
         self.operator_id: str = vertex.chain[0].operator_id
         self.parallelism: int = vertex.parallelism
-        self.splits = SourceSplits(source_of(vertex.chain[0].operator), vertex.parallelism)
+        self.splits = SourceSplits(source_of(vertex.chain[0].operator), vertex.parallelism, configuration)
         strategy = getattr(vertex.chain[0].operator, "watermark_strategy", None)
         self.alignment = None if strategy is None else strategy.alignment
         self._given: dict[Reader, int] = {}
@@ -96,7 +96,8 @@ class SplitEnumerator:
     ) -> None:
         in_region = regions_of(job_graph)
         vertices = [vertex for vertex in job_graph.vertices if region in (None, in_region[vertex.id])]
-        self._sources = {vertex.id: _Source(vertex) for vertex in vertices if not vertex.inputs}
+        options = job_graph.configuration
+        self._sources = {vertex.id: _Source(vertex, options) for vertex in vertices if not vertex.inputs}
         sources = self._sources.values()
         first = min((source.splits.first_elements for source in sources), default=1)
         self._sizes = BatchSizes(first if elements is None else elements, _MAX_ELEMENTS, checkpoint_interval_s)

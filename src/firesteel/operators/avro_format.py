@@ -28,9 +28,8 @@ class AvroStream(GatheredStream):
         fastavro().writer(file, self._schema.parsed, chain.from_iterable(groups))
 
 
-def read_avro(path: str, schema: AvroSchema, chunk_records: int) -> Iterator[list[Any]]:
+def read_avro(file: IO[bytes], schema: AvroSchema, chunk_records: int) -> Iterator[list[Any]]:
     """Yield the records of a container file as the schema reads them, in chunks."""
-    with open(path, "rb") as file:
-        records = fastavro().reader(file, schema.parsed)
-        while chunk := list(islice(records, chunk_records)):
-            yield chunk
+    records = fastavro().reader(file, schema.parsed)
+    while chunk := list(islice(records, chunk_records)):
+        yield chunk

@@ -116,13 +116,13 @@ def import_pyarrow() -> Any:
     return pyarrow
 
 
-def read_parquet(path: str, parquet_format: ParquetColumnarRowInputFormat) -> Iterator[list[Row]]:
-    """Yield the rows of a file, in batches; columns that it does not have are null."""
+def read_parquet(file: str | IO[bytes], parquet_format: ParquetColumnarRowInputFormat) -> Iterator[list[Row]]:
+    """Yield the rows of a file (a path, or an open one), in batches; columns that it does not have are null."""
     coerce = coercer(parquet_format.row_type)
     assert coerce is not None
-    with import_pyarrow().parquet.ParquetFile(path) as file:
-        columns = _columns_of(file.schema_arrow.names, parquet_format)
-        for batch in file.iter_batches(parquet_format.batch_size, columns=[name for name in columns if name]):
+    with import_pyarrow().parquet.ParquetFile(file) as parquet:
+        columns = _columns_of(parquet.schema_arrow.names, parquet_format)
+        for batch in parquet.iter_batches(parquet_format.batch_size, columns=[name for name in columns if name]):
             values = {name: batch.column(name).to_pylist() for name in columns if name}
             lists = [values[name] if name else [None] * batch.num_rows for name in columns]
             yield [coerce([_timestamp(value, parquet_format) for value in row]) for row in zip(*lists, strict=True)]
@@ -143,10 +143,10 @@ def _timestamp(value: Any, parquet_format: ParquetColumnarRowInputFormat) -> Any
     return value.astimezone(zone).replace(tzinfo=None)
 
 
-def read_parquet_records(path: str, names: list[str], chunk_records: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the records of a file as dicts, in batches."""
-    with import_pyarrow().parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(chunk_records, columns=names):
+def read_parquet_records(file: str | IO[bytes], names: list[str], chunk_records: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the records of a file (a path, or an open one) as dicts, in batches."""
+    with import_pyarrow().parquet.ParquetFile(file) as parquet:
+        for batch in parquet.iter_batches(chunk_records, columns=names):
             yield batch.to_pylist(maps_as_pydicts="strict")
 
 

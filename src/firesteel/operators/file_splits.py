@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.file_systems import Files
 from firesteel.common.local_path import local_path
 from firesteel.datastream.formats.csv_schema import CsvReaderFormat
 from firesteel.errors import InvalidProgramError
@@ -16,82 +18,140 @@ from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split,
 from firesteel.operators.text_files import is_compressed, is_line_splittable, open_text, read_lines
 
 _FILE_SPLIT_BYTES = 64 * 1024 * 1024
+_HIDDEN = re.compile("/[._]")
 
 
-def discover_files(source: Any, parallelism: int, known: Known) -> Discovered:
-    """Return the files that are not known by their paths, in pieces, and the known ones that are still there.
+class FileEnumerator:
+    """Finds the files of a source (Flink: `FileEnumerator`).
 
-    A large file is cut into pieces of 64 MiB where lines can be found from anywhere in it and the source does not ask
-    for whole files. Compressed files and those of other formats are read whole. An empty file is looked at again the
-    next time.
-
-    Raises:
-        InvalidProgramError: a path does not exist.
-        NotImplementedError: there is no reader for the format, or for the compression of a file.
+    Args:
+        source: The source.
+        configuration: Of the job.
     """
-    settings = source.settings
-    name = settings.format.format_name
-    if name not in _FILE_READERS:
-        raise NotImplementedError(f"FileSource: no reader for format {name!r}; there are {', '.join(_FILE_READERS)}")
-    has_positions = name == "text_line" and is_line_splittable(settings.format.charset_name)
-    is_cut = settings.file_enumerator is None or settings.file_enumerator.splittable
-    splits: list[Split] = []
-    still_there: set[str] = set()
-    for text in settings.paths:
+
+    def __init__(self, source: Any, configuration: Mapping[str, str]) -> None:
+        self._settings = source.settings
+        self._files = Files(configuration)
+
+    def discover(self, parallelism: int, known: Known) -> Discovered:
+        """Return the files that are not known by their paths, in pieces, and the known ones that are still there.
+
+        A large file is cut into pieces of 64 MiB where lines can be found from anywhere in it and the source does not
+        ask for whole files. Compressed files and those of other formats are read whole. An empty file is looked at
+        again the next time.
+
+        Raises:
+            InvalidProgramError: a path does not exist.
+            NotImplementedError: there is no reader for the format, or for the compression of a file.
+            RemoteFileError: a file system can't list a path.
+        """
+        settings = self._settings
+        name = settings.format.format_name
+        if name not in _FILE_READERS:
+            raise NotImplementedError(
+                f"FileSource: no reader for format {name!r}; there are {', '.join(_FILE_READERS)}"
+            )
+        has_positions = name == "text_line" and is_line_splittable(settings.format.charset_name)
+        is_cut = settings.file_enumerator is None or settings.file_enumerator.splittable
+        splits: list[Split] = []
+        still_there: set[str] = set()
+        for text in settings.paths:
+            for path, size in self._files_below(text, known.is_first):
+                if path in known.keys:
+                    still_there.add(path)
+                else:
+                    is_whole = is_compressed(path) or not has_positions
+                    step = _FILE_SPLIT_BYTES if is_cut and not is_whole else None
+                    splits += _splits_of(path, size, is_whole, step)
+        return [split.dealt_to(i % parallelism) for i, split in enumerate(splits)], still_there
+
+    def _files_below(self, text: str, is_first: bool) -> Iterator[tuple[str, int | None]]:
+        """List what to read below a path, with sizes where they are known.
+
+        A prefix of an object store exists as long as there are objects below it, so it may vanish while it is
+        monitored.
+        """
+        text = self._files.resolve(text)
+        remote = self._files.remote(text)
+        if remote is not None:
+            found = remote.files_below(text)
+            if not found and is_first:
+                raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
+            below = len(text.rstrip("/"))
+            yield from ((path, size) for path, size in found if _HIDDEN.search(path, below) is None)
+            return
         root = local_path(text)
         if not root.exists():
             raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
-        for path in map(str, _files_below(root)):
-            if path in known.keys:
-                still_there.add(path)
-            else:
-                is_whole = is_compressed(path) or not has_positions
-                splits += _splits_of(path, is_whole, _FILE_SPLIT_BYTES if is_cut and not is_whole else None)
-    return [split.dealt_to(i % parallelism) for i, split in enumerate(splits)], still_there
+        yield from ((str(path), None) for path in _local_files_below(root))
 
 
-def _files_below(path: Path) -> Iterator[Path]:
+def _local_files_below(path: Path) -> Iterator[Path]:
     """List all files to read, in a fixed order; names that begin with `.` or `_` are hidden, as in Flink."""
     if path.is_file():
         yield path
         return
     for child in sorted(path.iterdir()):
         if not child.name.startswith((".", "_")):
-            yield from _files_below(child)
+            yield from _local_files_below(child)
 
 
-def _splits_of(path: str, is_whole: bool, piece_bytes: int | None) -> Iterator[Split]:
-    size = Path(path).stat().st_size
+def _splits_of(path: str, size: int | None, is_whole: bool, piece_bytes: int | None) -> Iterator[Split]:
+    size = Path(path).stat().st_size if size is None else size
     step = piece_bytes or max(size, 1)
     for start in range(0, size, step):
         yield Split(f"{path}:{start}", 0, start, min(start + step, size), path, is_whole=is_whole)
 
 
-def read_files(source: Any, part: SplitRange) -> Iterator[list[Any]]:
-    """Read the records of a range of a file, in chunks."""
-    file_format = source.settings.format
-    return _FILE_READERS[file_format.format_name](file_format, part)
+class FileReader:
+    """Reads the files of a source.
+
+    Args:
+        source: The source.
+        configuration: Of the job.
+    """
+
+    def __init__(self, source: Any, configuration: Mapping[str, str]) -> None:
+        self._format = source.settings.format
+        self._files = Files(configuration)
+
+    def read(self, part: SplitRange) -> Iterator[list[Any]]:
+        """Read the records of a range of a file, in chunks."""
+        return _FILE_READERS[self._format.format_name](self._format, part, self._files)
 
 
-def _read_text(text_format: Any, part: SplitRange) -> Iterator[list[Any]]:
-    return read_lines(part.split.path, text_format.charset_name, part.start, part.end)
+def _read_text(text_format: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:
+    return read_lines(part.split.path, text_format.charset_name, part.start, part.end, files)
 
 
-def _read_csv_file(csv_format: CsvReaderFormat, part: SplitRange) -> Iterator[list[Any]]:
+def _read_csv_file(csv_format: CsvReaderFormat, part: SplitRange, files: Files) -> Iterator[list[Any]]:
     path = part.split.path
-    with open_text(path, csv_format.charset_name, newline="") as file:
+    with open_text(path, csv_format.charset_name, newline="", files=files) as file:
         try:
             yield from read_csv(file, csv_format.schema, CHUNK_ELEMENTS)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
 
-_FILE_READERS: dict[str, Callable[[Any, SplitRange], Iterator[list[Any]]]] = {
+def _read_avro_file(avro: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:
+    with files.open(part.split.path) as file:
+        yield from read_avro(file, avro.schema, CHUNK_ELEMENTS)
+
+
+def _read_parquet_file(parquet: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:
+    return read_parquet(files.input(part.split.path), parquet)
+
+
+def _read_parquet_records(parquet: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:
+    return read_parquet_records(files.input(part.split.path), parquet.names, CHUNK_ELEMENTS)
+
+
+_FILE_READERS: dict[str, Callable[[Any, SplitRange, Files], Iterator[list[Any]]]] = {
     "text_line": _read_text,
     "csv": _read_csv_file,
-    "avro": lambda avro, part: read_avro(part.split.path, avro.schema, CHUNK_ELEMENTS),
-    "parquet": lambda parquet, part: read_parquet(part.split.path, parquet),
-    "parquet_records": lambda parquet, part: read_parquet_records(part.split.path, parquet.names, CHUNK_ELEMENTS),
+    "avro": _read_avro_file,
+    "parquet": _read_parquet_file,
+    "parquet_records": _read_parquet_records,
 }
 
 

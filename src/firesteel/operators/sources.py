@@ -13,7 +13,7 @@ from typing import Any
 from firesteel.common.ownership import IMMUTABLE, own
 from firesteel.datastream.connectors.base import Committer, Source
 from firesteel.datastream.operator_descriptors import CollectionSourceOperator, SourceOperator
-from firesteel.operators.file_splits import discover_files, monitoring_ms, read_files
+from firesteel.operators.file_splits import FileEnumerator, FileReader, monitoring_ms
 from firesteel.operators.jdbc_splits import JdbcReader, discover_queries
 from firesteel.operators.kafka_splits import KafkaEnumerator, KafkaReader, offsets_committer, polling_ms
 from firesteel.operators.kinesis_splits import KinesisEnumerator, KinesisReader, kinesis_polling_ms
@@ -42,7 +42,8 @@ class SourceKind:
         splits_at_once: How many splits a subtask is assigned at a time; None: all, as soon as they are discovered.
         first_elements: How many elements the first batch reads per subtask.
         open_at_once: How many splits a subtask reads in turns at most; each may hold a file or a connection open.
-        enumerator: (source) -> what discovers its splits as long as a run lasts: the source, unless it needs a client.
+        enumerator: (source, configuration) -> what discovers its splits as long as a run lasts: the source, unless it
+            needs a client.
         reader: (source, task) -> what reads its splits as long as a subtask lasts, likewise.
         close: (reader) -> nothing; it is not used any more.
         committer: (source, configuration) -> what is told the positions of checkpoints; None: nobody.
@@ -55,7 +56,7 @@ class SourceKind:
     splits_at_once: int | None = None
     first_elements: int = _FIRST_ELEMENTS
     open_at_once: int = _OPEN_AT_ONCE
-    enumerator: Callable[[Any], Any] = lambda source: source
+    enumerator: Callable[[Any, Mapping[str, str]], Any] = lambda source, configuration: source
     reader: Callable[[Any, TaskInfo], Any] = lambda source, task: source
     close: Callable[[Any], None] = lambda reader: None
     committer: Callable[[Any, Mapping[str, str]], Committer | None] = lambda source, configuration: None
@@ -129,13 +130,21 @@ _OWN = SourceKind(_discover_own, _read_own, rediscover_ms=_own_rediscover_ms, fi
 KINDS: dict[str, SourceKind] = {
     "tuple": SourceKind(_discover_collection, _read_collection),
     "NumberSequenceSource": SourceKind(_discover_numbers, _read_numbers),
-    "FileSource": SourceKind(discover_files, read_files, 64, monitoring_ms, _FILES_AT_ONCE),
+    "FileSource": SourceKind(
+        FileEnumerator.discover,
+        FileReader.read,
+        units_per_element=64,
+        rediscover_ms=monitoring_ms,
+        splits_at_once=_FILES_AT_ONCE,
+        enumerator=FileEnumerator,
+        reader=lambda source, task: FileReader(source, task.configuration),
+    ),
     "JdbcSource": SourceKind(discover_queries, JdbcReader.read, reader=JdbcReader, open_at_once=1),
     "KinesisSource": SourceKind(
         KinesisEnumerator.discover,
         KinesisReader.read,
         rediscover_ms=kinesis_polling_ms,
-        enumerator=KinesisEnumerator,
+        enumerator=lambda source, configuration: KinesisEnumerator(source),
         reader=KinesisReader,
         close=KinesisReader.close,
     ),
@@ -143,7 +152,7 @@ KINDS: dict[str, SourceKind] = {
         KafkaEnumerator.discover,
         KafkaReader.read,
         rediscover_ms=polling_ms,
-        enumerator=KafkaEnumerator,
+        enumerator=lambda source, configuration: KafkaEnumerator(source),
         reader=KafkaReader,
         close=KafkaReader.close,
         committer=offsets_committer,

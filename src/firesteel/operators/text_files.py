@@ -20,10 +20,12 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import IO, Any, TextIO
 
+from firesteel.common.file_systems import LOCAL_FILES, Files
 from firesteel.common.java_charset import AS_JAVA, BYTE_ORDER_MARKS
 
 _BLOCK_BYTES = 256 * 1024
 _PIECE_BYTES = 16 * 1024
+_REMOTE_BLOCK_BYTES = 4 << 20
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -54,12 +56,16 @@ class _Inflated(io.RawIOBase):
         super().close()
 
 
-_OPENERS: dict[str, Callable[[str], Any]] = {
+def _opened(file: str | IO[bytes]) -> IO[bytes]:
+    return open(file, "rb") if isinstance(file, str) else file
+
+
+_OPENERS: dict[str, Callable[[Any], Any]] = {
     ".gz": gzip.open,
     ".gzip": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
-    ".deflate": lambda path: io.BufferedReader(_Inflated(open(path, "rb"))),  # noqa: SIM115 - closed with it
+    ".deflate": lambda file: io.BufferedReader(_Inflated(_opened(file))),
 }
 _UNREADABLE = (".zst", ".zstd")
 
@@ -77,10 +83,10 @@ def is_compressed(path: str) -> bool:
     return suffix in _OPENERS
 
 
-def open_decompressed(path: str) -> IO[bytes]:
-    """Open a file for reading its bytes, decompressed."""
+def open_decompressed(path: str, files: Files, block_bytes: int = _REMOTE_BLOCK_BYTES) -> IO[bytes]:
+    """Open a file for reading its bytes, decompressed; of a remote one, so many are fetched at once."""
     opener = _OPENERS.get(PurePath(path).suffix)
-    return open(path, "rb") if opener is None else opener(path)
+    return files.open(path, block_bytes) if opener is None else opener(files.input(path))
 
 
 # --- decoding -------------------------------------------------------------------------------------------------------
@@ -99,17 +105,18 @@ def is_line_splittable(charset: str) -> bool:
     return [table.find("\n"), table.find("\r"), table.count("\n"), table.count("\r")] == [10, 13, 1, 1]
 
 
-def open_text(path: str, charset: str, newline: str | None) -> TextIO:
+def open_text(path: str, charset: str, newline: str | None, files: Files = LOCAL_FILES) -> TextIO:
     """Open a file, compressed or not, as text that is decoded as Java does it.
 
     Args:
         path: The file.
         charset: Name of the character set.
         newline: As for `open()`; None translates all line ends to line feeds.
+        files: Opens it.
     """
     name = codecs.lookup(charset).name
     with ExitStack() as opened:
-        file = opened.enter_context(open_decompressed(path))
+        file = opened.enter_context(open_decompressed(path, files))
         buffered = io.BufferedReader(file)  # type: ignore[type-var]
         head = buffered.peek(4)
         for mark, order in BYTE_ORDER_MARKS.get(name, ()):
@@ -124,20 +131,22 @@ def open_text(path: str, charset: str, newline: str | None) -> TextIO:
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
-def read_lines(path: str, charset: str, start: int, end: int) -> Iterator[list[str]]:
+def read_lines(path: str, charset: str, start: int, end: int, files: Files = LOCAL_FILES) -> Iterator[list[str]]:
     """Read the lines that begin in a range of bytes, wherever they end.
 
     A compressed file, and one whose charset has no bytes that end lines, is read to its end.
     """
     if not is_line_splittable(charset):
-        yield from _decoded_lines(path, charset)
+        yield from _decoded_lines(path, charset, files)
         return
-    with open_decompressed(path) as file:
+    # No more of a remote file is fetched than the range, but for the end of its last line.
+    block_bytes = min(max(end - start, 0) + _PIECE_BYTES, _REMOTE_BLOCK_BYTES)
+    with open_decompressed(path, files, block_bytes) as file:
         yield from _lines_of_range(file, start, sys.maxsize if is_compressed(path) else end, charset)
 
 
-def _decoded_lines(path: str, charset: str) -> Iterator[list[str]]:
-    with open_text(path, charset, newline=None) as file:
+def _decoded_lines(path: str, charset: str, files: Files) -> Iterator[list[str]]:
+    with open_text(path, charset, newline=None, files=files) as file:
         while lines := file.readlines(_BLOCK_BYTES):
             yield [line.removesuffix("\n") for line in lines]
 

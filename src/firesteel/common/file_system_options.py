@@ -1,0 +1,72 @@
+"""Flink's options of file systems, as the libraries of fsspec want them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["fsspec_options"]
+
+_S3_PREFIXES = ("s3.", "s3a.", "fs.s3.", "fs.s3a.", "presto.s3.")
+_TIMEOUT_S = 20
+_ATTEMPTS = 8
+
+
+def fsspec_options(protocol: str, path: str, configuration: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments for the file system of a protocol.
+
+    Listings are never cached: somebody else may write while a directory is monitored.
+
+    Example:
+        >>> fsspec_options("memory", "memory://in", {})
+        {'use_listings_cache': False}
+    """
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if protocol == "s3":
+        options |= _s3_options(configuration)
+    elif protocol == "abfs":
+        options |= _azure_options(path, configuration)
+    elif protocol == "hdfs" and (found := re.match(r"hdfs://([^/:]+)(?::(\d+))?", path)):
+        options |= {"host": found[1], "port": int(found[2] or 0)}
+    return options
+
+
+def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
+    """Flink's `s3.` options; also with the prefixes `fs.s3.`, `fs.s3a.` that its S3 file systems take."""
+
+    def value(*names: str) -> str | None:
+        keys = [prefix + name for prefix in _S3_PREFIXES for name in names]
+        return next((configuration[key] for key in keys if key in configuration), None)
+
+    endpoint, region = value("endpoint"), value("endpoint.region", "region")
+    is_plain = (value("connection.ssl.enabled", "ssl.enabled") or "true").lower() == "false"
+    if endpoint is not None and "://" not in endpoint:
+        endpoint = f"{'http' if is_plain else 'https'}://{endpoint}"
+    by_path = (value("path.style.access", "path-style-access") or "false").lower() == "true"
+    client: dict[str, Any] = {
+        "connect_timeout": _TIMEOUT_S,
+        "read_timeout": _TIMEOUT_S,
+        "retries": {"max_attempts": _ATTEMPTS, "mode": "standard"},
+    }
+    if by_path:
+        client["s3"] = {"addressing_style": "path"}
+    options = {
+        "key": value("access-key", "access.key"),
+        "secret": value("secret-key", "secret.key"),
+        "token": value("session-token", "session.token"),
+        "endpoint_url": endpoint,
+        "client_kwargs": {"region_name": region} if region is not None else None,
+        "config_kwargs": client,
+    }
+    return {name: option for name, option in options.items() if option is not None}
+
+
+def _azure_options(path: str, configuration: Mapping[str, str]) -> dict[str, Any]:
+    """Flink's `fs.azure.account.key.<account>.<host>` for a path `abfss://container@<account>.<host>/...`."""
+    account = re.match(r"\w+://[^/@]+@([^/.]+)\.", path)
+    if account is None:
+        return {}
+    prefix = f"fs.azure.account.key.{account[1]}."
+    keys = [value for key, value in configuration.items() if key.startswith(prefix)]
+    return {"account_name": account[1], **({"account_key": keys[0]} if keys else {})}

@@ -1,0 +1,161 @@
+"""Remote file systems, through fsspec: paths are URIs, errors say what could not be done, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from firesteel.errors import FiresteelError
+
+__all__ = ["RemoteFileError", "RemoteFileNotFoundError", "RemoteFileSystem"]
+
+_CREDENTIALS = (
+    "credentials come from the configuration (for S3: s3.access-key and s3.secret-key), else from where the library "
+    "looks for them, such as environment variables"
+)
+
+
+class RemoteFileError(FiresteelError, OSError):
+    """A file system refused something, or did not answer.
+
+    Args:
+        action: What was asked: "read", "list", ...
+        path: The file.
+        problem: What was found.
+    """
+
+    def __init__(self, action: str, path: str, problem: str) -> None:
+        super().__init__(action, path, problem)
+        self.action = action
+        self.path = path
+        self.problem = problem
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.action, self.path, self.problem)
+
+    def __str__(self) -> str:
+        return f"can't {self.action} {self.path}: {self.problem}"
+
+
+class RemoteFileNotFoundError(RemoteFileError, FileNotFoundError):
+    """There is no such file, or no such bucket."""
+
+
+@contextmanager
+def _saying(action: str, path: str) -> Iterator[None]:
+    """Turn the errors of all libraries into one that says what was asked."""
+    try:
+        yield
+    except (RemoteFileError, FileExistsError):
+        raise
+    except FileNotFoundError as error:
+        raise RemoteFileNotFoundError(action, path, _text(error, "it does not exist")) from error
+    except PermissionError as error:
+        problem = f"access was denied ({_text(error, 'without a reason')}); {_CREDENTIALS}"
+        raise RemoteFileError(action, path, problem) from error
+    except Exception as error:
+        hint = f"; {_CREDENTIALS}" if "redentials" in type(error).__name__ else ""
+        raise RemoteFileError(action, path, f"{_text(error, type(error).__name__)}{hint}") from error
+
+
+def _text(error: BaseException, otherwise: str) -> str:
+    text = str(error).rstrip(".")
+    # Some libraries give the path as the whole text.
+    return text if " " in text else otherwise
+
+
+class RemoteFileSystem:
+    """Reads and writes files by their URIs.
+
+    Args:
+        fs: A file system of fsspec.
+    """
+
+    def __init__(self, fs: Any) -> None:
+        self.fs = fs
+
+    def open(self, path: str, block_bytes: int) -> IO[bytes]:
+        """Open a file for reading; it is fetched in ranges of `block_bytes`.
+
+        Raises:
+            RemoteFileError: it can't be read.
+        """
+        with _saying("read", path):
+            return self.fs.open(path, "rb", block_size=block_bytes)  # type: ignore[no-any-return]
+
+    def files_below(self, path: str) -> list[tuple[str, int]]:
+        """Return the URIs of all files below a directory, or that of a file, with their sizes, in a fixed order.
+
+        Raises:
+            RemoteFileError: the directory can't be listed.
+        """
+        with _saying("list", path):
+            found = self.fs.find(path, detail=True)
+            root, stripped = path.rstrip("/"), self.fs._strip_protocol(path).rstrip("/")
+        return [
+            (root + name[len(stripped) :], info["size"])
+            for name, info in sorted(found.items())
+            if info["type"] == "file" and not name.endswith("/")
+        ]
+
+    def size(self, path: str) -> int | None:
+        """Return the size of a file in bytes; None if there is none."""
+        try:
+            with _saying("look up", path):
+                info = self.fs.info(path)
+        except RemoteFileNotFoundError:
+            return None
+        return int(info["size"]) if info["type"] == "file" else None
+
+    def read(self, path: str) -> bytes:
+        """Return the contents of a file."""
+        with _saying("read", path):
+            return bytes(self.fs.cat_file(path))
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file as a whole, in the place of one of that name."""
+        with _saying("write", path):
+            self.fs.pipe_file(path, data)
+
+    def create(self, path: str, data: bytes) -> None:
+        """Write a file if there is none of that name: of several processes that try, one succeeds.
+
+        Raises:
+            FileExistsError: there is one, with other contents. (It has the same if an answer was lost.)
+            RemoteFileError: it can't be written.
+        """
+        try:
+            with _saying("write", path):
+                self.fs.pipe_file(path, data, mode="create")
+        except FileExistsError:
+            if self.read(path) != data:
+                raise FileExistsError(path) from None
+
+    def upload(self, source: Path, path: str) -> None:
+        """Copy a local file there, in the place of one of that name."""
+        with _saying("write", path):
+            self.fs.put_file(str(source), path)
+
+    def download(self, path: str, target: Path) -> None:
+        """Copy a file to a local one."""
+        with _saying("read", path):
+            self.fs.get_file(path, str(target))
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Remove files; those that do not exist are left out."""
+        if not paths:
+            return
+        with _saying("remove", paths[0]):
+            try:
+                self.fs.rm(list(paths))
+            except FileNotFoundError:
+                self._remove_one_by_one(paths)
+
+    def _remove_one_by_one(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            try:
+                self.fs.rm_file(path)
+            except FileNotFoundError:
+                continue
