@@ -74,6 +74,12 @@ class Files:
         scheme = scheme_of(path)
         return None if scheme is None else self._remote(scheme, path)
 
+    def remote_of(self, path: str) -> RemoteFileSystem:
+        """Return the file system of a path that is known to be remote."""
+        remote = self.remote(path)
+        assert remote is not None, path
+        return remote
+
     def _remote(self, scheme: str, path: str) -> RemoteFileSystem:
         protocol = _PROTOCOLS.get(scheme, scheme)
         try:

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from firesteel.errors import FiresteelError
 
-__all__ = ["RemoteFileError", "RemoteFileNotFoundError", "RemoteFileSystem"]
+__all__ = ["RemoteFileError", "RemoteFileNotFoundError", "RemoteFileSystem", "saying"]
 
 _CREDENTIALS = (
     "credentials come from the configuration (for S3: s3.access-key and s3.secret-key), else from where the library "
@@ -44,7 +44,7 @@ class RemoteFileNotFoundError(RemoteFileError, FileNotFoundError):
 
 
 @contextmanager
-def _saying(action: str, path: str) -> Iterator[None]:
+def saying(action: str, path: str) -> Iterator[None]:
     """Turn the errors of all libraries into one that says what was asked."""
     try:
         yield
@@ -82,7 +82,7 @@ class RemoteFileSystem:
         Raises:
             RemoteFileError: it can't be read.
         """
-        with _saying("read", path):
+        with saying("read", path):
             return self.fs.open(path, "rb", block_size=block_bytes)  # type: ignore[no-any-return]
 
     def files_below(self, path: str) -> list[tuple[str, int]]:
@@ -91,7 +91,7 @@ class RemoteFileSystem:
         Raises:
             RemoteFileError: the directory can't be listed.
         """
-        with _saying("list", path):
+        with saying("list", path):
             found = self.fs.find(path, detail=True)
             root, stripped = path.rstrip("/"), self.fs._strip_protocol(path).rstrip("/")
         return [
@@ -103,7 +103,7 @@ class RemoteFileSystem:
     def size(self, path: str) -> int | None:
         """Return the size of a file in bytes; None if there is none."""
         try:
-            with _saying("look up", path):
+            with saying("look up", path):
                 info = self.fs.info(path)
         except RemoteFileNotFoundError:
             return None
@@ -111,12 +111,12 @@ class RemoteFileSystem:
 
     def read(self, path: str) -> bytes:
         """Return the contents of a file."""
-        with _saying("read", path):
+        with saying("read", path):
             return bytes(self.fs.cat_file(path))
 
     def write(self, path: str, data: bytes) -> None:
         """Write a file as a whole, in the place of one of that name."""
-        with _saying("write", path):
+        with saying("write", path):
             self.fs.pipe_file(path, data)
 
     def create(self, path: str, data: bytes) -> None:
@@ -127,7 +127,7 @@ class RemoteFileSystem:
             RemoteFileError: it can't be written.
         """
         try:
-            with _saying("write", path):
+            with saying("write", path):
                 self.fs.pipe_file(path, data, mode="create")
         except FileExistsError:
             if self.read(path) != data:
@@ -135,19 +135,19 @@ class RemoteFileSystem:
 
     def upload(self, source: Path, path: str) -> None:
         """Copy a local file there, in the place of one of that name."""
-        with _saying("write", path):
+        with saying("write", path):
             self.fs.put_file(str(source), path)
 
     def download(self, path: str, target: Path) -> None:
         """Copy a file to a local one."""
-        with _saying("read", path):
+        with saying("read", path):
             self.fs.get_file(path, str(target))
 
     def remove(self, paths: Sequence[str]) -> None:
         """Remove files; those that do not exist are left out."""
         if not paths:
             return
-        with _saying("remove", paths[0]):
+        with saying("remove", paths[0]):
             try:
                 self.fs.rm(list(paths))
             except FileNotFoundError:
@@ -159,3 +159,8 @@ class RemoteFileSystem:
                 self.fs.rm_file(path)
             except FileNotFoundError:
                 continue
+
+    def rename(self, source: str, target: str) -> None:
+        """Give a file another name, in the place of one that has it; object stores copy it for that."""
+        with saying("rename", source):
+            self.fs.mv(source, target)

@@ -40,6 +40,7 @@ class Committers:
     """
 
     def __init__(self, job_graph: JobGraph) -> None:
+        self._configuration = job_graph.configuration
         self._make: dict[str, Callable[[], Committer]] = {}
         for vertex in job_graph.vertices:
             for operator_id, _, descriptor in described_operators(vertex):
@@ -59,6 +60,7 @@ class Committers:
             raise SinkNotFoundError(known)
         if known not in self._made:
             self._made[known] = self._make[known]()
+            self._made[known].configure(self._configuration)
         return self._made[known]
 
     def without_unknown(self, committables: Sequence[Committable]) -> list[Committable]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import BulkWriterFactory
+from firesteel.datastream.connectors.file_committer import Began, pending_name
 from firesteel.datastream.connectors.file_sink import (
     BucketAssigner,
     DefaultRollingPolicy,
@@ -36,6 +37,81 @@ class PartStream(Protocol):
         """No element follows; gives the path of the file to show, if it is not the one that was written."""
 
 
+class PartFile(Protocol):
+    """A part file in progress.
+
+    Attributes:
+        created_ms: When it was begun.
+        modified_ms: When it was written to.
+        size: In bytes.
+        is_full: Nothing more fits.
+    """
+
+    created_ms: int
+    modified_ms: int
+    size: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more fits."""
+        ...
+
+    def write(self, values: list[Any], now: int) -> None:
+        """Append elements."""
+
+    def persist(self, is_checkpoint: bool) -> None:
+        """Make what was written outlive this process, before a checkpoint also this host."""
+
+    def finish(self) -> Any:
+        """Complete the file, and return what is to be committed."""
+
+    def hidden(self) -> Iterator[str]:
+        """Yield the hidden files that the next checkpoint refers to."""
+        ...
+
+    def fields(self) -> Any:
+        """Return how far it was written, for `PartFiles.go_on_with`."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class PartFiles(Protocol):
+    """Makes part files in one kind of file system."""
+
+    @property
+    def finishes_at_checkpoints(self) -> bool:
+        """Whether all parts are to be finished at each checkpoint."""
+        ...
+
+    def new(self, directory: str, name: str, now: int) -> PartFile:
+        """Begin a part file of a name in a directory."""
+        ...
+
+    def go_on_with(self, fields: Any, is_own: bool, next_name: Callable[[], str]) -> PartFile:
+        """Go on with a part; one that another job has begun may get another name."""
+        ...
+
+    def leftovers(self, needed: frozenset[str], is_end: bool) -> Any:
+        """Return what removes what earlier writers left; at the end, what all did."""
+
+    def batch_ended(self) -> list[Any]:
+        """Return what is to be removed with the next checkpoint."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held."""
+
+
+@runtime_checkable
+class Finished(Protocol):
+    """A part file that is complete and to be committed."""
+
+    def hidden(self) -> Iterator[str]:
+        """Yield the hidden files that the next checkpoint refers to."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PartFormat:
     """How elements become part files.
@@ -49,6 +125,29 @@ class PartFormat:
     name: str
     open: Callable[[IO[bytes]], PartStream]
     is_appendable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WriterId:
+    """Who writes part files.
+
+    Attributes:
+        base: The directory of the sink.
+        uid: Tells the parts of this writer apart from all others: the same for all attempts of its subtask.
+        began: Run, batch and try in which the writer was made.
+        name: Of this attempt.
+        owns_state: Whether the job has claimed what it began with.
+    """
+
+    base: str
+    uid: str
+    began: Began
+    name: str
+    owns_state: bool
+
+    def pending_name(self, final: str) -> str:
+        """Return the hidden name of a file, which no other writer uses."""
+        return pending_name(final, self.began, self.name)
 
 
 class EncodedStream:

@@ -144,6 +144,7 @@ class TaskInfo:
         is_savepoint: Whether a savepoint follows that checkpoint.
         began: Run, batch and try in which the subtask was made; later ones are larger, over restarts and leaders.
         output_directory: Where large output for the driver goes, in a place that all processes see; empty: nowhere.
+        spool_directory: Where sinks put files on this host that their state refers to; empty: nowhere.
     """
 
     job_id: str
@@ -161,6 +162,7 @@ class TaskInfo:
     began: tuple[int, int, int] = (0, 0, 0)
     metrics: dict[str, Any] = field(default_factory=dict)
     output_directory: str = ""
+    spool_directory: str = ""
 
     @property
     def reuses_objects(self) -> bool:

@@ -179,6 +179,7 @@ class SinkWriterRunner(Operator):
             is_checkpoint=lambda: task.is_checkpoint,
             is_savepoint=lambda: task.is_savepoint,
             began=task.began,
+            spool_directory=task.spool_directory,
         )
         self._sink_id = context.sink_id
         make_writer = _WRITERS.get(type(self._sink))

@@ -19,7 +19,7 @@ from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.stopwatch import Stopwatch
-from firesteel.task.version_store import Frame, VersionStore, shown_in
+from firesteel.task.version_store import Frame, VersionStore, shown_in, spool_in
 from firesteel.task.versions import BatchTry, Chain
 
 _PENDING_BYTES = 64 << 20
@@ -224,6 +224,7 @@ class SlotTasks:
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
             output_directory="" if self._directory is None else str(shown_in(self._directory, at.run)),
+            spool_directory="" if self._directory is None else str(spool_in(self._directory, at.run)),
         )
 
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:

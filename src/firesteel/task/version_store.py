@@ -65,6 +65,11 @@ def shown_in(directory: Path, run: int) -> Path:
     return versions_of(directory, run) / "shown"
 
 
+def spool_in(directory: Path, run: int) -> Path:
+    """Return the directory for files of sinks that the state of a run refers to, removed with the run's versions."""
+    return versions_of(directory, run) / "spool"
+
+
 def claim_run(directory: Path) -> int:
     """Claim the next run number of a region by creating a directory of versions in the region's directory.
 

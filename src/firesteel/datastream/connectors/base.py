@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -117,6 +117,8 @@ class WriterInitContext:
             job goes on to write, so nothing that the writer's state refers to may be changed or removed later.
         began: Run, batch and try in which the writer is made; a writer that is made later has a larger one. What is
             written and not yet decided is named by it, so that writers that are not alive any more can be told apart.
+        spool_directory: On the disk of this host, for files that the writer's state refers to between two checkpoints:
+            there after the process was killed, not always after the job was restarted. Empty in BATCH mode.
     """
 
     job_id: str
@@ -131,6 +133,7 @@ class WriterInitContext:
     is_checkpoint: Callable[[], bool] = lambda: True
     is_savepoint: Callable[[], bool] = lambda: False
     began: tuple[int, int, int] = (0, 0, 0)
+    spool_directory: str = ""
 
 
 class SinkWriter:
@@ -193,6 +196,9 @@ class Committer:
 
     Runs in the process of the JobManager. It must be picklable: connect in `commit`.
     """
+
+    def configure(self, configuration: Mapping[str, str]) -> None:
+        """Take the configuration of the job; called once, before anything else."""
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
         """Raise if the requests can't be committed, without changing anything.

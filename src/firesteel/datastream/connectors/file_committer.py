@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from firesteel.common.durability import sync_directory
 from firesteel.datastream.connectors.base import CommitRequest, Committer
@@ -15,7 +16,7 @@ from firesteel.datastream.connectors.base import CommitRequest, Committer
 Began = tuple[int, int, int]
 """Run, batch and try in which a writer was made."""
 
-_PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.[a-z]+)?")
+_PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.\w+)?")
 
 
 def pending_name(final: str, began: Began, writer: str) -> str:
@@ -27,6 +28,12 @@ def pending_name(final: str, began: Began, writer: str) -> str:
     """
     directory, name = os.path.split(final)
     return os.path.join(directory, f".{name}.inprogress.{began[0]}-{began[1]}-{began[2]}-{writer}")
+
+
+def began_of(name: str, uid: str) -> Began | None:
+    """Return when the writer was made of a hidden part file of a name, if it is of the writers with that `uid`."""
+    found = _PENDING.fullmatch(name)
+    return None if found is None or found[1] != uid else (int(found[2]), int(found[3]), int(found[4]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,10 @@ class FinishedPart:
             sync_directory(os.path.dirname(self.final))
         for path in self.replaced:
             Path(path).unlink(missing_ok=True)
+
+    def hidden(self) -> Iterator[str]:
+        """Yield the hidden files that the next checkpoint refers to."""
+        yield from (self.pending, *self.replaced)
 
     def check(self) -> None:
         """Check that the file is there.
@@ -98,22 +109,48 @@ class LeftoverParts:
 class FileCommitter(Committer):
     """Commits part files: each appears under its final name at once and whole (Flink: `FileCommitter`)."""
 
+    def __init__(self) -> None:
+        self._configuration: Mapping[str, str] = {}
+
+    def configure(self, configuration: Mapping[str, str]) -> None:
+        """Take the credentials of remote file systems."""
+        self._configuration = configuration
+
     def check(self, requests: Sequence[CommitRequest]) -> None:
         """Check that all of them are there."""
-        for request in requests:
-            if isinstance(request.committable, FinishedPart):
-                request.committable.check()
+        local, remote = _by_place(requests)
+        for committable in local:
+            if isinstance(committable, FinishedPart):
+                committable.check()
+        if remote:
+            _remote_committer().check_remote(remote, self._configuration)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Show all of them, then remove what is left over."""
+        local, remote = _by_place(requests)
         leftovers: dict[str, list[LeftoverParts]] = {}
-        for request in requests:
-            if isinstance(request.committable, FinishedPart):
-                request.committable.commit()
+        for committable in local:
+            if isinstance(committable, FinishedPart):
+                committable.commit()
             else:
-                leftovers.setdefault(request.committable.base, []).append(request.committable)
+                leftovers.setdefault(committable.base, []).append(committable)
         for base, of_writers in leftovers.items():
             _remove(Path(base), of_writers)
+        if remote:
+            _remote_committer().commit_remote(remote, self._configuration)
+
+
+def _by_place(requests: Sequence[CommitRequest]) -> tuple[list[FinishedPart | LeftoverParts], list[Any]]:
+    """Return what is to be committed on the local file system, and on others."""
+    committables = [request.committable for request in requests]
+    local = [one for one in committables if isinstance(one, (FinishedPart, LeftoverParts))]
+    return local, [one for one in committables if not isinstance(one, (FinishedPart, LeftoverParts))]
+
+
+def _remote_committer() -> Any:
+    from firesteel.datastream.connectors import remote_committer
+
+    return remote_committer
 
 
 def _remove(base: Path, leftovers: Sequence[LeftoverParts]) -> None:

@@ -1,0 +1,159 @@
+"""Part files of file sinks on the local file system: written under hidden names, and shown once they are committed.
+
+A part file in progress is `.<part>.inprogress.<run>-<batch>-<try>-<writer>`. The version of a batch remembers how far
+it was written. A writer that goes on from a version copies the part so far into a file of its own: whatever an earlier
+writer still writes, should it be alive, is never seen.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from firesteel.common.durability import make_directory, sync_directory
+from firesteel.datastream.connectors.file_committer import FinishedPart, LeftoverParts
+from firesteel.operators.file_format import PartFormat, PartStream, WriterId
+
+_COPY_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class LocalPart:
+    """A part file in progress; `replaced` are the files of earlier attempts."""
+
+    final: str
+    pending: str
+    created_ms: int
+    modified_ms: int
+    size: int = 0
+    replaced: tuple[str, ...] = ()
+    format: PartFormat | None = None
+    file: IO[bytes] | None = None
+    stream: PartStream | None = None
+    synced: int = 0
+    is_full: bool = False
+
+    def _open(self) -> tuple[IO[bytes], PartStream]:
+        if self.stream is None or self.file is None:
+            assert self.format is not None
+            self.file = open(self.pending, "ab")  # noqa: SIM115 - stays open from batch to batch
+            self.stream = self.format.open(self.file)
+        return self.file, self.stream
+
+    def write(self, values: list[Any], now: int) -> None:
+        """Append elements."""
+        file, stream = self._open()
+        stream.write(values)
+        self.size = file.tell()
+        self.modified_ms = now
+
+    def persist(self, is_checkpoint: bool) -> None:
+        """Make what was written outlive a crash of the machine."""
+        if self.file is None or self.size == self.synced:
+            return
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        if not self.synced:
+            sync_directory(os.path.dirname(self.pending))
+        self.synced = self.size
+
+    def finish(self) -> FinishedPart:
+        """Complete the file, durably."""
+        _, stream = self._open()
+        shown = stream.finish()
+        self.persist(is_checkpoint=True)
+        self.close()
+        if shown is None:
+            return FinishedPart(self.pending, self.final, self.replaced)
+        return FinishedPart(shown, self.final, (*self.replaced, self.pending))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.file is not None:
+            self.file.close()
+            self.file = self.stream = None
+
+    def hidden(self) -> Iterator[str]:
+        """Yield the hidden files that the next checkpoint refers to."""
+        yield self.pending
+
+    def fields(self) -> tuple[Any, ...]:
+        """Return what `LocalParts.go_on_with` takes."""
+        return self.final, self.pending, self.created_ms, self.modified_ms, self.size, self.replaced
+
+
+class LocalParts:
+    """Makes part files on the local file system.
+
+    Args:
+        part_format: Of the files.
+        writer: Who writes them.
+    """
+
+    finishes_at_checkpoints = False
+
+    def __init__(self, part_format: PartFormat, writer: WriterId) -> None:
+        self._format = part_format
+        self._writer = writer
+
+    def new(self, directory: str, name: str, now: int) -> LocalPart:
+        """Begin a part file of a name in a directory."""
+        make_directory(Path(directory))
+        final = os.path.join(directory, name)
+        return LocalPart(final, self._writer.pending_name(final), now, now, format=self._format)
+
+    def go_on_with(self, fields: tuple[Any, ...], is_own: bool, next_name: Callable[[], str]) -> LocalPart:
+        """Copy the part, as long as the version says, into a file of this writer.
+
+        What another job has begun gets a name of this job, and stays where it is unless this job has claimed it: the
+        other one may go on with it, too.
+        """
+        part = LocalPart(*fields)
+        source = part.pending
+        if not os.path.exists(source) and os.path.exists(part.final):
+            if not self._format.is_appendable:
+                raise OSError(
+                    f"part file {part.final} was shown since the version was taken, and {self._format.name} files "
+                    "can't be gone on from: start with a newer checkpoint, or with a savepoint"
+                )
+            source = part.final
+        final = part.final if is_own else os.path.join(os.path.dirname(part.final), next_name())
+        replaced = (*part.replaced, part.pending) if is_own or self._writer.owns_state else ()
+        pending = self._writer.pending_name(final)
+        copy_prefix(source, pending, part.size)
+        sync_directory(os.path.dirname(pending))
+        return LocalPart(
+            final, pending, part.created_ms, part.modified_ms, part.size, replaced, self._format, synced=part.size
+        )
+
+    def leftovers(self, needed: frozenset[str], is_end: bool) -> LeftoverParts:
+        """Return what is to be removed of earlier writers; at the end, of all."""
+        return LeftoverParts(self._writer.base, self._writer.uid, None if is_end else self._writer.began, needed)
+
+    def batch_ended(self) -> list[Any]:
+        """Nothing is left of batches but the part files."""
+        return []
+
+    def close(self) -> None:
+        """There is nothing but the part files."""
+
+
+def copy_prefix(source: str, target: str, size: int) -> None:
+    """Copy the first `size` bytes of a file, so that the contents outlive a crash of the machine.
+
+    Raises:
+        OSError: the source is gone or shorter.
+    """
+    left = size
+    with open(source, "rb") as reader, open(target, "wb") as writer:
+        while left:
+            data = reader.read(min(left, _COPY_BYTES))
+            if not data:
+                raise OSError(f"part file {source} ends after {size - left} bytes, the version was taken at {size}")
+            writer.write(data)
+            left -= len(data)
+        writer.flush()
+        os.fsync(writer.fileno())
