@@ -20,8 +20,9 @@ from firesteel.runtime.clock import SystemClock
 from firesteel.runtime.dispatcher.execution_graph_store import ExecutionGraphStore
 from firesteel.runtime.executiongraph.job_details import archive_unstarted
 from firesteel.runtime.executiongraph.job_status import JobStatus
-from firesteel.spark.data_plane import CHECKPOINT_DIRECTORY, SparkDataPlane
+from firesteel.spark.data_plane import SparkDataPlane
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, RegionState, write_savepoint_metadata
+from firesteel.task.job_place import CHECKPOINT_DIRECTORY
 from firesteel.task.state_file import write_state_file
 from firesteel.task.versions import VersionFile
 from tests.rest.rest_cluster import Rest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from firesteel.spark.data_plane import CHECKPOINT_DIRECTORY, SparkDataPlane
+from firesteel.spark.data_plane import SparkDataPlane
+from firesteel.task.job_place import CHECKPOINT_DIRECTORY
 from tests.runtime.helpers import job_graph
 
 

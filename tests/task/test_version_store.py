@@ -9,7 +9,8 @@ import pytest
 
 from firesteel.operators.state_table import DELETED
 from firesteel.task.state_file import StateFileError
-from firesteel.task.version_store import FAN_IN, MAX_FILES, Frame, VersionStore, claim_run, link_chain, read_frames
+from firesteel.task.state_transfer import copy_chain
+from firesteel.task.version_store import FAN_IN, MAX_FILES, Frame, VersionStore, claim_run, read_frames
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
 
@@ -194,7 +195,7 @@ def test_linked_files_outlive_the_ones_of_the_job(tmp_path: Path) -> None:
     slot = Slot(job)
     slot.write({"a": "x" * 1000})
     slot.write({"b": 2})
-    linked = link_chain(job, savepoint, slot.chain)
+    linked = copy_chain(job, savepoint, slot.chain)
     shutil.rmtree(job)
     assert state_of(savepoint, linked) == {"a": "x" * 1000, "b": 2}
     assert [file.path for file in linked] == ["versions/0/0/0-0-1.full", "versions/0/0/1-1-1.delta"]

@@ -14,9 +14,10 @@ from typing import IO, Any
 from firesteel.common.file_system_options import fsspec_options
 from firesteel.common.local_path import local_path
 from firesteel.common.remote_files import RemoteFileSystem
+from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.errors import InvalidProgramError
 
-__all__ = ["Files", "scheme_of"]
+__all__ = ["DEFAULT_SCHEME", "LOCAL_FILES", "Files", "join", "scheme_of"]
 
 DEFAULT_SCHEME = "fs.default-scheme"
 
@@ -103,6 +104,11 @@ class Files:
         remote = self.remote(path)
         return open(local_path(path), "rb") if remote is None else remote.open(path, block_bytes)
 
+    def path(self, text: str) -> AnyPath:
+        """Return a path as a `pathlib.Path`, or as what has the same methods on a remote file system."""
+        remote = self.remote(text)
+        return local_path(text) if remote is None else RemotePath(remote, text)
+
     def input(self, path: str) -> str | IO[bytes]:
         """Return what libraries take as input: the path of a local file, an open remote one."""
         return path if scheme_of(path) is None else self.open(path)
@@ -126,17 +132,6 @@ def _library(protocol: str) -> Any:
             raise
         raise ValueError(protocol) from None
     return get_filesystem_class(protocol)
-
-
-def parent_and_name(path: str) -> tuple[str, str]:
-    """Split a path or URI at its last slash.
-
-    Example:
-        >>> parent_and_name("s3://bucket/jobs/chk-7"), parent_and_name("/jobs/chk-7")
-        (('s3://bucket/jobs', 'chk-7'), ('/jobs', 'chk-7'))
-    """
-    parent, _, name = path.rpartition("/")
-    return parent, name
 
 
 def join(path: str | Path, *names: str) -> str:

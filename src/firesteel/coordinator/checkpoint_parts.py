@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+from firesteel.common.remote_path import AnyPath
 from firesteel.errors import FiresteelError
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStats
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint
@@ -31,7 +31,7 @@ class Request:
     """
 
     answer: Callable[[Answer], None]
-    savepoint_parent: Path | None = None
+    savepoint_parent: AnyPath | None = None
     after: AfterSavepoint = AfterSavepoint.GO_ON
     full: bool = False
     succeeded: bool | None = None
@@ -103,5 +103,5 @@ class RestorePoint:
     """
 
     metadata: CheckpointMetadata
-    directory: Path
+    directory: AnyPath
     is_own: bool

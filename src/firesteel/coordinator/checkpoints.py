@@ -6,11 +6,15 @@ committed, and once more by whoever goes on from it: so what was decided gets co
 
 from __future__ import annotations
 
+import logging
 import pickle
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from firesteel.common.durability import make_directory
+from firesteel.common.remote_path import RemotePath
 from firesteel.coordinator.checkpoint_parts import Member, Part, Request, RestorePoint
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.split_enumerator import SplitEnumerator
@@ -23,8 +27,10 @@ from firesteel.operators.committers import Committers
 from firesteel.runtime.checkpoint.checkpoint_stats import RestoredCheckpoint
 from firesteel.task.checkpoint_metadata import RegionState
 from firesteel.task.slot_tasks import StageReport
-from firesteel.task.version_store import claim_run, region_directory
+from firesteel.task.version_store import claim_run, claim_stored_run, region_directory
 from firesteel.task.versions import BatchTry, Chain
+
+logger = logging.getLogger(__name__)
 
 
 class IncompleteBatchError(FiresteelError):
@@ -32,6 +38,21 @@ class IncompleteBatchError(FiresteelError):
 
     def __str__(self) -> str:
         return f"batch {self.args[0]} is incomplete: {self.args[1]}"
+
+
+@dataclass(slots=True)
+class _Uploading:
+    """A part that is prepared when its files are in the store.
+
+    Attributes:
+        part: The part.
+        committables: How many of the pending committables it covers.
+        missing: The files that are on their way.
+    """
+
+    part: Part
+    committables: int
+    missing: set[str]
 
 
 class Checkpoints:
@@ -62,7 +83,10 @@ class Checkpoints:
         self._region = region = member.region
         self._commit = commit
         self._slots = {(stage, slot) for stage in job.plan.stages[region] for slot in job.plan.slots_of(region)}
-        self._files = VersionFiles(job.directory, region)
+        self._store = job.store if isinstance(job.store, RemotePath) else None
+        self._files = VersionFiles(job.directory, region, self._store)
+        self._uploading: _Uploading | None = None
+        self._janitor = ThreadPoolExecutor(1, thread_name_prefix="store-janitor")
         self._kept: dict[int, Chains] = {}
         self._pending: list[Committable] = []
         self._prepared = 0
@@ -84,7 +108,10 @@ class Checkpoints:
         """
         directory = region_directory(self._job.directory, self._region)
         make_directory(directory, below=self._job.directory)
-        self.run = claim_run(directory)
+        if self._store is None:
+            self.run = claim_run(directory)
+        else:
+            self.run = claim_stored_run(region_directory(self._store, self._region), directory)
         self._files.remove_empty_runs_before(self.run)
         point = self._job.join(self._member, self.run)
         if point is None:
@@ -98,6 +125,7 @@ class Checkpoints:
         for kept in self._job.states_of(self._region):
             self._kept[kept.batch_id] = kept.chains
             self._files.keep(kept.chains)
+            self._files.stored.update(file.path for chain in kept.chains.values() for file in chain)
         state = point.metadata.regions[self._region]
         if state is not None:
             enumerator.restore(state.sources)
@@ -137,6 +165,7 @@ class Checkpoints:
         self.batch_id = batch_id
         self._has_leftovers |= reports[0].try_number > 1
         self.next_time = min((r.next_time for r in reports if r.next_time is not None), default=None)
+        self._take_stored({path for report in reports for path in report.stored})
         for report in reports:
             for file in self._files.advance({(report.stage, report.slot): report.chain}):
                 for operator_id, size in file.state_sizes.items():
@@ -166,9 +195,48 @@ class Checkpoints:
         state = RegionState(self.batch_id, chains, enumerator.snapshot(), pickled(self._pending), self.next_time)
         self._files.keep(chains)
         self._kept[self.batch_id] = chains
-        self._prepared = len(self._pending)
         written, self._written = self._written, {}
-        self._job.prepare(self._member, Part(state, covers, begun_s, written))
+        part = Part(state, covers, begun_s, written)
+        self._has_leftovers |= self._uploading is not None
+        missing = set() if self._store is None else {p for c in chains.values() for p in self._files.unstored(c)}
+        self._uploading = _Uploading(part, len(self._pending), missing)
+        self._take_stored(set())
+
+    def _take_stored(self, stored: set[str]) -> None:
+        """Learn which files are in the store; when all are that a checkpoint needs, the region's part is prepared."""
+        if self._store is not None:
+            self._files.stored |= stored
+        uploading = self._uploading
+        if uploading is None:
+            return
+        uploading.missing -= stored
+        if not uploading.missing:
+            self._uploading = None
+            self._prepared = uploading.committables
+            self._job.prepare(self._member, uploading.part)
+
+    @property
+    def is_uploading(self) -> bool:
+        """Whether files of a checkpoint are on their way to the store."""
+        return self._uploading is not None
+
+    def to_store(self, is_checkpoint: bool) -> dict[tuple[int, int], tuple[str, ...]]:
+        """Return the files of each slot that the next batch sends to the store, or goes on to send.
+
+        Args:
+            is_checkpoint: Whether a checkpoint follows it; it takes the place of one that is being uploaded.
+        """
+        if self._store is None:
+            return {}
+        if is_checkpoint:
+            return {
+                slot: files for slot, chain in self._files.present.items() if (files := self._files.unstored(chain))
+            }
+        if self._uploading is None:
+            return {}
+        chains, missing = self._uploading.part.state.chains, self._uploading.missing
+        found = {slot: tuple(file.path for file in chain if file.path in missing) for slot, chain in chains.items()}
+        return {slot: files for slot, files in found.items() if files}
 
     def settle(self) -> None:
         """Commit what has been decided, if anything, and remove what no checkpoint needs any more.
@@ -181,6 +249,8 @@ class Checkpoints:
         if decided is None:
             return
         committed, self._pending = self._pending[: self._prepared], self._pending[self._prepared :]
+        if self._uploading is not None:
+            self._uploading.committables -= self._prepared
         self._commit(committed)
         self._drop_subsumed(decided.batch_id)
         self._job.settled(self._member)
@@ -192,11 +262,25 @@ class Checkpoints:
         if self._has_leftovers:
             self._has_leftovers = False
             self._files.sweep(self.run, self.batch_id)
+        self._remove_garbage()
         if not self._is_alone:
             self._is_alone = self._files.remove_runs_before(self.run)
+
+    def _remove_garbage(self) -> None:
+        """Remove files from the store that were released, in the background; a later run sweeps up what fails."""
+        if self._store is not None and (garbage := self._files.take_garbage()):
+            self._janitor.submit(_remove, self._store, garbage)
 
     def end(self, has_failed: bool) -> None:
         """Leave; remove what the run wrote if it ends before its first checkpoint, as restarts do that fail early."""
         self._job.leave(self._member, has_failed)
+        self._janitor.shutdown(wait=True)
         if self.run and not self._may_have_decided:
             self._files.abandon(self.run)
+
+
+def _remove(store: RemotePath, paths: list[str]) -> None:
+    try:
+        store.remote.remove(paths)
+    except OSError as error:
+        logger.warning("%d state files in %s could not be removed: %s", len(paths), store, error)

@@ -7,7 +7,6 @@ that it goes back to. What a checkpoint decides is committed region by region, b
 from __future__ import annotations
 
 import secrets
-import shutil
 import threading
 import time
 from collections import deque
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.file_systems import Files
+from firesteel.common.remote_path import AnyPath, remove_tree
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Part, Request, RestorePoint, RunIsOverError, Sizes
 from firesteel.coordinator.stored_checkpoints import (
     CLAIM_MODE,
@@ -42,7 +43,8 @@ from firesteel.task.checkpoint_metadata import (
 )
 from firesteel.task.slot_tasks import max_parallelism_of
 from firesteel.task.stage_plan import StagePlan
-from firesteel.task.version_store import chain_sizes, link_chain
+from firesteel.task.state_transfer import copy_chain
+from firesteel.task.version_store import chain_sizes
 
 
 @dataclass(slots=True)
@@ -60,13 +62,16 @@ class JobCheckpoints:
 
     Args:
         plan: The stages of the job.
-        directory: The job's checkpoint directory, which exists.
+        directory: The job's directory on this host, which exists.
+        store: The directory with its checkpoints; None: the same.
     """
 
-    def __init__(self, plan: StagePlan, directory: Path) -> None:
+    def __init__(self, plan: StagePlan, directory: Path, store: AnyPath | None = None) -> None:
         self.plan = plan
         self.directory = directory
+        self.store = directory if store is None else store
         self._job = plan.job_graph
+        self._named = Files(self._job.configuration)
         self._vertices = tuple(_layout(plan, vertex) for vertex in self._job.vertices)
         self._first_slots = {
             operator: layout.first_slot for layout in self._vertices for operator, _ in layout.operators
@@ -80,13 +85,13 @@ class JobCheckpoints:
         self._settled: set[int] = set()
         self._lock = threading.RLock()
 
-    def _claim(self) -> Path | None:
+    def _claim(self) -> AnyPath | None:
         """Return the checkpoint or savepoint that the job began with, if it is the job's own from then on."""
         options = self._job.configuration
         if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
             return None
-        claimed = named_directory(options[RECOVERY_PATH])
-        return claimed if claimed.parent != self.directory else None
+        claimed = named_directory(options[RECOVERY_PATH], self._named)
+        return claimed if claimed.parent != self.store else None
 
     # --- who runs ----------------------------------------------------------------------------------------------
 
@@ -114,7 +119,7 @@ class JobCheckpoints:
         """
         with self._lock:
             self._check(member)
-            own = checkpoints_in(self.directory)
+            own = checkpoints_in(self.store)
             if any(other.run for other in self._members.values()):
                 if own and own[0] != self._directory_of(self._id):
                     raise CheckpointExistsError(own[0])
@@ -127,7 +132,7 @@ class JobCheckpoints:
             named = self._job.configuration.get(RECOVERY_PATH)
             if named is None:
                 return None
-            source = checkpoint_directory(named)
+            source = checkpoint_directory(named, self._named)
             return RestorePoint(readable(source), source, is_own=False)
 
     @property
@@ -255,18 +260,18 @@ class JobCheckpoints:
         """
         directory = self._directory_of(metadata.checkpoint_id)
         write_metadata(directory, metadata, owner)
-        newest = checkpoints_in(self.directory)
+        newest = checkpoints_in(self.store)
         if newest[:1] != [directory]:
-            shutil.rmtree(directory, ignore_errors=True)
+            remove_tree(directory)
             raise CheckpointExistsError(newest[0] if newest else directory)
 
-    def _directory_of(self, checkpoint_id: int) -> Path:
-        return self.directory / f"chk-{checkpoint_id}"
+    def _directory_of(self, checkpoint_id: int) -> AnyPath:
+        return self.store / f"chk-{checkpoint_id}"
 
     def _subsume(self) -> None:
         """Remove the checkpoints that are not to be retained; their files are the regions' to remove."""
         while len(self._kept) > self._retained:
-            shutil.rmtree(self._directory_of(self._kept.popleft().checkpoint_id), ignore_errors=True)
+            remove_tree(self._directory_of(self._kept.popleft().checkpoint_id))
         if self._claimed is not None and len(self._kept) == self._retained and None not in self._kept[0].regions:
             remove_checkpoint(self._claimed)
             self._claimed = None
@@ -315,7 +320,7 @@ class JobCheckpoints:
         member.tell(stats)
         return stats.external_path
 
-    def write_savepoint(self, parent: Path, metadata: CheckpointMetadata | None = None) -> CheckpointStats:
+    def write_savepoint(self, parent: AnyPath, metadata: CheckpointMetadata | None = None) -> CheckpointStats:
         """Write a savepoint of a checkpoint all of which is committed, so it has nothing to commit itself.
 
         Args:
@@ -328,23 +333,24 @@ class JobCheckpoints:
         begun_s, metadata = time.monotonic(), metadata or self._kept[-1]
         directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
         try:
-            make_directory(directory, mode=PRIVATE_DIRECTORY)
+            if isinstance(directory, Path):
+                make_directory(directory, mode=PRIVATE_DIRECTORY)
             regions = tuple(None if state is None else self._copy(state, directory) for state in metadata.regions)
             savepoint = replace(metadata, is_savepoint=True, regions=regions)
             write_savepoint_metadata(directory, savepoint)
         except BaseException:
-            shutil.rmtree(directory, ignore_errors=True)
+            remove_tree(directory)
             raise
         return self._stats(savepoint, directory, begun_s)
 
-    def _copy(self, state: RegionState, directory: Path) -> RegionState:
-        chains = {slot: link_chain(self.directory, directory, chain) for slot, chain in state.chains.items()}
+    def _copy(self, state: RegionState, directory: AnyPath) -> RegionState:
+        chains = {slot: copy_chain(self.store, directory, chain) for slot, chain in state.chains.items()}
         return replace(state, chains=chains, committables=pickled([]))
 
     # --- what is told of them ----------------------------------------------------------------------------------
 
     def _stats(
-        self, metadata: CheckpointMetadata, directory: Path, begun_s: float, written: Sizes | None = None
+        self, metadata: CheckpointMetadata, directory: AnyPath, begun_s: float, written: Sizes | None = None
     ) -> CheckpointStats:
         held: dict[str, dict[int, int]] = {}
         for (_, slot), chain in metadata.chains.items():

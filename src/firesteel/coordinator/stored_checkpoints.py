@@ -9,16 +9,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.file_systems import Files
+from firesteel.common.remote_path import AnyPath, RemotePath, remove_tree
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.task.checkpoint_metadata import (
+    METADATA,
     CheckpointMetadata,
     checkpoint_directory,
     checkpoints_in,
     read_metadata,
 )
+from firesteel.task.job_place import JobPlace
 from firesteel.task.restore import adopt_max_parallelism, plan_restore, write_restore_plan
 from firesteel.task.state_file import StateFileError, check_state_file
+from firesteel.task.state_transfer import missing_file
 
 NUM_RETAINED = "execution.checkpointing.num-retained"
 RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
@@ -47,11 +52,16 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
     return status in _KEPT_AFTER[name]
 
 
-def restore_job(job_graph: JobGraph, directory: Path) -> None:
+def restore_job(job_graph: JobGraph, directory: Path, store: AnyPath | None = None) -> None:
     """Make a new job begin with the checkpoint or savepoint that its configuration names, and create its directory.
 
     Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those:
     what it began with may be gone by now.
+
+    Args:
+        job_graph: The job.
+        directory: The job's directory on this host.
+        store: The one with its checkpoints; None: the same.
 
     Raises:
         CheckpointNotFoundError: there is none.
@@ -66,28 +76,29 @@ def restore_job(job_graph: JobGraph, directory: Path) -> None:
     mode = job_graph.configuration.get(CLAIM_MODE, "NO_CLAIM")
     if mode.upper() not in _CLAIM_MODES:
         raise ValueError(f"{CLAIM_MODE} is {mode!r}, allowed are {', '.join(_CLAIM_MODES)}")
-    own = checkpoints_in(directory)
+    place = JobPlace(directory, directory if store is None else store)
+    own = checkpoints_in(place.store)
     if own:
         adopt_max_parallelism(read_metadata(own[0]), job_graph)
         return
-    source = checkpoint_directory(named)
+    source = checkpoint_directory(named, Files(job_graph.configuration))
     metadata = _intact(source)
     allow = job_graph.configuration.get(IGNORE_UNCLAIMED, "false").lower() == "true"
     plan = plan_restore(metadata, source, job_graph, allow)
-    write_restore_plan(directory, plan)
+    write_restore_plan(place, plan)
 
 
-def _intact(directory: Path) -> CheckpointMetadata:
+def _intact(directory: AnyPath) -> CheckpointMetadata:
     """The metadata of a checkpoint all of whose files are as they were written."""
     return _offering_others(directory, _check)
 
 
-def readable(directory: Path) -> CheckpointMetadata:
+def readable(directory: AnyPath) -> CheckpointMetadata:
     """Read the metadata of a checkpoint; its other files are checked when the slots read them."""
     return _offering_others(directory, read_metadata)
 
 
-def _offering_others(directory: Path, read: Callable[[Path], CheckpointMetadata]) -> CheckpointMetadata:
+def _offering_others(directory: AnyPath, read: Callable[[AnyPath], CheckpointMetadata]) -> CheckpointMetadata:
     """Read a checkpoint; the error, if it is damaged, names another one.
 
     There is no going back to it without being told to: what the damaged one decided may have been committed.
@@ -100,15 +111,21 @@ def _offering_others(directory: Path, read: Callable[[Path], CheckpointMetadata]
         raise StateFileError(error.path, f"{error.problem}; checkpoint {directory} can't be used, {offer}") from None
 
 
-def _check(directory: Path) -> CheckpointMetadata:
+def _check(directory: AnyPath) -> CheckpointMetadata:
     metadata = read_metadata(directory)
     base = metadata.base_of(directory)
+    if isinstance(base, RemotePath):
+        # What the files hold is checked when they are read: to fetch all of them here would take too long.
+        missing = missing_file(base, metadata.chains.values())
+        if missing is not None:
+            raise StateFileError(*missing)
+        return metadata
     for path in metadata.files():
         check_state_file(base / path)
     return metadata
 
 
-def _is_intact(directory: Path) -> bool:
+def _is_intact(directory: AnyPath) -> bool:
     try:
         _check(directory)
     except StateFileError:
@@ -116,16 +133,32 @@ def _is_intact(directory: Path) -> bool:
     return True
 
 
-def remove_job_directory(directory: Path) -> None:
-    """Remove all that a job kept: first at once under its name, so that nobody can decide anything there any more."""
+def remove_job_directory(directory: AnyPath) -> None:
+    """Remove all that a job kept: first at once under its name, so that nobody can decide anything there any more.
+
+    In an object store the checkpoints are removed first, the newest last: what is left is never a broken one.
+    """
+    if isinstance(directory, RemotePath):
+        for checkpoint in reversed(checkpoints_in(directory)):
+            remove_tree(checkpoint)
+        remove_tree(directory)
+        return
     removed = directory.with_name(f".removed-{directory.name}-{secrets.token_hex(4)}")
     with suppress(FileNotFoundError):
         directory.rename(removed)
     shutil.rmtree(removed, ignore_errors=True)
 
 
-def remove_checkpoint(directory: Path) -> None:
+def remove_all_but_checkpoints(store: RemotePath) -> None:
+    """Remove from a remote directory of a job what none of its checkpoints needs: nobody runs it any more."""
+    checkpoints = checkpoints_in(store)
+    needed = {path for checkpoint in checkpoints for path in read_metadata(checkpoint).files()}
+    needed |= {f"{checkpoint.name}/{METADATA}" for checkpoint in checkpoints}
+    store.remote.remove([f"{store}/{path}" for path in store.files() if path not in needed])
+
+
+def remove_checkpoint(directory: AnyPath) -> None:
     """Remove a checkpoint or savepoint; with the last checkpoint of a job goes all that they share."""
-    shutil.rmtree(directory, ignore_errors=True)
+    remove_tree(directory)
     if directory.name.startswith("chk-") and not checkpoints_in(directory.parent):
         remove_job_directory(directory.parent)

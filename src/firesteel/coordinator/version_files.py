@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from firesteel.common.remote_path import RemotePath
 from firesteel.task.version_store import region_directory, runs_in, shown_in, versions_of
 from firesteel.task.versions import Chain, VersionFile
 
@@ -21,24 +22,33 @@ Chains = Mapping[tuple[int, int], Chain]
 """(stage, slot) -> the files of its version."""
 
 _NAME = re.compile(r"(\d+)-(\d+)\.(?:full|delta)")
+_STORED = re.compile(r"versions-(\d+)/(?:claim|.*/(\d+)-\d+\.(?:full|delta))")
 
 
 class VersionFiles:
     """Counts who needs each file of a region: the present version, and each checkpoint that is kept.
 
     Args:
-        directory: The job's checkpoint directory.
+        directory: The job's directory on this host.
         region: Number of the pipelined region.
+        store: The one with its checkpoints, if it is on a remote file system.
 
     Attributes:
         present: The version of each slot after the last batch that was accepted.
+        stored: The files that are in a remote store.
+
+    Files that a checkpoint needs are in the store, too, if it is a remote one: they are removed there with the last
+    checkpoint that needs them.
     """
 
-    def __init__(self, directory: Path, region: int) -> None:
+    def __init__(self, directory: Path, region: int, store: RemotePath | None = None) -> None:
         self._directory = directory
         self._region = region
         self._of_region = region_directory(directory, region)
         self._needed: Counter[str] = Counter()
+        self._store = store
+        self._garbage: list[str] = []
+        self.stored: set[str] = set()
         self.present: dict[tuple[int, int], Chain] = {}
 
     def begin_with(self, chains: Chains) -> None:
@@ -72,12 +82,39 @@ class VersionFiles:
             if self._needed[path] <= 0:
                 del self._needed[path]
                 (self._directory / path).unlink(missing_ok=True)
+                if path in self.stored:
+                    self.stored.discard(path)
+                    self._garbage.append(path)
+
+    def unstored(self, chain: Chain) -> tuple[str, ...]:
+        """Return the files of a chain that are not in the store."""
+        return tuple(file.path for file in chain if file.path not in self.stored)
+
+    def take_garbage(self) -> list[str]:
+        """Return the paths of files in the store that were released since the last call."""
+        garbage, self._garbage = self._garbage, []
+        return [f"{self._store}/{path}" for path in garbage]
+
+    def _sweep_store(self, run: int, batch_id: int) -> None:
+        if self._store is None:
+            return
+        for path in region_directory(self._store, self._region).files():
+            found = _STORED.fullmatch(path)
+            if found is None or int(found[1]) > run:
+                continue
+            is_of_run = int(found[1]) == run
+            name = f"region-{self._region}/{path}" if self._region else path
+            is_over = not is_of_run or (found[2] is not None and int(found[2]) <= batch_id)
+            if is_over and name not in self._needed:
+                self.stored.discard(name)
+                self._garbage.append(name)
 
     def sweep(self, run: int, batch_id: int) -> None:
         """Remove what nobody needs of earlier runs, and of batches up to `batch_id` of this one.
 
         To be called when a checkpoint of the run has been decided.
         """
+        self._sweep_store(run, batch_id)
         for number, versions in runs_in(self._of_region).items():
             if number <= run:
                 self._sweep(versions, batch_id if number == run else None)

@@ -24,7 +24,8 @@ from firesteel.runtime.internal_tls import InternalTls
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.resource_manager_runner import resource_manager_runner
 from firesteel.runtime.rpc import TcpRpcService
-from firesteel.spark.data_plane import CHECKPOINT_DIRECTORY, SparkDataPlane
+from firesteel.spark.data_plane import SparkDataPlane
+from firesteel.task.job_place import CHECKPOINT_DIRECTORY
 
 logger = logging.getLogger(__name__)
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
-from firesteel.common.local_path import local_path
+from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
+from firesteel.common.file_systems import DEFAULT_SCHEME, scheme_of
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
-from firesteel.coordinator.stored_checkpoints import keeps_checkpoints, remove_job_directory, restore_job
+from firesteel.coordinator.stored_checkpoints import (
+    keeps_checkpoints,
+    remove_all_but_checkpoints,
+    remove_job_directory,
+    restore_job,
+)
 from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.executiongraph.job_status import JobStatus
 from firesteel.runtime.internal_tls import InternalTls
@@ -22,10 +27,9 @@ from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
-from firesteel.task.python_environment import leave_artifacts, python_directory
+from firesteel.task.job_place import CHECKPOINT_DIRECTORY, JobPlace, job_place
+from firesteel.task.python_environment import leave_artifacts, python_directory, store_artifacts
 from firesteel.task.stage_plan import StagePlan
-
-CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 
 
 class SparkDataPlane:
@@ -55,35 +59,43 @@ class SparkDataPlane:
         What it brings along is left in its directory. A job without a directory for checkpoints gets a temporary one:
         its sinks put files there, too.
         """
-        job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, str(self._temporary.path))
+        temporary = self._temporary.path
+        default = temporary.as_uri() if DEFAULT_SCHEME in job_graph.configuration else str(temporary)
+        job_graph.configuration.setdefault(CHECKPOINT_DIRECTORY, default)
         return await asyncio.to_thread(self._restore, job_graph)
 
     def _restore(self, job_graph: JobGraph) -> bytes:
-        directory = self._directory_of(job_graph)
-        leave_artifacts(job_graph, directory)
-        restore_job(job_graph, directory)
+        place = self._place_of(job_graph)
+        leave_artifacts(job_graph, place.work)
+        if place.remote is not None:
+            store_artifacts(place.remote, place.work)
+        restore_job(job_graph, place.work, place.store)
         serialized: bytes = cloudpickle.dumps(job_graph)
         return serialized
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
         """Start the run in a thread of its own and return at once."""
-        directory = self._directory_of(query.job_graph)
+        is_local = scheme_of(query.job_graph.configuration[CHECKPOINT_DIRECTORY]) is None
+        # The first use of a remote file system imports its library.
+        place = self._place_of(query.job_graph) if is_local else await asyncio.to_thread(self._made, query.job_graph)
+        directory = place.work
         common = query, listener, self._context, self.collected, directory, self._pool()
         run: Run
         if query.job_graph.job_type == "BATCH":
             run = BatchRun(*common)
         else:
-            checkpoints = self._checkpoints_of(query.job_graph, directory)
+            checkpoints = self._checkpoints_of(query.job_graph, place)
             run = StreamingRun(*common, checkpoints=checkpoints, tls=self._tls)
         self._runs.append(run)
         run.begin()
         return run
 
-    def _checkpoints_of(self, job_graph: JobGraph, directory: Path) -> JobCheckpoints:
+    def _checkpoints_of(self, job_graph: JobGraph, place: JobPlace) -> JobCheckpoints:
         """The checkpoints that the regions of a job take together."""
         found = self._checkpoints.get(job_graph.job_id)
         if found is None or found.is_idle:
-            found = self._checkpoints[job_graph.job_id] = JobCheckpoints(StagePlan(job_graph), directory)
+            made = JobCheckpoints(StagePlan(job_graph), place.work, place.store)
+            found = self._checkpoints[job_graph.job_id] = made
         return found
 
     def _pool(self) -> int:
@@ -106,17 +118,27 @@ class SparkDataPlane:
             await asyncio.to_thread(self._forget, job_graph, status)
 
     def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:
-        directory = self._directory_of(job_graph)
+        place = self._place_of(job_graph)
         # A BATCH job has no checkpoints, so that nothing could go on from its directory.
         kept = keeps_checkpoints(job_graph, status) and job_graph.job_type != "BATCH"
-        if kept:
-            shutil.rmtree(python_directory(directory), ignore_errors=True)
+        if not kept:
+            remove_job_directory(place.store)
+        elif place.remote is None:
+            shutil.rmtree(python_directory(place.work), ignore_errors=True)
         else:
-            remove_job_directory(directory)
+            remove_all_but_checkpoints(place.remote)
+        if place.remote is not None:
+            remove_job_directory(place.work)
 
-    def _directory_of(self, job_graph: JobGraph) -> Path:
-        """The job's own directory below the configured one."""
-        return local_path(job_graph.configuration[CHECKPOINT_DIRECTORY]) / job_graph.job_id
+    def _place_of(self, job_graph: JobGraph) -> JobPlace:
+        """The job's own directories."""
+        return job_place(job_graph.configuration, job_graph.job_id)
+
+    def _made(self, job_graph: JobGraph) -> JobPlace:
+        """The same; the one on this host may not be there if another host has led the job."""
+        place = self._place_of(job_graph)
+        make_directory(place.work, mode=PRIVATE_DIRECTORY)
+        return place
 
     def close(self) -> None:
         """Remove what is temporary; nothing runs any more."""

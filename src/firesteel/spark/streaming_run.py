@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from firesteel.common.local_path import local_path
+from firesteel.common.file_systems import Files
 from firesteel.common.time import Duration
 from firesteel.coordinator.checkpoint_parts import Answer, Member, Request
 from firesteel.coordinator.checkpoints import Checkpoints
@@ -46,6 +46,7 @@ class StreamingRun(Run):
         super().__init__(*args)
         self._tls = tls
         configuration = self._query.job_graph.configuration
+        self._named = Files(configuration)
         self._interval_s = _seconds(configuration.get(CHECKPOINT_INTERVAL, "0 ms"))
         self._spacing_s = _seconds(configuration.get(BUFFER_TIMEOUT, _DEFAULT_BUFFER_TIMEOUT))
         self._wake = threading.Event()
@@ -58,7 +59,7 @@ class StreamingRun(Run):
         self._job.enter(self._member)
         self._checkpoints = Checkpoints(self._job, self._member, self._commit, self._committers)
         self._begun_s = self._checkpointed_s = float("-inf")
-        self._awaits_checkpoint = False
+        self._awaits_checkpoint = self._is_idle = False
         self._savepoints: set[Request] = set()
         self._last_reports: list[StageReport] = []
 
@@ -68,7 +69,7 @@ class StreamingRun(Run):
         Raises:
             FiresteelError: it could not be written, or the job ended before.
         """
-        return str(await self._ask(savepoint_parent=local_path(directory), after=after))
+        return str(await self._ask(savepoint_parent=self._named.path(self._named.resolve(directory)), after=after))
 
     async def trigger_checkpoint(self, full: bool) -> int:
         """Take a checkpoint behind the next batches, which are empty ones if nothing comes in: its id.
@@ -113,9 +114,14 @@ class StreamingRun(Run):
         self._begun_s = time.monotonic()
         asked = self._job.asked_of(self._member)
         is_due = self._begun_s - self._checkpointed_s >= self._interval_s
+        is_free = not self._checkpoints.is_uploading
+        is_last = bool(asked) or self._enumerator.has_ended
+        is_checkpoint = is_last or (is_free and (is_due or self._job.wants_part_of(self._member)))
         plan = replace(
             plan,
-            is_checkpoint=is_due or self._job.wants_part_of(self._member) or self._enumerator.has_ended,
+            is_checkpoint=is_checkpoint,
+            to_store=self._checkpoints.to_store(is_checkpoint),
+            waits_for_store=is_last,
             in_full=any(request.full for request in asked),
             is_savepoint=any(request.is_savepoint for request in asked),
         )
@@ -123,7 +129,8 @@ class StreamingRun(Run):
         reports = pipeline.run_batch(at, plan, self._checkpoints.parents, self._stopping.is_set)
         self._checkpoints.batch_ended(at.batch_id, reports)
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
-        self._awaits_checkpoint = not plan.is_checkpoint
+        if not self._is_idle or plan.is_checkpoint:
+            self._awaits_checkpoint = not plan.is_checkpoint
         if plan.is_checkpoint:
             # At the end sinks have finished everything: that will do for what was asked for meanwhile.
             self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
@@ -182,7 +189,10 @@ class StreamingRun(Run):
         return self._enumerator.plan_end() if drains else self._enumerator.plan_nothing()
 
     def _plan_or_wait(self) -> tuple[BatchPlan | None, float]:
-        """Return what to read now; else None, and for how long there is nothing to do (seconds)."""
+        """Return what to read now; else None, and for how long there is nothing to do (seconds).
+
+        While files are on their way to a remote store, batches ask for them, also if there is nothing to read.
+        """
         wait_s = self._begun_s + self._spacing_s - time.monotonic()
         if wait_s > 0:
             return None, wait_s
@@ -191,7 +201,8 @@ class StreamingRun(Run):
         due = self._checkpoints.next_time
         checkpoint_in_s = self._checkpoint_in_s()
         is_wanted = checkpoint_in_s <= 0 or self._job.wants_part_of(self._member)
-        if plan.ranges or plan.ended or is_wanted or (due is not None and due <= now):
+        self._is_idle = not (plan.ranges or plan.ended or is_wanted or (due is not None and due <= now))
+        if not self._is_idle or self._checkpoints.is_uploading:
             return plan, 0.0
         wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
         if due is not None:

@@ -13,12 +13,12 @@ import pickle
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from firesteel.common.durability import sync_directory, sync_file
-from firesteel.common.local_path import local_path
+from firesteel.common.file_systems import LOCAL_FILES, Files
+from firesteel.common.remote_path import AnyPath, RemotePath, size_of
 from firesteel.errors import FiresteelError
-from firesteel.task.state_file import publish_state_file, read_state_file, replace_state_file
+from firesteel.task.state_file import publish_state_file, read_state_file, replace_state_file, state_file_bytes
 from firesteel.task.versions import Chain
 
 METADATA = "_metadata"
@@ -123,7 +123,7 @@ class CheckpointMetadata:
         """(stage, slot) -> the files of its version, relative to `base_of` the checkpoint; stages are unique."""
         return {slot: chain for state in self.states for slot, chain in state.chains.items()}
 
-    def base_of(self, directory: Path) -> Path:
+    def base_of(self, directory: AnyPath) -> AnyPath:
         """Return what the paths of its files are relative to, if its metadata is in that directory."""
         return directory if self.is_savepoint else directory.parent
 
@@ -133,7 +133,7 @@ class CheckpointMetadata:
             yield from (file.path for file in chain)
 
 
-def write_metadata(directory: Path, metadata: CheckpointMetadata, owner: str) -> None:
+def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str) -> None:
     """Write the metadata, durably: with it the checkpoint is complete.
 
     Args:
@@ -145,21 +145,28 @@ def write_metadata(directory: Path, metadata: CheckpointMetadata, owner: str) ->
         CheckpointExistsError: the checkpoint is complete: of two JobManagers that think to lead the job, one decides.
         FileNotFoundError: the directory of the job is gone: the job is over.
     """
+    frames = [pickle.dumps(metadata, protocol=5)]
     try:
-        publish_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)], owner)
+        if isinstance(directory, RemotePath):
+            (directory / METADATA).create(state_file_bytes(frames))
+        else:
+            publish_state_file(directory / METADATA, frames, owner)
     except FileExistsError:
         raise CheckpointExistsError(directory) from None
 
 
-def write_savepoint_metadata(directory: Path, metadata: CheckpointMetadata) -> None:
+def write_savepoint_metadata(directory: AnyPath, metadata: CheckpointMetadata) -> None:
     """Write the metadata of a savepoint, durably, into the directory that has its state files already."""
+    if isinstance(directory, RemotePath):
+        (directory / METADATA).create(state_file_bytes([pickle.dumps(metadata, protocol=5)]))
+        return
     replace_state_file(directory / METADATA, [pickle.dumps(metadata, protocol=5)])
     sync_file(directory / METADATA)
     sync_directory(directory)
     sync_directory(directory.parent)
 
 
-def read_metadata(directory: Path) -> CheckpointMetadata:
+def read_metadata(directory: AnyPath) -> CheckpointMetadata:
     """The metadata in a directory.
 
     Raises:
@@ -168,42 +175,40 @@ def read_metadata(directory: Path) -> CheckpointMetadata:
     return pickle.loads(next(read_state_file(directory / METADATA)))  # type: ignore[no-any-return]
 
 
-def checkpoints_in(job_directory: Path) -> list[Path]:
+def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:
     """The directories of the complete checkpoints of a job, the newest first."""
+    is_there = isinstance(job_directory, RemotePath) or job_directory.is_dir()
     found = [
         (int(name.group(1)), path)
-        for path in (job_directory.iterdir() if job_directory.is_dir() else ())
+        for path in (job_directory.iterdir() if is_there else ())
         if (name := _CHECKPOINT.fullmatch(path.name)) and _is_complete(path)
     ]
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _is_complete(directory: Path) -> bool:
+def _is_complete(directory: AnyPath) -> bool:
     """Return whether there is metadata; an empty file is what a crash of the machine may leave of an unfinished one."""
-    try:
-        return (directory / METADATA).stat().st_size > 0
-    except FileNotFoundError:
-        return False
+    return bool(size_of(directory / METADATA))
 
 
-def named_directory(text: str) -> Path:
+def named_directory(text: str, files: Files = LOCAL_FILES) -> AnyPath:
     """The directory that a user names, or the `_metadata` file in it; as `file:` URI, if they like.
 
     >>> named_directory("file:/checkpoints/chk-7/_metadata")
     PosixPath('/checkpoints/chk-7')
     """
-    path = local_path(text)
+    path = files.path(files.resolve(text))
     return path.parent if path.name == METADATA else path
 
 
-def checkpoint_directory(text: str) -> Path:
+def checkpoint_directory(text: str, files: Files = LOCAL_FILES) -> AnyPath:
     """The directory of the checkpoint or savepoint that a user named: itself or its `_metadata` file.
 
     Raises:
         CheckpointNotFoundError: there is none.
     """
-    directory = named_directory(text)
-    if (directory / METADATA).exists():
+    directory = named_directory(text, files)
+    if size_of(directory / METADATA) is not None:
         return directory
     newest = checkpoints_in(directory) or checkpoints_in(directory.parent)
     if newest:

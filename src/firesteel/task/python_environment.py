@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from firesteel.common.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
+from firesteel.common.remote_path import RemotePath, size_of
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 
 _DIRECTORY = "python"
+_ARTIFACTS = "artifacts"
 _LINES_OF_PIP = 5
 
 
@@ -40,7 +42,7 @@ def python_directory(job_directory: Path) -> Path:
 
 def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
     """Write what a job brings along to its directory, where all its processes find it; its options say so then."""
-    directory = python_directory(job_directory) / "artifacts"
+    directory = python_directory(job_directory) / _ARTIFACTS
     for name, data in job_graph.artifacts.items():
         number, _, file_name = Path(name).name.partition("-")
         path = directory / number / file_name.removesuffix(ARTIFACT_DIRECTORY)
@@ -54,6 +56,30 @@ def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
             if key in job_graph.configuration:
                 job_graph.configuration[key] = job_graph.configuration[key].replace(ARTIFACT + name, str(path))
     job_graph.artifacts = {}
+
+
+def store_artifacts(remote: RemotePath, job_directory: Path) -> None:
+    """Store what a job brought along where other hosts find it."""
+    directory = python_directory(job_directory) / _ARTIFACTS
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            remote.remote.upload(path, f"{remote}/{path.relative_to(job_directory)}")
+
+
+def fetch_artifacts(configuration: Mapping[str, str], remote: RemotePath, job_directory: Path) -> None:
+    """Fetch what a job brought along, unless it is on this host already."""
+    directory = python_directory(job_directory)
+    if not any(configuration.get(key) for key in DEPENDENCIES):
+        return
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stored = remote / _DIRECTORY / _ARTIFACTS
+        for name, size in stored.files().items():
+            path = directory / _ARTIFACTS / name
+            if size_of(path) != size:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                stored.remote.download(f"{stored}/{name}", path)
 
 
 @contextmanager

@@ -6,20 +6,28 @@ Flink: `runtime.checkpoint.StateAssignmentOperation`.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.file_systems import Files
 from firesteel.common.key_groups import key_group_range
+from firesteel.common.remote_path import AnyPath, size_of
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.operators.state_backend import Delta
 from firesteel.operators.subtask import operators_of
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
-from firesteel.task.state_file import read_state_file, replace_state_file
+from firesteel.task.job_place import JobPlace, remote_store
+from firesteel.task.state_file import read_state_file, replace_state_file, state_file_bytes
+from firesteel.task.state_transfer import fetch_chain
 from firesteel.task.version_store import Frame, read_frames
 from firesteel.task.versions import Chain
+
+FETCHED = "fetched"
+"""Name of the directory in a job's directory for files that were fetched of what it begins with."""
 
 RESTORED = "restored"
 """Name of the file in a job's directory that says where its first state comes from."""
@@ -37,7 +45,7 @@ class RestorePlan:
     """Where a job's first state comes from.
 
     Attributes:
-        directory: What the paths of the version files are relative to.
+        directory: What the paths of the version files are relative to; a URI if it is on a remote file system.
         chains: (stage, slot) -> the files of its version.
         operators: Operator id -> the vertex it was in.
     """
@@ -48,7 +56,7 @@ class RestorePlan:
 
 
 def plan_restore(
-    metadata: CheckpointMetadata, directory: Path, job_graph: JobGraph, allow_non_restored: bool
+    metadata: CheckpointMetadata, directory: AnyPath, job_graph: JobGraph, allow_non_restored: bool
 ) -> RestorePlan:
     """Map the state of a checkpoint to the operators of a job; its vertices take the max parallelism over.
 
@@ -92,7 +100,7 @@ def _layouts_of_operators(metadata: CheckpointMetadata) -> dict[str, VertexLayou
     return {operator_id: vertex for vertex in metadata.vertices for operator_id, _ in vertex.operators}
 
 
-def _check_nothing_is_left(metadata: CheckpointMetadata, base: Path, new: dict[str, Any]) -> None:
+def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dict[str, Any]) -> None:
     for vertex in metadata.vertices:
         for operator_id, name in vertex.operators:
             if operator_id not in new and _has_state(metadata, base, vertex, operator_id):
@@ -103,12 +111,12 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, base: Path, new: dict[s
                 )
 
 
-def _has_state(metadata: CheckpointMetadata, base: Path, vertex: VertexLayout, operator_id: str) -> bool:
+def _has_state(metadata: CheckpointMetadata, base: AnyPath, vertex: VertexLayout, operator_id: str) -> bool:
     if any(operator_id in pickle.loads(state.sources) for state in metadata.states):
         return True
     for subtask in range(vertex.parallelism):
         chain = _chain(vertex, subtask, metadata.chains)
-        for vertex_id, found, state in read_frames(base, chain):
+        for vertex_id, found, state in read_any(base, chain):
             if vertex_id == vertex.vertex_id and (
                 found == operator_id or (found is None and state["operators"][operator_id][0])
             ):
@@ -131,23 +139,42 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
     vertex.max_parallelism = layout.max_parallelism
 
 
-def write_restore_plan(job_directory: Path, plan: RestorePlan) -> None:
+def write_restore_plan(place: JobPlace, plan: RestorePlan) -> None:
     """Leave the plan where the job's slots find it."""
-    job_directory.mkdir(parents=True, exist_ok=True)
-    replace_state_file(job_directory / RESTORED, [pickle.dumps(plan, protocol=5)])
+    frames = [pickle.dumps(plan, protocol=5)]
+    if place.remote is not None:
+        (place.remote / RESTORED).write_bytes(state_file_bytes(frames))
+        return
+    place.work.mkdir(parents=True, exist_ok=True)
+    replace_state_file(place.work / RESTORED, frames)
 
 
-def read_restored_state(job_directory: Path) -> PlannedState | None:
-    """The state that a job begins with, None if it begins without."""
-    path = job_directory / RESTORED
-    return PlannedState(pickle.loads(next(read_state_file(path)))) if path.exists() else None
+def read_restored_state(job_directory: Path, configuration: Mapping[str, str] | None = None) -> PlannedState | None:
+    """The state that a job begins with, None if it begins without.
+
+    Args:
+        job_directory: The job's directory on this host.
+        configuration: The job's, with the place of its checkpoints and the credentials of remote file systems.
+    """
+    path = (remote_store(configuration or {}, job_directory) or job_directory) / RESTORED
+    if size_of(path) is None:
+        return None
+    return PlannedState(pickle.loads(next(read_state_file(path))), job_directory, Files(configuration or {}))
 
 
 class PlannedState:
-    """Reads the state of a plan."""
+    """Reads the state of a plan.
 
-    def __init__(self, plan: RestorePlan) -> None:
+    Args:
+        plan: The plan.
+        job_directory: The job's directory on this host; what is fetched is left there.
+        files: Gives paths on remote file systems.
+    """
+
+    def __init__(self, plan: RestorePlan, job_directory: Path, files: Files) -> None:
         self._plan = plan
+        self._fetched = job_directory / FETCHED
+        self._base = files.path(plan.directory)
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
         """The keyed state of an operator in some key groups, and maybe others, to be applied in order."""
@@ -182,7 +209,28 @@ class PlannedState:
         return [pickle.loads(snapshot) for snapshot in last.values()]
 
     def _frames(self, layout: VertexLayout, subtask: int) -> Iterator[Frame]:
-        return read_frames(Path(self._plan.directory), _chain(layout, subtask, self._plan.chains))
+        return read_any(self._base, _chain(layout, subtask, self._plan.chains), self._fetched)
+
+
+def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None) -> Iterator[Frame]:
+    """Yield the frames of the files of a chain, which are fetched first if they are on a remote file system.
+
+    Args:
+        base: What the paths of the files are relative to.
+        chain: The files.
+        fetched: Where fetched files are left; None: they are removed in the end.
+
+    Raises:
+        StateFileError: a file is missing or damaged.
+    """
+    if isinstance(base, Path):
+        yield from read_frames(base, chain)
+    elif fetched is not None:
+        fetch_chain(base, fetched, chain)
+        yield from read_frames(fetched, chain)
+    else:
+        with tempfile.TemporaryDirectory(prefix="firesteel-restore-") as temporary:
+            yield from read_any(base, chain, Path(temporary))
 
 
 def _chain(layout: VertexLayout, subtask: int, chains: dict[tuple[int, int], Chain]) -> Chain:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.operators.errors import failure_of
+from firesteel.task.job_place import remote_store
 from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed, Failed, Hello, Progress, encode_message
 from firesteel.task.protocol import (
     END_GATE,
@@ -30,7 +31,7 @@ from firesteel.task.protocol import (
     write_frame,
     write_message,
 )
-from firesteel.task.python_environment import python_environment
+from firesteel.task.python_environment import fetch_artifacts, python_environment
 from firesteel.task.restore import read_restored_state
 from firesteel.task.slot_tasks import SlotTasks
 from firesteel.task.stage_server import StageServer, StaleRequestError
@@ -181,11 +182,14 @@ class SlotProcess:
         deploy = self._deploy
         assert deploy is not None
         checkpoint = Path(request.checkpoint)
+        remote = remote_store(deploy.configuration, checkpoint)
+        if remote is not None:
+            fetch_artifacts(deploy.configuration, remote, checkpoint)
         self._enter_environment(deploy, checkpoint)
-        restored = partial(read_restored_state, checkpoint)
-        store = VersionStore(checkpoint, deploy.slot, deploy.region)
+        restored = partial(read_restored_state, checkpoint, deploy.configuration)
+        store = VersionStore(checkpoint, deploy.slot, deploy.region, remote)
         directory = region_directory(checkpoint, deploy.region)
-        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, directory)
+        return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, directory, is_shared=remote is None)
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
         """Once: a slot's process runs tasks of one job only."""

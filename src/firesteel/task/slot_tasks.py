@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class StageReport:
         next_time: When the slot has something to do again although nothing comes (ms), None: never.
         chain: The files of the slot's version after the batch; empty where none is kept (BATCH).
         try_number: The try of the batch that it is of.
+        stored: Files that checkpoints need and that are in the store by now, where that is a remote file system.
     """
 
     stage: int
@@ -66,6 +67,7 @@ class StageReport:
     next_time: int | None
     chain: Chain
     try_number: int
+    stored: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class BatchPlan:
         is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
         in_full: Whether all keyed state is written after the batch, even if little of it changed.
         is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish what they have begun.
+        to_store: (stage, slot) -> files of earlier batches that a checkpoint needs in a remote store.
+        waits_for_store: Whether the batch ends when they are there.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
@@ -85,6 +89,8 @@ class BatchPlan:
     is_checkpoint: bool = True
     in_full: bool = False
     is_savepoint: bool = False
+    to_store: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+    waits_for_store: bool = False
 
 
 class _LocalEdge:
@@ -135,7 +141,8 @@ class SlotTasks:
         attempt: Number of the attempt.
         store: Where the versions are; None keeps none (BATCH: an attempt runs one batch from start to end).
         restored: The state of another job that this one begins with.
-        directory: Where the versions of the region are, for large output for the driver; None keeps it in memory.
+        directory: Where the versions of the region are, for files that its state refers to; None: there are none.
+        is_shared: Whether all processes see that directory, so that it can take large output for the driver.
     """
 
     def __init__(
@@ -146,6 +153,7 @@ class SlotTasks:
         store: VersionStore | None,
         restored: Callable[[], RestoredState | None] = lambda: None,
         directory: Path | None = None,
+        is_shared: bool = True,
     ) -> None:
         self._job = job
         self._slot = slot
@@ -153,6 +161,7 @@ class SlotTasks:
         self._store = store
         self._restored = restored
         self._directory = directory
+        self._output = directory if is_shared else None
         self._stages: dict[int, dict[str, Subtask]] = {}
         self._gates: dict[int, dict[int, tuple[Subtask, int]]] = {}
         self._stopwatch = Stopwatch()
@@ -223,7 +232,7 @@ class SlotTasks:
             dict(job_graph.configuration),
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
-            output_directory="" if self._directory is None else str(shown_in(self._directory, at.run)),
+            output_directory="" if self._output is None else str(shown_in(self._output, at.run)),
             spool_directory="" if self._directory is None else str(spool_in(self._directory, at.run)),
         )
 
@@ -248,6 +257,8 @@ class SlotTasks:
         subtasks = [subtask for stage in self._stages.values() for subtask in stage.values()]
         self._stages.clear()
         self._rows.close()
+        if self._store is not None:
+            self._store.close()
         _close_all(subtasks)
 
     def run_stage(
@@ -332,7 +343,8 @@ class SlotTasks:
             replace(report, metrics=subtask.metrics())
             for report, subtask in zip(self.progress(stage), subtasks.values(), strict=True)
         ]
-        report = StageReport(stage, self._slot, reports, committables, next_time, chain, at.number)
+        stored = self._store_for_checkpoint(stage, chain, parent, batch)
+        report = StageReport(stage, self._slot, reports, committables, next_time, chain, at.number, stored)
         yield (self._slot, self._slot, REPORT_GATE, encode([([report], None)]))
 
     def _read_source(self, subtask: Subtask, batch: BatchPlan) -> Iterator[Row]:
@@ -374,6 +386,12 @@ class SlotTasks:
         if batch.is_checkpoint:
             self._store.make_durable(stage, chain)
         return chain
+
+    def _store_for_checkpoint(self, stage: int, chain: Chain, parent: Chain, batch: BatchPlan) -> frozenset[str]:
+        if self._store is None:
+            return frozenset()
+        wanted = batch.to_store.get((stage, self._slot), ())
+        return self._store.send(stage, chain, parent, wanted, batch.is_checkpoint, batch.waits_for_store)
 
     def progress(self, stage: int) -> list[SubtaskReport]:
         """What the subtasks of a stage did so far."""

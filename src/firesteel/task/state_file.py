@@ -7,6 +7,7 @@ left unfinished is referred to by nobody.
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import zlib
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
+from firesteel.common.remote_path import AnyPath
 from firesteel.errors import FiresteelError
 
 FORMAT_VERSION = 5
@@ -38,7 +40,7 @@ class StateFileError(FiresteelError):
         problem: What was found.
     """
 
-    def __init__(self, path: Path, problem: str) -> None:
+    def __init__(self, path: AnyPath, problem: str) -> None:
         super().__init__(path, problem)
         self.path = path
         self.problem = problem
@@ -73,6 +75,13 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> 
         if isinstance(error, OSError):
             raise _cannot_write(path, error) from error
         raise
+
+
+def state_file_bytes(frames: Iterable[bytes]) -> bytes:
+    """Return the contents of a file with those frames."""
+    file = io.BytesIO()
+    _write_frames(file, frames)
+    return file.getvalue()
 
 
 def _cannot_write(path: Path, error: OSError) -> StateFileError:
@@ -131,7 +140,7 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
     sync_directory(directory.parent)
 
 
-def read_state_file(path: Path) -> Iterator[bytes]:
+def read_state_file(path: AnyPath) -> Iterator[bytes]:
     """Yield the frames of a file after checking that all of them are as they were written.
 
     Raises:
@@ -151,7 +160,7 @@ def read_state_file(path: Path) -> Iterator[bytes]:
             yield file.read(_LENGTH.unpack(head)[0])
 
 
-def check_state_file(path: Path) -> None:
+def check_state_file(path: AnyPath) -> None:
     """Check that a file is as it was written.
 
     Raises:
@@ -163,10 +172,10 @@ def check_state_file(path: Path) -> None:
     except FileNotFoundError:
         raise StateFileError(path, "is missing") from None
     except OSError as error:
-        raise StateFileError(path, f"can't be read: {error.strerror}") from error
+        raise StateFileError(path, f"can't be read: {error.strerror or error}") from error
 
 
-def _check(path: Path, file: IO[bytes]) -> None:
+def _check(path: AnyPath, file: IO[bytes]) -> None:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
         raise StateFileError(path, "is no state file of firesteel: it does not begin like one")

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from firesteel.common.durability import make_directory, sync_directory, sync_file
+from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.operators.buffers import pickled
 from firesteel.task.state_file import read_state_file, write_state_file
+from firesteel.task.state_transfer import StateUploads, fetch_chain
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
 MAX_FILES = 200
@@ -40,7 +42,13 @@ Frame = tuple[str, str | None, Any]
 """(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
 
 
-def region_directory(job_directory: Path, region: int) -> Path:
+Place = TypeVar("Place", Path, RemotePath)
+
+CLAIM = "claim"
+"""Name of the object that makes the number of a run somebody's, where checkpoints are on a remote file system."""
+
+
+def region_directory(job_directory: Place, region: int) -> Place:
     """Return the directory of a pipelined region's versions; runs are counted region by region."""
     return job_directory / f"region-{region}" if region else job_directory
 
@@ -50,12 +58,12 @@ def runs_in(directory: Path) -> dict[int, Path]:
     return {run_of(path): path for path in directory.glob("versions-*")}
 
 
-def run_of(versions: Path) -> int:
+def run_of(versions: AnyPath) -> int:
     """Return the number of the run that has a directory of versions; a later run has a larger one."""
     return int(versions.name.partition("-")[2])
 
 
-def versions_of(directory: Path, run: int) -> Path:
+def versions_of(directory: Place, run: int) -> Place:
     """Return the directory of versions of a run of a region."""
     return directory / f"versions-{run}"
 
@@ -89,20 +97,23 @@ def claim_run(directory: Path) -> int:
             return number
 
 
-def link_chain(source: Path, target: Path, chain: Chain) -> Chain:
-    """Link or copy the files of a chain into a directory of their own and return the chain that they make up there."""
-    linked = []
-    for number, file in enumerate(chain):
-        _, stage, slot, name = file.path.rsplit("/", 3)
-        path = f"versions/{stage}/{slot}/{number}-{name}"
-        make_directory((target / path).parent)
+def claim_stored_run(store: RemotePath, directory: Path) -> int:
+    """Claim the next run number of a region whose checkpoints are on a remote file system.
+
+    Args:
+        store: The region's directory there.
+        directory: The region's directory on this host.
+    """
+    numbers = [run_of(path) for path in store.iterdir() if path.name.startswith("versions-")]
+    number = max([*numbers, *runs_in(directory)], default=0) + 1
+    while True:
         try:
-            os.link(source / file.path, target / path)
-        except OSError:
-            shutil.copyfile(source / file.path, target / path)
-            sync_file(target / path)
-        linked.append(VersionFile(path, file.size, file.state_sizes))
-    return tuple(linked)
+            (versions_of(store, number) / CLAIM).create(secrets.token_bytes(16))
+        except FileExistsError:
+            number += 1
+        else:
+            versions_of(directory, number).mkdir(exist_ok=True)
+            return number
 
 
 def read_frames(directory: Path, chain: Chain) -> Iterator[Frame]:
@@ -123,13 +134,18 @@ class VersionStore:
         job_directory: The job's checkpoint directory.
         slot: Number of the slot.
         region: Number of the pipelined region.
+        remote: The directory with the job's checkpoints, if it is on a remote file system. Files are then sent there
+            for checkpoints, and those that are not on this host are fetched.
     """
 
-    def __init__(self, job_directory: Path, slot: int, region: int = 0) -> None:
+    def __init__(self, job_directory: Path, slot: int, region: int = 0, remote: RemotePath | None = None) -> None:
         self._directory = job_directory
         self._of_region = region_directory(job_directory, region)
         self._slot = slot
         self._durable: dict[int, set[str]] = {}
+        self._remote = remote
+        self._sent: dict[int, set[str]] = {}
+        self._uploads = None if remote is None else StateUploads(job_directory, remote)
 
     def _parent(self, stage: int, run: int) -> Path:
         return versions_of(self._of_region, run) / str(stage) / str(self._slot)
@@ -151,6 +167,8 @@ class VersionStore:
         Raises:
             StateFileError: a file is missing or damaged.
         """
+        if self._remote is not None:
+            fetch_chain(self._remote, self._directory, chain)
         return read_frames(self._directory, chain)
 
     def write(
@@ -169,7 +187,9 @@ class VersionStore:
         full = in_full or _is_full_due(parent)
         kept, merged = ((), ()) if full else _split_off_mergeable(parent)
         directory = self._parent(stage, at.run)
-        make_directory(directory, below=versions_of(self._of_region, at.run))
+        # On the disk of a host, which has its own, the directory of the run may not be there yet.
+        below = versions_of(self._of_region, at.run) if self._remote is None else None
+        make_directory(directory, below=below)
         path = directory / f"{at.batch_id}-{at.number}.{'full' if full else 'delta'}"
         sizes: dict[str, int] = {}
         frames = make(full)
@@ -181,8 +201,43 @@ class VersionStore:
             raise TryIsOverError(path) from None
         return (*kept, VersionFile(str(path.relative_to(self._directory)), size, sizes))
 
+    def send(
+        self, stage: int, chain: Chain, parent: Chain, wanted: Sequence[str], is_checkpoint: bool, waits: bool
+    ) -> frozenset[str]:
+        """Send files that checkpoints need to a remote file system; return those that are there by now.
+
+        Args:
+            stage: The stage.
+            chain: The version after the batch.
+            parent: The one before it.
+            wanted: Files of earlier batches that a checkpoint needs.
+            is_checkpoint: Whether it is the one that follows: it needs the new file, and no file that was merged.
+            waits: Whether to wait until all are there.
+
+        Raises:
+            RemoteFileError: a file could not be sent.
+        """
+        if self._uploads is None:
+            return frozenset()
+        present, before = {file.path for file in chain}, {file.path for file in parent}
+        needed = present & {*wanted, *(present - before)} if is_checkpoint else set(wanted)
+        self._uploads.send(sorted(needed))
+        self._uploads.forget(self._sent.get(stage, set()) - present - needed)
+        self._sent[stage] = needed | (self._sent.get(stage, set()) & present)
+        return self._uploads.sent_of(needed, waits)
+
+    def close(self) -> None:
+        """Give up what is being sent."""
+        if self._uploads is not None:
+            self._uploads.close()
+
     def make_durable(self, stage: int, chain: Chain) -> None:
-        """Write the files of a stage's chain to the disk, but for those that were there at the last checkpoint."""
+        """Write the files of a stage's chain to the disk, but for those that were there at the last checkpoint.
+
+        Those that are sent to a remote file system need not be.
+        """
+        if self._remote is not None:
+            return
         paths = {file.path for file in chain}
         new = paths - self._durable.get(stage, set())
         for path in new:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory, sync_directory
+from firesteel.common.file_systems import scheme_of
 from firesteel.common.local_path import local_path
 from firesteel.common.run_directory import run_directory
 from firesteel.datastream.connectors.base import WriterInitContext
@@ -110,12 +111,12 @@ class StagedRows:
 
 
 def _staging_directory(context: WriterInitContext) -> Path:
-    """Return a directory beside the checkpoints, else in the run directory, which is this user's own.
+    """Return a directory beside the checkpoints if these are local, else in the run directory, this user's own.
 
     Raises:
         UnsafeDirectoryError: the run directory can't be trusted.
     """
     configured = context.configuration.get(CHECKPOINT_DIRECTORY)
-    if configured is None:
+    if configured is None or scheme_of(configured) is not None:
         return run_directory() / f"staging-{context.job_id}"
     return local_path(configured) / context.job_id / "staging"

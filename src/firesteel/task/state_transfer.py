@@ -1,0 +1,169 @@
+"""State files between the disk of a host and a remote file system: each is sent once, and fetched where it is missing.
+
+A file has the same path, relative to the job's directory, in both places. Files are never changed, so one that is there
+with its full size is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from firesteel.common.durability import make_directory, sync_file
+from firesteel.common.remote_files import RemoteFileNotFoundError
+from firesteel.common.remote_path import AnyPath, RemotePath, size_of
+from firesteel.task.state_file import StateFileError, check_state_file
+from firesteel.task.versions import Chain, VersionFile
+
+__all__ = ["StateUploads", "copy_chain", "fetch_chain", "missing_file"]
+
+_AT_ONCE = 8
+
+
+class StateUploads:
+    """Sends state files of this host to a store, in the background.
+
+    Args:
+        directory: The job's directory on this host.
+        store: That of its checkpoints.
+    """
+
+    def __init__(self, directory: Path, store: RemotePath) -> None:
+        self._directory = directory
+        self._store = store
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="state-upload")
+        self._uploads: dict[str, Future[None]] = {}
+
+    def send(self, paths: Iterable[str]) -> None:
+        """Send files, unless they were sent or are on their way."""
+        for path in paths:
+            if path not in self._uploads:
+                self._uploads[path] = self._threads.submit(self._send, path)
+
+    def _send(self, path: str) -> None:
+        self._store.remote.upload(self._directory / path, f"{self._store}/{path}")
+
+    def sent_of(self, paths: Iterable[str], waits: bool) -> frozenset[str]:
+        """Return which of some files are in the store by now, as far as this process has sent them.
+
+        Args:
+            paths: The files.
+            waits: Whether to wait until all of them are that are on their way.
+
+        Raises:
+            RemoteFileError: one could not be sent.
+        """
+        sent = set()
+        for path in paths:
+            upload = self._uploads.get(path)
+            if upload is not None and (waits or upload.done()):
+                upload.result()
+                sent.add(path)
+        return frozenset(sent)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Forget files that were sent; those on their way are still sent."""
+        for path in paths:
+            self._uploads.pop(path, None)
+
+    def close(self) -> None:
+        """Give up what was not begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def fetch_chain(store: RemotePath, directory: Path, chain: Chain) -> None:
+    """Fetch the files of a chain that are not on this host, several at once.
+
+    Raises:
+        StateFileError: one is missing in the store.
+    """
+    missing = [file for file in chain if not _is_intact(directory / file.path, file)]
+    if missing:
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            list(threads.map(lambda file: _fetch(store, directory, file), missing))
+
+
+def _is_intact(path: Path, file: VersionFile) -> bool:
+    """Return whether a file is as it was written: the machine may have crashed since, and it was not synced."""
+    if size_of(path) != file.size:
+        return False
+    try:
+        check_state_file(path)
+    except StateFileError:
+        return False
+    return True
+
+
+def _fetch(store: RemotePath, directory: Path, file: VersionFile) -> None:
+    target = directory / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        store.remote.download(f"{store}/{file.path}", temporary)
+    except RemoteFileNotFoundError:
+        temporary.unlink(missing_ok=True)
+        raise StateFileError(store / file.path, "is missing") from None
+    temporary.replace(target)
+
+
+def missing_file(directory: AnyPath, chains: Iterable[Chain]) -> tuple[AnyPath, str] | None:
+    """Return a file of some chains that is not in a remote directory with its full size, and what is wrong with it."""
+    assert isinstance(directory, RemotePath)
+    there = directory.files()
+    for chain in chains:
+        for file in chain:
+            found = there.get(file.path)
+            if found != file.size:
+                problem = "is missing" if found is None else f"has {found} bytes, {file.size} were written"
+                return directory / file.path, problem
+    return None
+
+
+def copy_chain(source: AnyPath, target: AnyPath, chain: Chain) -> Chain:
+    """Copy the files of a chain into a directory of their own and return the chain that they make up there.
+
+    Local files are linked where that is possible, and objects are copied by their store.
+    """
+    copy = _copier(source, target)
+    copied = []
+    for number, file in enumerate(chain):
+        _, stage, slot, name = f"/{file.path}".rsplit("/", 3)
+        path = f"versions/{stage}/{slot}/{number}-{name}"
+        copied.append((file.path, VersionFile(path, file.size, file.state_sizes)))
+    if isinstance(source, Path) and isinstance(target, Path):
+        for path, new in copied:
+            copy(path, new.path)
+    else:
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            list(threads.map(lambda pair: copy(pair[0], pair[1].path), copied))
+    return tuple(new for _, new in copied)
+
+
+def _copier(source: AnyPath, target: AnyPath) -> Callable[[str, str], None]:
+    """Return what copies a file of one directory to the other: (path there, path here)."""
+    if isinstance(target, RemotePath):
+        if isinstance(source, RemotePath):
+            return lambda old, new: target.remote.copy_from(source.remote, f"{source}/{old}", f"{target}/{new}")
+        return lambda old, new: target.remote.upload(source / old, f"{target}/{new}")
+    if isinstance(source, RemotePath):
+
+        def download(old: str, new: str) -> None:
+            make_directory((target / new).parent)
+            source.remote.download(f"{source}/{old}", target / new)
+            sync_file(target / new)
+
+        return download
+    return lambda old, new: _link(source / old, target / new)
+
+
+def _link(source: Path, target: Path) -> None:
+    make_directory(target.parent)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+        sync_file(target)

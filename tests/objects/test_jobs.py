@@ -1,0 +1,218 @@
+"""Jobs on Spark that read from S3, write to S3 and keep their checkpoints there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.client.errors import JobFailedError
+from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
+from firesteel.common.file_systems import Files
+from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from firesteel.datastream.connectors.file_system import (
+    BucketAssigner,
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
+from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
+from tests.objects.server import Bucket
+
+pytestmark = pytest.mark.spark
+
+WORDS = ["to", "be", "or", "not", "that", "is", "the", "question"]
+LINES = 4500
+
+
+def environment(bucket: Bucket, **options: str) -> StreamExecutionEnvironment:
+    configuration = {
+        "execution.checkpointing.dir": bucket.uri("checkpoints"),
+        "execution.checkpointing.interval": "200 ms",
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.delay": "0 s",
+        **bucket.options,
+        **options,
+    }
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(configuration))
+    env.set_parallelism(2)
+    return env
+
+
+def word_count(env: StreamExecutionEnvironment, bucket: Bucket, split: Any) -> None:
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), bucket.uri("in")).build()
+    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING())
+    pairs = lines.flat_map(split, Types.TUPLE([Types.STRING(), Types.INT()]))
+    counts = pairs.key_by(lambda pair: pair[0], Types.STRING()).reduce(lambda a, b: (a[0], a[1] + b[1]))
+    sink = FileSink.for_row_format(bucket.uri("out"), Encoder.simple_string_encoder())
+    sink = sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    rolling = RollingPolicy.default_rolling_policy(part_size=50_000)
+    counts.map(lambda pair: f"{pair[0]} {pair[1]}", Types.STRING()).sink_to(sink.with_rolling_policy(rolling).build())
+
+
+def put_lines(bucket: Bucket) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for number in range(3):
+        lines = [f"{WORDS[i % 8]}{' ' * 60}{WORDS[(i * 7 + number) % 8]}" for i in range(LINES // 3)]
+        lines[-1] += f" last{number}"
+        bucket.put(f"in/{number}.txt", "\n".join(lines).encode())
+        words.update(word for line in lines for word in line.split())
+    return words
+
+
+def check_counts(bucket: Bucket, expected: Counter[str]) -> None:
+    """Each word was counted up to its last count, each count once."""
+    counted: dict[str, list[int]] = {}
+    for name in bucket.names("out"):
+        assert "/." not in name
+        for line in bucket.read(name).decode().splitlines():
+            word, count = line.split()
+            counted.setdefault(word, []).append(int(count))
+    assert {word: sorted(counts) for word, counts in counted.items()} == {
+        word: list(range(1, count + 1)) for word, count in expected.items()
+    }
+
+
+def test_a_killed_slot_and_a_failed_job_go_on_from_checkpoints_on_s3(bucket: Bucket, tmp_path: Path):
+    expected = put_lines(bucket)
+
+    def split(line):
+        time.sleep(0.0005)
+        for word in line.split():
+            if word == "last0" and not (tmp_path / "killed").exists():
+                (tmp_path / "killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            if word == "last1" and not (tmp_path / "failed").exists():
+                (tmp_path / "failed").touch()
+                raise ValueError("once")
+            yield word, 1
+
+    env = environment(bucket)
+    word_count(env, bucket, split)
+    env.execute("word count")
+    check_counts(bucket, expected)
+    assert (tmp_path / "killed").exists()
+    assert (tmp_path / "failed").exists()
+    puts = Counter(path for method, path, _ in bucket.server.requests if method == "PUT" and bucket.name in path)
+    assert sum(path.endswith("/_metadata") for path in puts) >= 4
+    assert bucket.names("checkpoints") == []
+    assert bucket.uploads() == []
+
+
+def test_a_retained_checkpoint_is_whole_and_restores_on_another_host(bucket: Bucket, tmp_path: Path):
+    expected = put_lines(bucket)
+
+    def fail(line):
+        time.sleep(0.0005)
+        if "last1" in line:
+            raise ValueError("for good")
+        for word in line.split():
+            yield word, 1
+
+    retained = {
+        "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+        "execution.checkpointing.num-retained": "2",
+        "restart-strategy.type": "none",
+        "io.tmp.dirs": str(tmp_path),
+    }
+    env = environment(bucket, **retained)
+    word_count(env, bucket, fail)
+    with pytest.raises(JobFailedError):
+        env.execute("fails")
+    (newest, _), (older, _) = checkpoints = checkpoints_of(bucket)
+    needed = {path for _, metadata in checkpoints for path in metadata.files()}
+    job = bucket.names("checkpoints")[0].split("/")[1]
+    assert {name.partition(f"{job}/")[2] for name in bucket.names("checkpoints")} - needed == {
+        f"{path.name}/_metadata" for path, _ in checkpoints
+    }
+    puts = [path for method, path, _ in bucket.server.requests if method == "PUT" and f"{bucket.name}/check" in path]
+    assert len(puts) == len(set(puts))
+    assert list(tmp_path.glob("firesteel-jobs-*/*")) == []
+
+    def split(line):
+        return [(word, 1) for word in line.split()]
+
+    again = environment(bucket, **{"execution.state-recovery.path": str(newest)})
+    again.set_parallelism(3)
+    word_count(again, bucket, split)
+    again.execute("goes on")
+    check_counts(bucket, expected)
+
+    lost = next(file for chain in checkpoints[0][1].chains.values() for file in chain).path
+    bucket.fs.rm_file(bucket.uri("checkpoints", job, lost))
+    broken = environment(bucket, **{"execution.state-recovery.path": str(newest)})
+    word_count(broken, bucket, split)
+    with pytest.raises(
+        Exception, match=rf"{lost} is missing; .*{newest} can't be used, the newest intact one is {older}"
+    ):
+        broken.execute("broken")
+
+
+def checkpoints_of(bucket: Bucket) -> list[tuple[Any, CheckpointMetadata]]:
+    (job,) = {name.split("/")[1] for name in bucket.names("checkpoints")}
+    found = checkpoints_in(Files(bucket.options).path(bucket.uri("checkpoints", job)))
+    return [(path, read_metadata(path)) for path in found]
+
+
+class RunningCount(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield f"{value} {count}"
+
+
+def start_tail(bucket: Bucket, parallelism: int, **options: str) -> Any:
+    env = environment(bucket, **options)
+    env.set_parallelism(parallelism)
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), bucket.uri("in"))
+    source = source.monitor_continuously(Duration.of_millis(50)).build()
+    lines = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines", Types.STRING()).uid("lines")
+    counts = lines.key_by(lambda word: word, Types.STRING()).process(RunningCount(), Types.STRING()).uid("count")
+    sink = FileSink.for_row_format(bucket.uri("out"), Encoder.simple_string_encoder())
+    counts.sink_to(sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build()).uid("out")
+    return env.execute_async("tail")
+
+
+def counted(bucket: Bucket) -> list[str]:
+    return sorted(line for name in bucket.names("out") for line in bucket.read(name).decode().splitlines())
+
+
+def test_a_savepoint_on_s3_restores_with_other_checkpoints_elsewhere(bucket: Bucket, tmp_path: Path):
+    bucket.put("in/1", b"to\nbe\nor\nnot\nto\nbe\n")
+    first = start_tail(bucket, 2)
+    wait_for(lambda: len(counted(bucket)) == 6)
+    savepoint = first.stop_with_savepoint(False, bucket.uri("savepoints")).result()
+    first.get_job_execution_result().result()
+    assert savepoint.startswith(bucket.uri("savepoints", "savepoint-"))
+    assert bucket.names("checkpoints") == []
+    bucket.put("in/2", b"to\nquestion\n")
+    # The savepoint is on S3, and the checkpoints of the job are not.
+    local = {"execution.checkpointing.dir": tmp_path.as_uri(), "execution.state-recovery.path": savepoint}
+    second = start_tail(bucket, 3, **local)
+    wait_for(lambda: len(counted(bucket)) == 8)
+    assert counted(bucket) == ["be 1", "be 2", "not 1", "or 1", "question 1", "to 1", "to 2", "to 3"]
+    saved = second.stop_with_savepoint(False, (tmp_path / "savepoints").as_uri()).result()
+    bucket.put("in/3", b"or\n")
+    third = start_tail(bucket, 2, **{"execution.state-recovery.path": saved})
+    wait_for(lambda: len(counted(bucket)) == 9)
+    third.cancel().result()
+    assert counted(bucket)[4] == "or 2"
+    assert bucket.uploads() == []
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
