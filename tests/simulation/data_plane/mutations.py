@@ -42,6 +42,7 @@ class _UnderOtherNames:
     def __init__(self, store: Any) -> None:
         self._store = store
         self.read, self.make_durable = store.read, store.make_durable
+        self.send, self.close = store.send, store.close
 
     def check_try(self, stage: int, at: BatchTry) -> None:
         return None
