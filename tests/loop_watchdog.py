@@ -79,7 +79,8 @@ class LoopWatchdog:
             asyncio.Handle._run = run  # type: ignore[attr-defined]
 
     def _measure(self, run: Any, handle: Any) -> None:
-        name = _name_of(handle._callback)
+        # Libraries of remote file systems have a loop in a thread of their own, on which nobody else waits.
+        name = None if threading.current_thread().name == "fsspecIO" else _name_of(handle._callback)
         before_ms, self._thread.excused_ms = _Times(), 0.0
         run(handle)
         spent = _Times().since(before_ms)

@@ -72,6 +72,10 @@ class RemotePath:
         """Write the file, in the place of one that is there."""
         self.remote.write(self._uri, data)
 
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove the file; `missing_ok` is as in `pathlib`, and stores do not say whether there was one."""
+        self.remote.remove([self._uri])
+
     def create(self, data: bytes) -> None:
         """Write the file if there is none.
 

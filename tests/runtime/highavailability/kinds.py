@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kazoo.client import KazooClient
 
@@ -77,7 +77,7 @@ class FileSystem:
 
 
 class ZooKeeper:
-    def __init__(self, address: str, files: Path) -> None:
+    def __init__(self, address: str, files: Any) -> None:
         self.processes: list[HighAvailabilityServices] = []
         self.options = ZooKeeperOptions(
             address, f"/test-{uuid.uuid4().hex}", session_timeout_s=2, connection_timeout_s=20, retry_wait_s=0.02

@@ -41,7 +41,7 @@ async def test_the_kind_is_chosen_by_its_name(tmp_path: Path) -> None:
         ({"type": "filesystem"}, "option 'high-availability.storageDir' is not set"),
         (
             {"type": "filesystem", "storageDir": "s3://x"},
-            "path 's3://x': there is no file system for s3://x; allowed: a path",
+            "s3://x/default is in an object store, where nothing can be renamed: set .* to zookeeper",
         ),
         ({"type": "zookeeper", "storageDir": "/x"}, "option 'high-availability.zookeeper.quorum' is not set"),
     ],

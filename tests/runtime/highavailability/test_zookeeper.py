@@ -13,12 +13,14 @@ import pytest
 from kazoo.client import KazooState
 from kazoo.exceptions import ConnectionLoss
 
+from firesteel.common.file_systems import Files
 from firesteel.runtime.highavailability.errors import CorruptEntryError, HighAvailabilityError, StaleLeaderError
 from firesteel.runtime.highavailability.high_availability import JobGraphStore
 from firesteel.runtime.highavailability.storage import JOBS, REMOVED_JOBS
 from firesteel.runtime.highavailability.zookeeper import ZooKeeperHaServices
 from firesteel.runtime.highavailability.zookeeper_connection import ZooKeeperOptions
 from firesteel.runtime.highavailability.zookeeper_storage import MAX_INLINE_BYTES, ZooKeeperStorage
+from tests.objects.server import Bucket
 from tests.runtime.helpers import an_id, job_graph
 from tests.runtime.highavailability.kinds import CODEC, ZooKeeper, eventually
 from tests.runtime.highavailability.programs import line, paused_leader
@@ -203,6 +205,29 @@ async def test_large_jobs_are_files_which_go_with_their_entries(kind: ZooKeeper)
     await other.stop()
     await store.remove(an_id("large"))
     assert list(files.iterdir()) == []
+
+
+async def test_large_jobs_are_signed_objects_in_s3(zookeeper_server: ZooKeeperServer, bucket: Bucket) -> None:
+    call = asyncio.to_thread
+    files = await call(Files(bucket.options).path, bucket.uri("ha"))
+    kind = ZooKeeper(zookeeper_server.address, files)
+    store = running(kind.process())
+    await put_large(store, "large")
+    other = running(kind.process())
+    assert await other.recover(an_id("large")) is not None
+    await other.stop()
+    (name,) = await call(bucket.names, "ha")
+    await call(bucket.put, name, (await call(bucket.read, name))[:-1] + b"!")
+    with pytest.raises(CorruptEntryError, match=r"bytes of its file s3://.* are not those written"):
+        await running(kind.process()).recover(an_id("large"))
+    await call(lambda: bucket.fs.rm_file(bucket.uri(name)))
+    with pytest.raises(CorruptEntryError, match=r"can't read s3://.*/ha/.*: it does not exist"):
+        await running(kind.process()).recover(an_id("large"))
+    await put_large(store, "other")
+    await store.remove(an_id("other"))
+    assert await call(bucket.names, "ha") == []
+    for process in kind.processes:
+        await process.close()
 
 
 async def test_a_large_job_that_a_full_disk_refused_leaves_no_file(

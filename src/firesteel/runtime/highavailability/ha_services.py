@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from firesteel.common.local_path import local_path
+from firesteel.common.file_systems import Files
+from firesteel.common.remote_path import AnyPath
 from firesteel.errors import InvalidProgramError
 from firesteel.runtime.highavailability.embedded import EmbeddedHaServices
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
@@ -58,6 +59,11 @@ def has_high_availability(configuration: Mapping[str, str]) -> bool:
 
 def _filesystem(configuration: Mapping[str, str], secret: bytes | None) -> HighAvailabilityServices:
     directory = storage_directory(configuration)
+    if not isinstance(directory, Path):
+        raise InvalidOptionError(
+            f"option {STORAGE_DIR!r}: {directory} is in an object store, where nothing can be renamed: "
+            f"set {TYPE!r} to zookeeper, or name a directory that all JobManagers see"
+        )
     codec = EntryCodec(secret or rpc_secret(configuration), _cluster_id(configuration))
     return FileSystemHaServices(directory, codec, boolean(configuration, DELETE_ON_COMMIT, True))
 
@@ -82,16 +88,17 @@ def _cluster_id(configuration: Mapping[str, str]) -> str:
     return configuration.get(CLUSTER_ID, "/default").strip("/")
 
 
-def storage_directory(configuration: Mapping[str, str]) -> Path:
-    """The cluster's own directory, which all its JobManagers see; the option is a path or a URI `file:///...`.
+def storage_directory(configuration: Mapping[str, str]) -> AnyPath:
+    """The cluster's own directory, which all its JobManagers see; the option is a path or a URI.
 
     Raises:
         InvalidOptionError: `high-availability.storageDir` is missing or no directory.
     """
     storage = required(configuration, STORAGE_DIR)
+    files = Files(configuration)
     try:
-        path = local_path(storage)
-    except InvalidProgramError as error:
+        path = files.path(files.resolve(storage))
+    except (InvalidProgramError, ModuleNotFoundError) as error:
         raise InvalidOptionError(f"option {STORAGE_DIR!r}: {error}") from None
     return path / _cluster_id(configuration)
 

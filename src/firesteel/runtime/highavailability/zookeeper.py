@@ -27,6 +27,7 @@ from typing import Any
 from kazoo.exceptions import CancelledError, NodeExistsError, NoNodeError
 from kazoo.recipe.lock import Lock
 
+from firesteel.common.remote_path import AnyPath
 from firesteel.runtime.highavailability.entry_codec import EntryCodec
 from firesteel.runtime.highavailability.errors import UntrustedEntryError
 from firesteel.runtime.highavailability.high_availability import HaStores, LeaderElection, LeaderListener
@@ -294,9 +295,10 @@ class ZooKeeperHaServices:
     """
 
     def __init__(
-        self, options: ZooKeeperOptions, files: Path, codec: EntryCodec, delete_on_commit: bool = True
+        self, options: ZooKeeperOptions, files: AnyPath, codec: EntryCodec, delete_on_commit: bool = True
     ) -> None:
-        files.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if isinstance(files, Path):
+            files.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._files = files
         self._codec = codec
         self._delete_on_commit = delete_on_commit

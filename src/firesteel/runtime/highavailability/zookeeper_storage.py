@@ -7,11 +7,11 @@ import hashlib
 import os
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from kazoo.exceptions import NodeExistsError, NoNodeError, RolledBackError, RuntimeInconsistency
 
+from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.runtime.highavailability.entry_codec import EntryCodec, dump_value, load_value
 from firesteel.runtime.highavailability.errors import CorruptEntryError, StaleLeaderError, UntrustedEntryError
 from firesteel.runtime.highavailability.storage import Names
@@ -37,7 +37,7 @@ class ZooKeeperStorage:
 
     Args:
         connection: To the ensemble.
-        files: Directory of the large values, seen by all processes.
+        files: Directory of the large values, seen by all processes; it may be on a remote file system.
         codec: Signs the nodes; those of large values hold the digests of their files.
         session_id: The leader session it belongs to; None: any.
         latch_of: Tells the latch of a leader session of this process; None if that is over.
@@ -46,7 +46,7 @@ class ZooKeeperStorage:
     def __init__(
         self,
         connection: ZooKeeperConnection,
-        files: Path,
+        files: AnyPath,
         codec: EntryCodec,
         session_id: str | None,
         latch_of: Callable[[str], str | None],
@@ -206,10 +206,7 @@ class ZooKeeperStorage:
             return self._codec.sign(folder, name, _INLINE + data)
         payload = _FILE + hashlib.sha256(data).digest() + uuid.uuid4().hex.encode()
         try:
-            with open(self._file(payload), "xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            _write_durably(self._file(payload), data)
         except OSError:
             with contextlib.suppress(OSError):
                 self._file(payload).unlink()  # A disk that is full must not be filled by repeated writes.
@@ -223,7 +220,7 @@ class ZooKeeperStorage:
             raise CorruptEntryError(folder, name, f"the {len(data)} bytes of its file {file} are not those written")
         return data
 
-    def _file(self, payload: bytes) -> Path:
+    def _file(self, payload: bytes) -> AnyPath:
         return self._files / payload[1 + _DIGEST_BYTES :].decode()
 
     def _drop_file(self, folder: str, name: str, node: bytes | None) -> None:
@@ -234,6 +231,16 @@ class ZooKeeperStorage:
             payload = self._codec.verify(folder, name, node)
             if payload[:1] == _FILE:
                 self._file(payload).unlink(missing_ok=True)
+
+
+def _write_durably(path: AnyPath, data: bytes) -> None:
+    if isinstance(path, RemotePath):
+        path.create(data)
+        return
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def commit_fenced(client: Any, latch: str | None, change: Callable[[Any], None]) -> bool:
