@@ -9,14 +9,14 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from firesteel.common.durability import make_directory
 from firesteel.common.remote_path import RemotePath
 from firesteel.coordinator.checkpoint_parts import Member, Part, Request, RestorePoint
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.part_uploads import PartUploads, WaitingPart
 from firesteel.coordinator.split_enumerator import SplitEnumerator
 from firesteel.coordinator.stored_checkpoints import IGNORE_UNCLAIMED
 from firesteel.coordinator.version_files import Chains, VersionFiles
@@ -40,21 +40,6 @@ class IncompleteBatchError(FiresteelError):
         return f"batch {self.args[0]} is incomplete: {self.args[1]}"
 
 
-@dataclass(slots=True)
-class _Uploading:
-    """A part that is prepared when its files are in the store.
-
-    Attributes:
-        part: The part.
-        committables: How many of the pending committables it covers.
-        missing: The files that are on their way.
-    """
-
-    part: Part
-    committables: int
-    missing: set[str]
-
-
 class Checkpoints:
     """Prepares the parts of a region, and settles what is decided of them.
 
@@ -67,6 +52,7 @@ class Checkpoints:
     Attributes:
         run: Number of the run, once it has begun.
         batch_id: The last batch that ended; -1: none did.
+        uploads: Holds a part back until its files are in a remote store.
         next_time: When the region has something to do again although nothing comes (ms), None: never.
     """
 
@@ -85,7 +71,6 @@ class Checkpoints:
         self._slots = {(stage, slot) for stage in job.plan.stages[region] for slot in job.plan.slots_of(region)}
         self._store = job.store if isinstance(job.store, RemotePath) else None
         self._files = VersionFiles(job.directory, region, self._store)
-        self._uploading: _Uploading | None = None
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="store-janitor")
         self._kept: dict[int, Chains] = {}
         self._pending: list[Committable] = []
@@ -94,6 +79,7 @@ class Checkpoints:
         self._has_leftovers = True
         self._is_alone = False
         self._may_have_decided = False
+        self.uploads = PartUploads(job.plan.job_graph)
         self.run = 0
         self.batch_id = -1
         self.next_time: int | None = None
@@ -165,7 +151,8 @@ class Checkpoints:
         self.batch_id = batch_id
         self._has_leftovers |= reports[0].try_number > 1
         self.next_time = min((r.next_time for r in reports if r.next_time is not None), default=None)
-        self._take_stored({path for report in reports for path in report.stored})
+        self._files.stored.update(path for report in reports for path in report.stored.paths)
+        self._prepare_if(self.uploads.take([report.stored for report in reports]))
         for report in reports:
             for file in self._files.advance({(report.stage, report.slot): report.chain}):
                 for operator_id, size in file.state_sizes.items():
@@ -197,30 +184,18 @@ class Checkpoints:
         self._kept[self.batch_id] = chains
         written, self._written = self._written, {}
         part = Part(state, covers, begun_s, written)
-        self._has_leftovers |= self._uploading is not None
+        self._has_leftovers |= self.uploads.is_busy or self.uploads.needs_another
         missing = set() if self._store is None else {p for c in chains.values() for p in self._files.unstored(c)}
-        self._uploading = _Uploading(part, len(self._pending), missing)
-        self._take_stored(set())
+        waiting = WaitingPart(part, len(self._pending), missing)
+        self._prepare_if(self.uploads.begin(waiting, enumerator.has_ended))
 
-    def _take_stored(self, stored: set[str]) -> None:
-        """Learn which files are in the store; when all are that a checkpoint needs, the region's part is prepared."""
-        if self._store is not None:
-            self._files.stored |= stored
-        uploading = self._uploading
-        if uploading is None:
-            return
-        uploading.missing -= stored
-        if not uploading.missing:
-            self._uploading = None
-            self._prepared = uploading.committables
-            self._job.prepare(self._member, uploading.part)
+    def _prepare_if(self, waiting: WaitingPart | None) -> None:
+        """Prepare a part whose files are in the store, if there is one."""
+        if waiting is not None:
+            self._prepared = waiting.committables
+            self._job.prepare(self._member, waiting.part)
 
-    @property
-    def is_uploading(self) -> bool:
-        """Whether files of a checkpoint are on their way to the store."""
-        return self._uploading is not None
-
-    def to_store(self, is_checkpoint: bool) -> dict[tuple[int, int], tuple[str, ...]]:
+    def to_store(self, is_checkpoint: bool) -> Mapping[tuple[int, int], tuple[str, ...]]:
         """Return the files of each slot that the next batch sends to the store, or goes on to send.
 
         Args:
@@ -232,11 +207,7 @@ class Checkpoints:
             return {
                 slot: files for slot, chain in self._files.present.items() if (files := self._files.unstored(chain))
             }
-        if self._uploading is None:
-            return {}
-        chains, missing = self._uploading.part.state.chains, self._uploading.missing
-        found = {slot: tuple(file.path for file in chain if file.path in missing) for slot, chain in chains.items()}
-        return {slot: files for slot, files in found.items() if files}
+        return self.uploads.missing()
 
     def settle(self) -> None:
         """Commit what has been decided, if anything, and remove what no checkpoint needs any more.
@@ -249,8 +220,7 @@ class Checkpoints:
         if decided is None:
             return
         committed, self._pending = self._pending[: self._prepared], self._pending[self._prepared :]
-        if self._uploading is not None:
-            self._uploading.committables -= self._prepared
+        self.uploads.decided(self._prepared)
         self._commit(committed)
         self._drop_subsumed(decided.batch_id)
         self._job.settled(self._member)

@@ -203,7 +203,7 @@ def checkpoint_config(job: ArchivedExecutionGraph) -> Body:
         ),
         "checkpoint_storage": "FileSystemCheckpointStorage",
         "unaligned_checkpoints": False,
-        "tolerable_failed_checkpoints": 0,
+        "tolerable_failed_checkpoints": int(options.get(f"{_PREFIX}tolerable-failed-checkpoints", "0")),
         "aligned_checkpoint_timeout": 0,
         "checkpoints_after_tasks_finish": True,
         "state_changelog_enabled": False,

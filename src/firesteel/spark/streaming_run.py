@@ -114,7 +114,7 @@ class StreamingRun(Run):
         self._begun_s = time.monotonic()
         asked = self._job.asked_of(self._member)
         is_due = self._begun_s - self._checkpointed_s >= self._interval_s
-        is_free = not self._checkpoints.is_uploading
+        is_free = self._checkpoints.uploads.may_begin
         is_last = bool(asked) or self._enumerator.has_ended
         is_checkpoint = is_last or (is_free and (is_due or self._job.wants_part_of(self._member)))
         plan = replace(
@@ -131,6 +131,7 @@ class StreamingRun(Run):
         self._enumerator.batch_ended(subtask for report in reports for subtask in report.subtasks)
         if not self._is_idle or plan.is_checkpoint:
             self._awaits_checkpoint = not plan.is_checkpoint
+        self._awaits_checkpoint |= self._checkpoints.uploads.needs_another
         if plan.is_checkpoint:
             # At the end sinks have finished everything: that will do for what was asked for meanwhile.
             self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
@@ -202,7 +203,7 @@ class StreamingRun(Run):
         checkpoint_in_s = self._checkpoint_in_s()
         is_wanted = checkpoint_in_s <= 0 or self._job.wants_part_of(self._member)
         self._is_idle = not (plan.ranges or plan.ended or is_wanted or (due is not None and due <= now))
-        if not self._is_idle or self._checkpoints.is_uploading:
+        if not self._is_idle or self._checkpoints.uploads.is_busy:
             return plan, 0.0
         wait_s = min(self._enumerator.pause_s(now), checkpoint_in_s)
         if due is not None:
@@ -213,7 +214,7 @@ class StreamingRun(Run):
         """When a checkpoint is due for what has been processed since the last one; never if nothing has."""
         if not self._awaits_checkpoint:
             return math.inf
-        return self._checkpointed_s + self._interval_s - time.monotonic()
+        return max(self._checkpointed_s + self._interval_s - time.monotonic(), self._checkpoints.uploads.pause_left_s)
 
     def _slots(self) -> RemoteSlots:
         """Return where the slots are and whose tasks run in them."""

@@ -18,6 +18,7 @@ from firesteel.operators.splits import SplitRange
 from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
 from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
+from firesteel.task.state_transfer import NOTHING_STORED, Stored
 from firesteel.task.stopwatch import Stopwatch
 from firesteel.task.version_store import Frame, VersionStore, shown_in, spool_in
 from firesteel.task.versions import BatchTry, Chain
@@ -57,7 +58,7 @@ class StageReport:
         next_time: When the slot has something to do again although nothing comes (ms), None: never.
         chain: The files of the slot's version after the batch; empty where none is kept (BATCH).
         try_number: The try of the batch that it is of.
-        stored: Files that checkpoints need and that are in the store by now, where that is a remote file system.
+        stored: Files that checkpoints need and that are in a remote store by now, and why another one is not.
     """
 
     stage: int
@@ -67,7 +68,7 @@ class StageReport:
     next_time: int | None
     chain: Chain
     try_number: int
-    stored: frozenset[str] = frozenset()
+    stored: Stored = NOTHING_STORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,9 +388,9 @@ class SlotTasks:
             self._store.make_durable(stage, chain)
         return chain
 
-    def _store_for_checkpoint(self, stage: int, chain: Chain, parent: Chain, batch: BatchPlan) -> frozenset[str]:
+    def _store_for_checkpoint(self, stage: int, chain: Chain, parent: Chain, batch: BatchPlan) -> Stored:
         if self._store is None:
-            return frozenset()
+            return NOTHING_STORED
         wanted = batch.to_store.get((stage, self._slot), ())
         return self._store.send(stage, chain, parent, wanted, batch.is_checkpoint, batch.waits_for_store)
 

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 from firesteel.common.durability import make_directory, sync_file
 from firesteel.common.remote_files import RemoteFileNotFoundError
@@ -19,9 +20,19 @@ from firesteel.common.remote_path import AnyPath, RemotePath, size_of
 from firesteel.task.state_file import StateFileError, check_state_file
 from firesteel.task.versions import Chain, VersionFile
 
-__all__ = ["StateUploads", "copy_chain", "fetch_chain", "missing_file"]
+__all__ = ["NOTHING_STORED", "StateUploads", "Stored", "copy_chain", "fetch_chain", "missing_file"]
 
 _AT_ONCE = 8
+
+
+class Stored(NamedTuple):
+    """Files that are in the store by now, and why another one could not be sent; empty: none failed."""
+
+    paths: frozenset[str] = frozenset()
+    failure: str = ""
+
+
+NOTHING_STORED = Stored()
 
 
 class StateUploads:
@@ -47,23 +58,27 @@ class StateUploads:
     def _send(self, path: str) -> None:
         self._store.remote.upload(self._directory / path, f"{self._store}/{path}")
 
-    def sent_of(self, paths: Iterable[str], waits: bool) -> frozenset[str]:
+    def sent_of(self, paths: Iterable[str], waits: bool) -> Stored:
         """Return which of some files are in the store by now, as far as this process has sent them.
+
+        A file that could not be sent is sent again when it is asked for the next time.
 
         Args:
             paths: The files.
             waits: Whether to wait until all of them are that are on their way.
-
-        Raises:
-            RemoteFileError: one could not be sent.
         """
-        sent = set()
+        sent, failure = set(), ""
         for path in paths:
             upload = self._uploads.get(path)
             if upload is not None and (waits or upload.done()):
-                upload.result()
-                sent.add(path)
-        return frozenset(sent)
+                try:
+                    upload.result()
+                except Exception as error:
+                    del self._uploads[path]
+                    failure = str(error)
+                else:
+                    sent.add(path)
+        return Stored(frozenset(sent), failure)
 
     def forget(self, paths: Iterable[str]) -> None:
         """Forget files that were sent; those on their way are still sent."""

@@ -26,7 +26,7 @@ from firesteel.common.durability import make_directory, sync_directory, sync_fil
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.operators.buffers import pickled
 from firesteel.task.state_file import read_state_file, write_state_file
-from firesteel.task.state_transfer import StateUploads, fetch_chain
+from firesteel.task.state_transfer import NOTHING_STORED, StateUploads, Stored, fetch_chain
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
 MAX_FILES = 200
@@ -203,7 +203,7 @@ class VersionStore:
 
     def send(
         self, stage: int, chain: Chain, parent: Chain, wanted: Sequence[str], is_checkpoint: bool, waits: bool
-    ) -> frozenset[str]:
+    ) -> Stored:
         """Send files that checkpoints need to a remote file system; return those that are there by now.
 
         Args:
@@ -213,12 +213,9 @@ class VersionStore:
             wanted: Files of earlier batches that a checkpoint needs.
             is_checkpoint: Whether it is the one that follows: it needs the new file, and no file that was merged.
             waits: Whether to wait until all are there.
-
-        Raises:
-            RemoteFileError: a file could not be sent.
         """
         if self._uploads is None:
-            return frozenset()
+            return NOTHING_STORED
         present, before = {file.path for file in chain}, {file.path for file in parent}
         needed = present & {*wanted, *(present - before)} if is_checkpoint else set(wanted)
         self._uploads.send(sorted(needed))

@@ -1,0 +1,166 @@
+"""Parts of checkpoints whose files are on their way to a remote store, while the next batches run."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from firesteel.common.time import Duration
+from firesteel.coordinator.checkpoint_parts import Part
+from firesteel.errors import FiresteelError
+from firesteel.graph.job_graph import JobGraph
+from firesteel.task.state_transfer import Stored
+
+__all__ = ["CheckpointFailedError", "PartUploads", "WaitingPart"]
+
+TIMEOUT = "execution.checkpointing.timeout"
+MIN_PAUSE = "execution.checkpointing.min-pause"
+TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
+
+logger = logging.getLogger(__name__)
+
+
+class CheckpointFailedError(FiresteelError):
+    """Files of a checkpoint could not be stored; the arguments are why, how many failed in a row, and how many may."""
+
+    def __str__(self) -> str:
+        reason, failed, tolerable = self.args
+        return f"{failed} checkpoints failed in a row, {TOLERABLE_FAILURES} is {tolerable}; the last one: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What checkpoints may cost.
+
+    Attributes:
+        timeout_s: How long files of a checkpoint may be on their way.
+        min_pause_s: How long after a checkpoint the next one is taken at the earliest.
+        tolerable_failures: How many may fail in a row before the job does.
+    """
+
+    timeout_s: float
+    min_pause_s: float
+    tolerable_failures: int
+
+    @staticmethod
+    def of(configuration: Mapping[str, str]) -> _Limits:
+        """Return what the options of a job say."""
+        return _Limits(
+            Duration.parse(configuration.get(TIMEOUT, "10 min")).to_millis() / 1000,
+            Duration.parse(configuration.get(MIN_PAUSE, "0 ms")).to_millis() / 1000,
+            int(configuration.get(TOLERABLE_FAILURES, "0")),
+        )
+
+
+@dataclass(slots=True)
+class WaitingPart:
+    """A region's part of a checkpoint that is prepared when its files are in the store.
+
+    Attributes:
+        part: The part.
+        committables: How many of the pending committables it covers.
+        missing: The files that are on their way.
+        begun_s: When they were (monotonic).
+    """
+
+    part: Part
+    committables: int
+    missing: set[str]
+    begun_s: float = field(default_factory=time.monotonic)
+
+
+class PartUploads:
+    """Holds the part of a checkpoint back until its files are in a remote store.
+
+    Slots send the files and report those that have arrived with each batch. With a local directory there is nothing to
+    wait for.
+
+    Args:
+        job_graph: The job, with the options that say how long that may take and how often it may fail.
+
+    Attributes:
+        needs_another: The last checkpoint that was begun failed.
+    """
+
+    def __init__(self, job_graph: JobGraph) -> None:
+        self._job_id = job_graph.job_id
+        self._limits = _Limits.of(job_graph.configuration)
+        self._waiting: WaitingPart | None = None
+        self._last: Sequence[Stored] = ()
+        self._failed = 0
+        self._decided_s = float("-inf")
+        self.needs_another = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether files of a checkpoint are on their way."""
+        return self._waiting is not None
+
+    @property
+    def pause_left_s(self) -> float:
+        """How long to wait until the last checkpoint is long enough ago; not positive: it is."""
+        return self._decided_s + self._limits.min_pause_s - time.monotonic()
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether a checkpoint that is due may begin."""
+        return self._waiting is None and self.pause_left_s <= 0
+
+    def missing(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
+        """Return the files of each slot that are on their way."""
+        if self._waiting is None:
+            return {}
+        chains, missing = self._waiting.part.state.chains, self._waiting.missing
+        found = {slot: tuple(file.path for file in chain if file.path in missing) for slot, chain in chains.items()}
+        return {slot: files for slot, files in found.items() if files}
+
+    def begin(self, waiting: WaitingPart, is_last: bool) -> WaitingPart | None:
+        """Wait for the files of a part, which takes the place of another one; return it if they are there.
+
+        Raises:
+            CheckpointFailedError: they are not, and nothing is read any more that another checkpoint could follow.
+        """
+        self._waiting, self.needs_another = waiting, False
+        done = self._check(self._last)
+        if done is None and is_last:
+            raise CheckpointFailedError("files of the last checkpoint could not be stored", 1, 0)
+        return done
+
+    def take(self, reports: Sequence[Stored]) -> WaitingPart | None:
+        """Learn after a batch which files have arrived; return the part that waited if all have.
+
+        Raises:
+            CheckpointFailedError: one could not be sent, or not in time, and no more checkpoints may fail.
+        """
+        self._last = reports
+        return self._check(reports)
+
+    def _check(self, reports: Sequence[Stored]) -> WaitingPart | None:
+        waiting = self._waiting
+        if waiting is None:
+            return None
+        for report in reports:
+            waiting.missing -= report.paths
+        failure = next((report.failure for report in reports if report.failure), "")
+        if not waiting.missing:
+            self._waiting = None
+            return waiting
+        if failure or time.monotonic() - waiting.begun_s > self._limits.timeout_s:
+            self._decline(failure or f"{len(waiting.missing)} files were not sent in {self._limits.timeout_s:g} s")
+        return None
+
+    def _decline(self, reason: str) -> None:
+        """Give up a checkpoint: what it would have committed is committed with the next one."""
+        self._waiting, self.needs_another = None, True
+        self._failed += 1
+        logger.warning("a checkpoint of job %s failed: %s", self._job_id, reason)
+        if self._failed > self._limits.tolerable_failures:
+            raise CheckpointFailedError(reason, self._failed, self._limits.tolerable_failures)
+
+    def decided(self, committables: int) -> None:
+        """A checkpoint was decided that covered so many of the pending committables."""
+        self._failed, self._decided_s = 0, time.monotonic()
+        if self._waiting is not None:
+            self._waiting.committables -= committables

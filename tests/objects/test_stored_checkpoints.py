@@ -1,0 +1,174 @@
+"""Checkpoints in an object store: when they are decided, what is sent, and what is left there."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.common import Configuration, Types, WatermarkStrategy
+from firesteel.common.file_systems import Files
+from firesteel.common.remote_path import RemotePath
+from firesteel.coordinator.checkpoint_parts import Member
+from firesteel.coordinator.checkpoints import Checkpoints
+from firesteel.coordinator.job_checkpoints import JobCheckpoints
+from firesteel.coordinator.part_uploads import CheckpointFailedError
+from firesteel.coordinator.split_enumerator import SplitEnumerator
+from firesteel.coordinator.stored_checkpoints import remove_job_directory
+from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.datastream.connectors.number_seq import NumberSequenceSource
+from firesteel.operators.committers import Committers
+from firesteel.task.checkpoint_metadata import CheckpointExistsError
+from firesteel.task.slot_tasks import StageReport
+from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_file import StateFileError, write_state_file
+from firesteel.task.state_transfer import NOTHING_STORED, Stored
+from firesteel.task.version_store import VersionStore
+from firesteel.task.versions import Chain, VersionFile
+from tests.objects.server import Bucket
+
+
+class Run:
+    """A run of a job with two slots, whose store is a bucket."""
+
+    def __init__(self, bucket: Bucket, directory: Path, **options: str) -> None:
+        configuration = Configuration.from_dict({f"execution.checkpointing.{k}": v for k, v in options.items()})
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(2)
+        source = env.from_source(NumberSequenceSource(1, 2), WatermarkStrategy.no_watermarks(), "n", Types.LONG())
+        source.print()
+        job_graph = env.get_stream_graph().get_job_graph()
+        self.enumerator = SplitEnumerator(job_graph)
+        self.directory = directory
+        directory.mkdir(exist_ok=True)
+        self.remote = Files(bucket.options).path(bucket.uri("job"))
+        assert isinstance(self.remote, RemotePath)
+        self.job = JobCheckpoints(StagePlan(job_graph), directory, self.remote)
+        self.taken: list[Any] = []
+        member = Member(0, lambda: None, self.taken.append)
+        self.job.enter(member)
+        self.checkpoints = Checkpoints(self.job, member, lambda committables: None, Committers(job_graph))
+        self.checkpoints.recover(self.enumerator)
+        self.stores = [VersionStore(directory, slot, 0, self.remote) for slot in range(2)]
+        self.chains: dict[int, Chain] = self.checkpoints.parents(0)
+
+    def batch(self, batch_id: int, is_checkpoint: bool = False, waits: bool = False, full: bool = False) -> None:
+        """Each slot writes a file, and sends what it is to send."""
+        to_store, reports = self.checkpoints.to_store(is_checkpoint), []
+        for slot, store in enumerate(self.stores):
+            parent = self.chains.get(slot, ())
+            kind = "delta" if parent and not full else "full"
+            path = f"versions-{self.checkpoints.run}/0/{slot}/{batch_id}-1.{kind}"
+            (self.directory / path).parent.mkdir(parents=True, exist_ok=True)
+            file = VersionFile(path, write_state_file(self.directory / path, [pickle.dumps(("v", None, batch_id))]), {})
+            self.chains[slot] = (file,) if kind == "full" else (*parent, file)
+            sent = store.send(0, self.chains[slot], parent, to_store.get((0, slot), ()), is_checkpoint, waits)
+            stored = NOTHING_STORED if is_checkpoint and not waits else sent
+            reports.append(StageReport(0, slot, [], [], None, self.chains[slot], 1, stored))
+        self.checkpoints.batch_ended(batch_id, reports)
+        if is_checkpoint:
+            self.checkpoints.prepare(self.enumerator, 0.0)
+        self.checkpoints.settle()
+
+    def end(self) -> None:
+        self.checkpoints.end(has_failed=False)
+        for store in self.stores:
+            store.close()
+
+
+def files(*names: str) -> list[str]:
+    """The names of the files of both slots, and of what else is in the store."""
+    both = [f"job/versions-1/0/{slot}/{name}" for slot in (0, 1) for name in names if "/" not in name]
+    return sorted([*both, *(f"job/{name}" for name in names if "/" in name)])
+
+
+def sent(bucket: Bucket) -> list[str]:
+    mine = f"/{bucket.name}/job/versions"
+    return [path for method, path, _ in bucket.server.requests if method == "PUT" and mine in path]
+
+
+def test_a_checkpoint_is_decided_when_its_files_have_arrived_while_batches_go_on(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path)
+    run.batch(0, is_checkpoint=True)
+    assert run.taken == []
+    assert run.checkpoints.uploads.is_busy
+    while not run.taken:
+        run.batch(run.checkpoints.batch_id + 1)
+    assert bucket.names("job") == files("0-1.full", "chk-1/_metadata", "versions-1/claim")
+    run.batch(run.checkpoints.batch_id + 1, is_checkpoint=True, waits=True)
+    chains = run.job.states_of(0)[-1].chains
+    assert len(chains[0, 0]) == run.checkpoints.batch_id + 1
+    stored = {f"job/{file.path}" for chain in chains.values() for file in chain}
+    assert set(bucket.names("job")) - stored == {"job/chk-2/_metadata", "job/versions-1/claim"}
+    assert len(sent(bucket)) == len(stored) + 1
+    run.end()
+
+
+def test_files_stay_as_long_as_a_retained_checkpoint_needs_them(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path, **{"num-retained": "2"})
+    run.batch(0, is_checkpoint=True, waits=True)
+    run.batch(1, is_checkpoint=True, waits=True)
+    run.batch(2, is_checkpoint=True, waits=True, full=True)
+    run.checkpoints._janitor.submit(lambda: None).result()
+    two = ["chk-2/_metadata", "chk-3/_metadata", "versions-1/claim"]
+    assert bucket.names("job") == files("0-1.full", "1-1.delta", "2-1.full", *two)
+    run.batch(3, is_checkpoint=True, waits=True)
+    run.end()
+    assert bucket.names("job") == files(
+        "2-1.full", "3-1.delta", "chk-3/_metadata", "chk-4/_metadata", "versions-1/claim"
+    )
+    remove_job_directory(run.job.store)
+    assert bucket.names("job") == []
+
+
+def test_another_host_goes_on_and_removes_what_the_first_one_left(bucket: Bucket, tmp_path: Path):
+    first = Run(bucket, tmp_path / "first")
+    first.batch(0, is_checkpoint=True, waits=True)
+    first.batch(1, is_checkpoint=True)
+    second = Run(bucket, tmp_path / "second")
+    assert (second.checkpoints.run, second.checkpoints.batch_id) == (2, 0)
+    assert [file.path for file in second.chains[0]] == ["versions-1/0/0/0-1.full"]
+    second.batch(1, is_checkpoint=True, waits=True, full=True)
+    with pytest.raises(CheckpointExistsError, match=r"s3://.*/job/chk-2 was taken by another JobManager"):
+        first.batch(2, is_checkpoint=True, waits=True)
+    first.end()
+    second.batch(2, is_checkpoint=True, waits=True)
+    second.end()
+    left = [f"job/versions-2/0/{slot}/{name}" for slot in (0, 1) for name in ("1-1.full", "2-1.delta")]
+    late = [name for name in bucket.names("job") if "versions-1" in name]
+    assert set(late) <= set(files("1-1.delta", "2-1.delta"))
+    assert set(bucket.names("job")) - set(late) == {*left, "job/chk-3/_metadata", "job/versions-2/claim"}
+
+
+def test_a_file_that_is_missing_is_fetched_and_named_if_it_is_gone(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path / "first")
+    run.batch(0, is_checkpoint=True, waits=True)
+    run.end()
+    chain = run.chains[0]
+    elsewhere = VersionStore(tmp_path / "second", 0, 0, run.remote)
+    assert list(elsewhere.read(chain)) == [("v", None, 0)]
+    assert (tmp_path / "second" / chain[0].path).read_bytes() == (run.directory / chain[0].path).read_bytes()
+    bucket.fs.rm_file(bucket.uri("job", chain[0].path))
+    with pytest.raises(StateFileError, match=rf"state file s3://.*/job/{chain[0].path} is missing"):
+        list(VersionStore(tmp_path / "third", 0, 0, run.remote).read(chain))
+
+
+def test_so_many_checkpoints_may_fail_as_the_configuration_says(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path, **{"tolerable-failed-checkpoints": "1"})
+    failed = Stored(failure="can't write s3://x: no space")
+    for slot, store in enumerate(run.stores):
+        store.send = lambda *args, slot=slot: failed if slot else NOTHING_STORED  # type: ignore[method-assign]
+    run.batch(0, is_checkpoint=True, waits=True)
+    assert (run.taken, run.checkpoints.uploads.is_busy, run.checkpoints.uploads.needs_another) == ([], False, True)
+    with pytest.raises(CheckpointFailedError, match=r"2 checkpoints failed in a row, .*tolerable.* is 1; .*no space"):
+        run.batch(1, is_checkpoint=True, waits=True)
+
+
+def test_a_checkpoint_that_takes_too_long_fails(bucket: Bucket, tmp_path: Path):
+    run = Run(bucket, tmp_path, timeout="0 ms")
+    for store in run.stores:
+        store.send = lambda *args: NOTHING_STORED  # type: ignore[method-assign]
+    with pytest.raises(CheckpointFailedError, match="2 files were not sent in 0 s"):
+        run.batch(0, is_checkpoint=True)
