@@ -15,7 +15,7 @@ import pytest
 from firesteel.client.errors import JobFailedError
 from firesteel.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from firesteel.common.file_systems import Files
-from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from firesteel.datastream import KeyedProcessFunction, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.datastream.connectors.file_system import (
     BucketAssigner,
     FileSink,
@@ -24,6 +24,7 @@ from firesteel.datastream.connectors.file_system import (
     StreamFormat,
 )
 from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.entrypoint.savepoint_disposal import dispose_savepoint
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, checkpoints_in, read_metadata
 from tests.objects.server import Bucket
 
@@ -209,6 +210,29 @@ def test_a_savepoint_on_s3_restores_with_other_checkpoints_elsewhere(bucket: Buc
     third.cancel().result()
     assert counted(bucket)[4] == "or 2"
     assert bucket.uploads() == []
+    dispose_savepoint(Files(bucket.options).path(savepoint))
+    assert bucket.names("savepoints") == []
+
+
+def test_a_batch_job_reads_writes_and_decides_on_s3_with_a_module_from_there(bucket: Bucket):
+    expected = put_lines(bucket)
+    bucket.put("modules/objects_words.py", b"def words(line):\n    return line.split()\n")
+
+    def split(line):
+        import objects_words
+
+        for word in objects_words.words(line):
+            yield word, 1
+
+    env = environment(bucket, **{"python.files": bucket.uri("modules", "objects_words.py")})
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    word_count(env, bucket, split)
+    env.execute("batch")
+    found = sorted(line for name in bucket.names("out") for line in bucket.read(name).decode().splitlines())
+    assert found == sorted(f"{word} {count}" for word, count in expected.items())
+    puts = [path for method, path, _ in bucket.server.requests if method == "PUT"]
+    assert any(path.startswith(f"/{bucket.name}/checkpoints") and path.endswith("/_decision") for path in puts)
+    assert (bucket.names("checkpoints"), bucket.uploads()) == ([], [])
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

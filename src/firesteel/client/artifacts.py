@@ -13,7 +13,9 @@ from types import ModuleType
 import cloudpickle
 
 import firesteel
+from firesteel.common.file_systems import Files
 from firesteel.common.python_dependencies import DEPENDENCIES, REQUIREMENTS, dependency_entries
+from firesteel.common.remote_path import RemotePath
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 
@@ -33,19 +35,24 @@ def pack_artifacts(job_graph: JobGraph) -> dict[str, bytes]:
         ArtifactError: a file can't be read.
     """
     artifacts: dict[str, bytes] = {}
+    files = Files(job_graph.configuration)
     for option in DEPENDENCIES:
         if option in job_graph.configuration:
             packed = []
             for path, belonging in dependency_entries(job_graph.configuration[option]):
                 if belonging and option == REQUIREMENTS:
-                    belonging = _pack(option, belonging, artifacts)
-                packed.append(_pack(option, path, artifacts) + (f"#{belonging}" if belonging else ""))
+                    belonging = _pack(option, belonging, artifacts, files)
+                packed.append(_pack(option, path, artifacts, files) + (f"#{belonging}" if belonging else ""))
             job_graph.configuration[option] = ",".join(packed)
     return artifacts
 
 
-def _pack(option: str, text: str, artifacts: dict[str, bytes]) -> str:
-    path = Path(text)
+def _pack(option: str, text: str, artifacts: dict[str, bytes], files: Files) -> str:
+    path = files.path(text)
+    if isinstance(path, RemotePath):
+        name = f"{len(artifacts)}-{path.name}"
+        artifacts[name] = path.read_bytes()
+        return f"{ARTIFACT}{name}"
     name = f"{len(artifacts)}-{path.resolve().name}"
     try:
         if path.is_dir():

@@ -7,6 +7,7 @@ the packages of requirements.
 
 from __future__ import annotations
 
+from firesteel.common.file_systems import scheme_of
 from firesteel.common.local_path import local_path
 
 FILES = "python.files"
@@ -16,10 +17,14 @@ DEPENDENCIES = (FILES, REQUIREMENTS, ARCHIVES)
 
 
 def dependency_entries(value: str) -> list[tuple[str, str]]:
-    """(path, what stands behind its `#`) of each entry of an option; paths are no URIs.
+    """(path, what stands behind its `#`) of each entry of an option; URIs are of remote file systems.
 
     >>> dependency_entries("file:///data/model.zip#model, words.txt")
     [('/data/model.zip', 'model'), ('words.txt', '')]
     """
     parts = [entry.strip().partition("#") for entry in value.split(",") if entry.strip()]
-    return [(str(local_path(path)), str(local_path(belonging)) if belonging else "") for path, _, belonging in parts]
+    return [(_named(path), _named(belonging) if belonging else "") for path, _, belonging in parts]
+
+
+def _named(path: str) -> str:
+    return str(local_path(path)) if scheme_of(path) is None else path

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
+from firesteel.common.remote_path import AnyPath, size_of
 from firesteel.operators.buffers import pickled
 from firesteel.operators.committables import Committable, check
 from firesteel.operators.committers import Committers
 from firesteel.task.checkpoint_metadata import CheckpointExistsError
-from firesteel.task.state_file import publish_state_file, read_state_file
+from firesteel.task.state_file import publish, read_state_file
 
 _DECISION = "output/_decision"
 _DELIVERED = "output/delivered"
@@ -26,17 +26,17 @@ class BatchOutput:
         committers: The job's.
     """
 
-    def __init__(self, directory: Path, committers: Committers) -> None:
+    def __init__(self, directory: AnyPath, committers: Committers) -> None:
         self._directory = directory
         self._committers = committers
 
     def decided(self) -> list[Committable] | None:
         """Return what was decided, None if nothing was."""
         path = self._directory / _DECISION
-        if not path.exists():
+        if size_of(path) is None:
             return None
         committables: list[Committable] = pickle.loads(next(read_state_file(path)))
-        if (self._directory / _DELIVERED).exists():
+        if size_of(self._directory / _DELIVERED) is not None:
             return [committable for committable in committables if committable.is_durable]
         return committables
 
@@ -50,10 +50,10 @@ class BatchOutput:
         """
         check(committables, self._committers.committer)
         try:
-            publish_state_file(self._directory / _DECISION, [pickled(committables)], owner)
+            publish(self._directory / _DECISION, [pickled(committables)], owner)
         except FileExistsError:
             raise CheckpointExistsError(self._directory / _DECISION) from None
 
     def delivered(self) -> None:
         """Note that what sinks only show was shown: it is not shown again."""
-        (self._directory / _DELIVERED).touch()
+        (self._directory / _DELIVERED).write_bytes(b"")

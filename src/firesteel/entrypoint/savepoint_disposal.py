@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from firesteel.common.remote_path import AnyPath, size_of
 from firesteel.errors import FiresteelError
 from firesteel.task.checkpoint_metadata import METADATA, CheckpointMetadata, RegionState, VertexLayout
 from firesteel.task.state_file import read_state_file
@@ -37,7 +38,7 @@ class _MetadataUnpickler(pickle.Unpickler):
         return found
 
 
-def dispose_savepoint(directory: Path) -> None:
+def dispose_savepoint(directory: AnyPath) -> None:
     """Remove a savepoint; of a checkpoint the metadata, since others may need its files.
 
     Raises:
@@ -45,17 +46,19 @@ def dispose_savepoint(directory: Path) -> None:
         StateFileError: its metadata is damaged.
         OSError: a file can't be removed.
     """
-    if not (directory / METADATA).is_file():
+    if size_of(directory / METADATA) is None:
         raise SavepointDisposalError(directory, f"there is no {METADATA} file in it")
     files = list(_files(directory, _metadata(directory)))
     # First what makes it a savepoint: nobody restores one that is removed half.
     (directory / METADATA).unlink()
     for path in files:
         path.unlink(missing_ok=True)
-    _remove_empty(directory, {parent for path in files for parent in path.parents if directory in parent.parents})
+    if isinstance(directory, Path):
+        parents = {parent for path in files if isinstance(path, Path) for parent in path.parents}
+        _remove_empty(directory, {parent for parent in parents if directory in parent.parents})
 
 
-def _metadata(directory: Path) -> CheckpointMetadata:
+def _metadata(directory: AnyPath) -> CheckpointMetadata:
     content = next(read_state_file(directory / METADATA))
     try:
         metadata = _MetadataUnpickler(io.BytesIO(content)).load()
@@ -66,13 +69,19 @@ def _metadata(directory: Path) -> CheckpointMetadata:
     return metadata
 
 
-def _files(directory: Path, metadata: CheckpointMetadata) -> Iterator[Path]:
-    root = directory.resolve()
+def _files(directory: AnyPath, metadata: CheckpointMetadata) -> Iterator[AnyPath]:
     for name in metadata.files() if metadata.is_savepoint else ():
         path = directory / name
-        if root not in path.parent.resolve().parents and path.parent.resolve() != root:
+        if not _is_below(path, directory, name):
             raise SavepointDisposalError(directory, f"its metadata names {name!r}, which is elsewhere")
         yield path
+
+
+def _is_below(path: AnyPath, directory: AnyPath, name: str) -> bool:
+    if isinstance(path, Path) and isinstance(directory, Path):
+        root, parent = directory.resolve(), path.parent.resolve()
+        return root == parent or root in parent.parents
+    return not {"", ".", ".."} & set(name.split("/"))
 
 
 def _remove_empty(directory: Path, below: set[Path]) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+from firesteel.common.remote_path import AnyPath
 from firesteel.rest.errors import RestError
 from firesteel.runtime.dispatcher.dispatcher_gateway import DispatcherGateway, JobNotFoundError
 from firesteel.runtime.executiongraph.job_details import ArchivedExecutionGraph
@@ -36,7 +37,7 @@ class Cluster:
         configuration: Mapping[str, str],
         log_directory: Path | None = None,
         shut_down: Callable[[], None] = lambda: None,
-        dispose_savepoint: Callable[[Path], None] = lambda path: None,
+        dispose_savepoint: Callable[[AnyPath], None] = lambda path: None,
     ) -> None:
         self.dispatcher = dispatcher
         self.resource_manager = resource_manager

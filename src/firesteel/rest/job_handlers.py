@@ -7,7 +7,7 @@ import base64
 import pickle
 from typing import Any
 
-from firesteel.common.local_path import local_path
+from firesteel.common.file_systems import Files
 from firesteel.errors import FiresteelError
 from firesteel.graph.job_graph import JobGraph
 from firesteel.rest import checkpoint_messages, job_messages
@@ -173,7 +173,8 @@ async def _dispose(call: Call) -> Any:
     named = call.body.get("savepoint-path")
     if not isinstance(named, str):
         raise RestError(400, f"savepoint-path is {named!r}, expected the path of a savepoint")
-    path = local_path(named)
+    files = Files(call.cluster.configuration)
+    path = await asyncio.to_thread(files.path, files.resolve(named))
 
     async def dispose() -> None:
         await asyncio.to_thread(call.cluster.dispose_savepoint, path)

@@ -15,8 +15,9 @@ from firesteel.spark.commits import commit
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.pipeline import Pipeline
 from firesteel.spark.run import Run
+from firesteel.task.job_place import remote_store
 from firesteel.task.slot_tasks import StageReport
-from firesteel.task.version_store import claim_run
+from firesteel.task.version_store import claim_run, claim_stored_run
 from firesteel.task.versions import BatchTry, Chain
 
 
@@ -24,11 +25,12 @@ class BatchRun(Run):
     """One Spark job over all input; Spark starts lost tasks again, the operators run inside its workers."""
 
     def _execute(self) -> None:
-        output = BatchOutput(self._directory, self._committers)
+        remote = remote_store(self._query.job_graph.configuration, self._directory)
+        output = BatchOutput(remote or self._directory, self._committers)
         reports: list[StageReport] = []
         committables = output.decided()
         if committables is None:
-            run = claim_run(self._directory)
+            run = claim_run(self._directory) if remote is None else claim_stored_run(remote, self._directory)
             try:
                 reports = self._run_job(run)
             except BaseException:

@@ -16,8 +16,9 @@ from pathlib import Path
 from firesteel.coordinator.batch_leftovers import failure_note
 from firesteel.operators.errors import failure_of
 from firesteel.spark.shim import SlotFailedError
+from firesteel.task.job_place import remote_store
 from firesteel.task.protocol import Row, StageRequest
-from firesteel.task.python_environment import python_environment
+from firesteel.task.python_environment import fetch_artifacts, python_environment
 from firesteel.task.slot_tasks import SlotTasks
 
 
@@ -38,9 +39,15 @@ class LocalSlots:
         if noted.exists():
             raise SlotFailedError(pickle.loads(noted.read_bytes()))
         try:
+            remote = remote_store(self.configuration, directory)
+            if remote is not None:
+                fetch_artifacts(self.configuration, remote, directory)
+            is_shared = remote is None
             with (
                 python_environment(self.configuration, directory),
-                closing(SlotTasks(self.job, slot, self.attempt, None, directory=directory)) as tasks,
+                closing(
+                    SlotTasks(self.job, slot, self.attempt, None, directory=directory, is_shared=is_shared)
+                ) as tasks,
             ):
                 yield from tasks.run_stage(request.stage, request.at, (), pickle.loads(request.plan), buffers)
         except Exception as error:

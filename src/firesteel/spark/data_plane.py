@@ -9,7 +9,6 @@ from typing import Any
 
 import cloudpickle
 
-from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.file_systems import DEFAULT_SCHEME, scheme_of
 from firesteel.coordinator.job_checkpoints import JobCheckpoints
 from firesteel.coordinator.stored_checkpoints import (
@@ -27,7 +26,7 @@ from firesteel.spark.collect_buffers import CollectBuffers
 from firesteel.spark.run import Run
 from firesteel.spark.streaming_run import StreamingRun
 from firesteel.spark.temporary_directory import TemporaryDirectory
-from firesteel.task.job_place import CHECKPOINT_DIRECTORY, JobPlace, job_place
+from firesteel.task.job_place import CHECKPOINT_DIRECTORY, HeldDirectories, JobPlace, job_place
 from firesteel.task.python_environment import leave_artifacts, python_directory, store_artifacts
 from firesteel.task.stage_plan import StagePlan
 
@@ -50,6 +49,7 @@ class SparkDataPlane:
         self._context = context
         self.collected = CollectBuffers()
         self._temporary = TemporaryDirectory("checkpoints")
+        self._held = HeldDirectories()
         self._runs: list[Run] = []
         self._checkpoints: dict[str, JobCheckpoints] = {}
 
@@ -65,7 +65,7 @@ class SparkDataPlane:
         return await asyncio.to_thread(self._restore, job_graph)
 
     def _restore(self, job_graph: JobGraph) -> bytes:
-        place = self._place_of(job_graph)
+        place = self._made(job_graph)
         leave_artifacts(job_graph, place.work)
         if place.remote is not None:
             store_artifacts(place.remote, place.work)
@@ -129,6 +129,7 @@ class SparkDataPlane:
             remove_all_but_checkpoints(place.remote)
         if place.remote is not None:
             remove_job_directory(place.work)
+            self._held.let_go(place.work)
 
     def _place_of(self, job_graph: JobGraph) -> JobPlace:
         """The job's own directories."""
@@ -137,7 +138,8 @@ class SparkDataPlane:
     def _made(self, job_graph: JobGraph) -> JobPlace:
         """The same; the one on this host may not be there if another host has led the job."""
         place = self._place_of(job_graph)
-        make_directory(place.work, mode=PRIVATE_DIRECTORY)
+        if place.remote is not None:
+            self._held.hold(place.work)
         return place
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from firesteel.common.durability import sync_directory, sync_file
 from firesteel.common.file_systems import LOCAL_FILES, Files
 from firesteel.common.remote_path import AnyPath, RemotePath, size_of
 from firesteel.errors import FiresteelError
-from firesteel.task.state_file import publish_state_file, read_state_file, replace_state_file, state_file_bytes
+from firesteel.task.state_file import publish, read_state_file, replace_state_file, state_file_bytes
 from firesteel.task.versions import Chain
 
 METADATA = "_metadata"
@@ -147,10 +147,7 @@ def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str)
     """
     frames = [pickle.dumps(metadata, protocol=5)]
     try:
-        if isinstance(directory, RemotePath):
-            (directory / METADATA).create(state_file_bytes(frames))
-        else:
-            publish_state_file(directory / METADATA, frames, owner)
+        publish(directory / METADATA, frames, owner)
     except FileExistsError:
         raise CheckpointExistsError(directory) from None
 

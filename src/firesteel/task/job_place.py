@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,7 @@ from firesteel.common.file_systems import Files
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.common.run_directory import run_directory
 
-__all__ = ["CHECKPOINT_DIRECTORY", "JobPlace", "job_place", "remote_store"]
+__all__ = ["CHECKPOINT_DIRECTORY", "HeldDirectories", "JobPlace", "job_place", "remote_store"]
 
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
 _DIRECTORIES = "io.tmp.dirs"
@@ -54,6 +56,48 @@ def remote_store(configuration: Mapping[str, str], work: Path) -> RemotePath | N
     files = Files(configuration)
     store = files.path(files.resolve(configured))
     return store / work.name if isinstance(store, RemotePath) else None
+
+
+class HeldDirectories:
+    """The directories of jobs that this process uses on this host; those that no living process uses are removed.
+
+    A lock goes with its process, however that ends.
+    """
+
+    def __init__(self) -> None:
+        self._locks: dict[Path, int] = {}
+
+    def hold(self, work: Path) -> None:
+        """Use a directory, which is made if it is not there; then others that nobody uses any more are removed."""
+        if work in self._locks:
+            return
+        is_new = not work.is_dir()
+        make_directory(work, mode=PRIVATE_DIRECTORY)
+        self._locks[work] = lock = os.open(work, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        if is_new:
+            for other in work.parent.iterdir():
+                _remove_if_unused(other)
+
+    def let_go(self, work: Path) -> None:
+        """Use a directory no longer."""
+        lock = self._locks.pop(work, None)
+        if lock is not None:
+            os.close(lock)
+
+
+def _remove_if_unused(directory: Path) -> None:
+    try:
+        lock = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(directory, ignore_errors=True)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(lock)
 
 
 def _local_jobs(configuration: Mapping[str, str]) -> Path:

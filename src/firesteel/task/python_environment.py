@@ -7,6 +7,7 @@ is made ready once, in the job's directory, by the first process that needs it.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import io
 import os
 import shutil
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from firesteel.common.file_systems import Files, scheme_of
 from firesteel.common.python_dependencies import ARCHIVES, DEPENDENCIES, FILES, REQUIREMENTS, dependency_entries
 from firesteel.common.remote_path import RemotePath, size_of
 from firesteel.errors import FiresteelError
@@ -114,13 +116,31 @@ def _forget(modules: set[str], import_path: list[str]) -> None:
             sys.modules.pop(name, None)
 
 
-def _entries(configuration: Mapping[str, str], key: str) -> list[tuple[Path, str]]:
-    return [(Path(path), belonging) for path, belonging in dependency_entries(configuration.get(key, ""))]
+def _entries(configuration: Mapping[str, str], key: str, directory: Path) -> list[tuple[Path, str]]:
+    return [(_local(path, directory), belonging) for path, belonging in dependency_entries(configuration.get(key, ""))]
+
+
+def _local(path: str, directory: Path) -> Path:
+    """Return where a file is on this host; one of a remote file system is fetched to there (`_fetch`)."""
+    if scheme_of(path) is None:
+        return Path(path)
+    return directory / "fetched" / hashlib.sha256(path.encode()).hexdigest()[:16] / path.rpartition("/")[2]
+
+
+def _fetch(configuration: Mapping[str, str], directory: Path) -> None:
+    files = Files(configuration)
+    for key in DEPENDENCIES:
+        for path, _ in dependency_entries(configuration.get(key, "")):
+            remote = files.remote(path)
+            if remote is not None:
+                target = _local(path, directory)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                remote.download(path, target)
 
 
 def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]:
     """Modules that are files are found each in a directory of its own, so that their neighbours are not."""
-    files = _entries(configuration, FILES)
+    files = _entries(configuration, FILES, directory)
     found = [directory / "files" / str(i) if path.suffix == ".py" else path for i, (path, _) in enumerate(files)]
     return [str(path) for path in [*found, directory / "requirements"]]
 
@@ -131,17 +151,18 @@ def _prepare(configuration: Mapping[str, str], directory: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (directory / "ready").exists():
             return
-        for i, (path, _) in enumerate(_entries(configuration, FILES)):
+        _fetch(configuration, directory)
+        for i, (path, _) in enumerate(_entries(configuration, FILES, directory)):
             _check(path, FILES)
             if path.suffix == ".py":
                 target = directory / "files" / str(i)
                 target.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for path, cache in _entries(configuration, REQUIREMENTS):
+        for path, cache in _entries(configuration, REQUIREMENTS, directory):
             _check(path, REQUIREMENTS)
             _install(path, cache, directory / "requirements")
         (directory / "archives").mkdir(exist_ok=True)
-        for path, target_name in _entries(configuration, ARCHIVES):
+        for path, target_name in _entries(configuration, ARCHIVES, directory):
             _check(path, ARCHIVES)
             _unpack(path, directory / "archives" / (target_name or path.name))
         (directory / "ready").touch()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from firesteel.operators.errors import failure_of
-from firesteel.task.job_place import remote_store
+from firesteel.task.job_place import HeldDirectories, remote_store
 from firesteel.task.messages import LENGTH, CancelAll, Closed, Deploy, Deployed, Failed, Hello, Progress, encode_message
 from firesteel.task.protocol import (
     END_GATE,
@@ -63,6 +63,7 @@ class SlotProcess:
         self._server: StageServer | None = None
         self._deploy: Deploy | None = None
         self._failure: dict[str, Any] | None = None
+        self._held = HeldDirectories()
         self._environment: AbstractContextManager[None] | None = None
         self._send(Hello(name, os.getpid()))
 
@@ -184,6 +185,7 @@ class SlotProcess:
         checkpoint = Path(request.checkpoint)
         remote = remote_store(deploy.configuration, checkpoint)
         if remote is not None:
+            self._held.hold(checkpoint)
             fetch_artifacts(deploy.configuration, remote, checkpoint)
         self._enter_environment(deploy, checkpoint)
         restored = partial(read_restored_state, checkpoint, deploy.configuration)

@@ -220,6 +220,7 @@ class SlotTasks:
 
     def _task_info(self, plan: StagePlan, vertex: JobVertex, index: int, at: BatchTry) -> TaskInfo:
         job_graph = plan.job_graph
+        is_batch = job_graph.job_type == "BATCH"
         key_types = [_key_type_of(e) for e in plan.inputs_of(vertex) if e.edge.partitioner.name == "HASH"]
         return TaskInfo(
             job_graph.job_id,
@@ -229,12 +230,12 @@ class SlotTasks:
             vertex.parallelism,
             max_parallelism_of(vertex),
             self._attempt,
-            job_graph.job_type == "BATCH",
+            is_batch,
             dict(job_graph.configuration),
             key_types[0] if key_types else None,
             began=(at.run, at.batch_id, at.number),
             output_directory="" if self._output is None else str(shown_in(self._output, at.run)),
-            spool_directory="" if self._directory is None else str(spool_in(self._directory, at.run)),
+            spool_directory="" if self._directory is None or is_batch else str(spool_in(self._directory, at.run)),
         )
 
     def _make_edge(self, plan: StagePlan, edge: StageEdge, index: int, subtasks: dict[str, Subtask]) -> Edge:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, sync_directory, sync_file
-from firesteel.common.remote_path import AnyPath
+from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.errors import FiresteelError
 
 FORMAT_VERSION = 5
@@ -138,6 +138,18 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
             own.rmdir()
         raise
     sync_directory(directory.parent)
+
+
+def publish(path: AnyPath, frames: Iterable[bytes], owner: str) -> None:
+    """Create a file that exists once: as `publish_state_file`, or with the conditional write of an object store.
+
+    Raises:
+        FileExistsError: another process has created it.
+    """
+    if isinstance(path, RemotePath):
+        path.create(state_file_bytes(frames))
+    else:
+        publish_state_file(path, frames, owner)
 
 
 def read_state_file(path: AnyPath) -> Iterator[bytes]:

@@ -145,6 +145,8 @@ class VersionStore:
         self._durable: dict[int, set[str]] = {}
         self._remote = remote
         self._sent: dict[int, set[str]] = {}
+        self._local: dict[int, set[str]] = {}
+        self._recoverable: dict[int, list[set[str]]] = {}
         self._uploads = None if remote is None else StateUploads(job_directory, remote)
 
     def _parent(self, stage: int, run: int) -> Path:
@@ -221,7 +223,24 @@ class VersionStore:
         self._uploads.send(sorted(needed))
         self._uploads.forget(self._sent.get(stage, set()) - present - needed)
         self._sent[stage] = needed | (self._sent.get(stage, set()) & present)
-        return self._uploads.sent_of(needed, waits)
+        stored = self._uploads.sent_of(needed, waits)
+        self._remove_superseded(stage, present, before | needed, is_checkpoint)
+        return stored
+
+    def _remove_superseded(self, stage: int, present: set[str], needed: set[str], is_checkpoint: bool) -> None:
+        """Remove files from this host's disk, but for what a retried batch or one of the last checkpoints starts from.
+
+        The coordinator removes files on its own host only, and earlier checkpoints can be fetched.
+        """
+        recoverable = self._recoverable.setdefault(stage, [])
+        if is_checkpoint:
+            recoverable.append(present)
+            del recoverable[:-2]
+        known = self._local.get(stage, set()) | present
+        kept = present.union(needed, self._sent[stage], *recoverable) & known
+        for path in known - kept:
+            (self._directory / path).unlink(missing_ok=True)
+        self._local[stage] = kept
 
     def close(self) -> None:
         """Give up what is being sent."""
