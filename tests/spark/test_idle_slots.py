@@ -66,3 +66,9 @@ def test_a_slot_whose_time_has_come_is_asked(plan: StagePlan) -> None:
 
 def test_a_slot_that_was_left_out_is_where_it_was_and_has_nothing_to_commit(plan: StagePlan) -> None:
     assert ended(plan).report(0, 1, try_number=3) == StageReport(0, 1, [], [], None, CHAIN, 3)
+
+
+def test_a_slot_that_sends_files_of_a_checkpoint_is_asked(plan: StagePlan) -> None:
+    batch = replace(BATCH, to_store={(0, 1): ("versions-1/0/1/0-1.full",)})
+    assert ended(plan).only_with_rows(0, batch, range(plan.slots)) == frozenset(range(plan.slots)) - {1}
+    assert ended(plan).only_with_rows(1, batch, range(plan.slots)) == frozenset(range(plan.slots))

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from firesteel.task.slot_tasks import BatchPlan, StageReport
 from firesteel.task.stage_plan import StagePlan
+from firesteel.task.state_transfer import NOTHING_STORED
 
 
 class IdleSlots:
@@ -27,13 +28,15 @@ class IdleSlots:
     def only_with_rows(self, stage: int, batch: BatchPlan, slots: Iterable[int]) -> frozenset[int]:
         """Return those of the slots that a stage need ask only if there are rows for them.
 
-        A checkpoint is taken in all slots, and a run begins in all of them.
+        A checkpoint is taken in all slots, and a run begins in all of them. A slot that sends files of a checkpoint to
+        a remote store is asked for them.
         """
         if batch.is_checkpoint or batch.in_full:
             return frozenset()
         now = time.time_ns() // 1_000_000
         readers = {self._base[vertex] + subtask for vertex, subtask in (*batch.ranges, *batch.ended)}
-        return frozenset(slot for slot in slots if slot not in readers and self._has_nothing_due(stage, slot, now))
+        busy = readers | {slot for of_stage, slot in batch.to_store if of_stage == stage}
+        return frozenset(slot for slot in slots if slot not in busy and self._has_nothing_due(stage, slot, now))
 
     def _has_nothing_due(self, stage: int, slot: int, now: int) -> bool:
         last = self._last.get((stage, slot))
@@ -41,7 +44,7 @@ class IdleSlots:
 
     def report(self, stage: int, slot: int, try_number: int) -> StageReport:
         """Return what stands for the report of a slot that was left out: it is where it was."""
-        return replace(self._last[stage, slot], committables=[], try_number=try_number)
+        return replace(self._last[stage, slot], committables=[], try_number=try_number, stored=NOTHING_STORED)
 
     def batch_ended(self, reports: Iterable[StageReport]) -> None:
         """Remember the reports of a batch."""
