@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections import Counter
@@ -82,7 +83,7 @@ def check_counts(bucket: Bucket, expected: Counter[str]) -> None:
     }
 
 
-def test_a_killed_slot_and_a_failed_job_go_on_from_checkpoints_on_s3(bucket: Bucket, tmp_path: Path):
+def test_a_killed_slot_goes_on_from_its_disk_and_a_lost_disk_from_a_checkpoint_on_s3(bucket: Bucket, tmp_path: Path):
     expected = put_lines(bucket)
 
     def split(line):
@@ -91,17 +92,21 @@ def test_a_killed_slot_and_a_failed_job_go_on_from_checkpoints_on_s3(bucket: Buc
             if word == "last0" and not (tmp_path / "killed").exists():
                 (tmp_path / "killed").touch()
                 os.kill(os.getpid(), signal.SIGKILL)
-            if word == "last1" and not (tmp_path / "failed").exists():
-                (tmp_path / "failed").touch()
-                raise ValueError("once")
+            if word == "last1" and not (tmp_path / "lost").exists():
+                (tmp_path / "lost").touch()
+                for versions in tmp_path.glob("firesteel-jobs-*/*/versions-*"):
+                    shutil.rmtree(versions)
+                os.kill(os.getpid(), signal.SIGKILL)
             yield word, 1
 
-    env = environment(bucket)
+    env = environment(bucket, **{"io.tmp.dirs": str(tmp_path)})
     word_count(env, bucket, split)
     env.execute("word count")
     check_counts(bucket, expected)
     assert (tmp_path / "killed").exists()
-    assert (tmp_path / "failed").exists()
+    assert (tmp_path / "lost").exists()
+    assert any(method == "GET" and "/versions-" in path for method, path, _ in bucket.server.requests)
+    assert list(tmp_path.glob("firesteel-jobs-*/*")) == []
     puts = Counter(path for method, path, _ in bucket.server.requests if method == "PUT" and bucket.name in path)
     assert sum(path.endswith("/_metadata") for path in puts) >= 4
     assert bucket.names("checkpoints") == []

@@ -93,7 +93,7 @@ class Checkpoints:
             FileNotFoundError: the directory of the job is gone: the job is over.
         """
         directory = region_directory(self._job.directory, self._region)
-        make_directory(directory, below=self._job.directory)
+        make_directory(directory, below=self._job.directory if self._store is None else None)
         if self._store is None:
             self.run = claim_run(directory)
         else:
