@@ -51,10 +51,11 @@ ALLOWED = {
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
-    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "migration", "plan"},
+    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "migration", "plan", "state_processor"},
     "compat": set(),
     "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
     "pyflink1": {"common", "datastream", "contract"},
+    "state_processor": {"common", "contract", "operators", "task"},
     "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {

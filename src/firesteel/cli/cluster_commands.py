@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
+from firesteel.cli.arguments import cluster_configuration, reported_errors
 from firesteel.cli.cluster import ENDED, cluster_at, cluster_options, show, time_text
 from firesteel.cli.terminal_text import in_one_line
 from firesteel.client.rest_client import RestClusterClient
@@ -100,7 +103,13 @@ def savepoint(
     job_id: str | None,
     directory: str | None,
 ) -> None:
-    """Take a savepoint of the job JOB_ID in DIRECTORY, or remove one."""
+    """Take a savepoint of the job JOB_ID in DIRECTORY, or remove one.
+
+    `firesteel savepoint inspect PATH` shows what state a savepoint or checkpoint has, and needs no cluster.
+    """
+    if job_id == "inspect" and directory is not None:
+        _inspect(output, directory)
+        return
     if (dispose is None) == (job_id is None):
         raise click.UsageError("give either the id of a job, or --dispose with the path of a savepoint")
     with cluster_at(address) as cluster:
@@ -110,6 +119,14 @@ def savepoint(
         elif job_id is not None:
             trigger_id = cluster.trigger_savepoint(job_id, directory)
             _show_savepoint(output, cluster, job_id, trigger_id, detached, _HINT)
+
+
+def _inspect(output: str, path: str) -> None:
+    from firesteel.state_processor import inspect_savepoint  # With all operators, which no other command here needs.
+
+    with reported_errors(Path(path), verbose=False):
+        summary = inspect_savepoint(path, cluster_configuration(None, {}))
+    show(output, summary.as_json(), summary.text())
 
 
 def _show_savepoint(

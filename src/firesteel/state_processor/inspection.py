@@ -1,0 +1,182 @@
+"""What state a checkpoint or savepoint has, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from firesteel.common.keys import key_of
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
+
+_SHOWN = 3
+
+
+@dataclass(slots=True)
+class StateSummary:
+    """One state of an operator.
+
+    Attributes:
+        name: Its name.
+        kind: `value` (also lists and what is reduced or aggregated), `map`, `broadcast`, or `window` (also timers).
+        has_ttl: Whether its values live for a limited time.
+        entries: How many values there are.
+        bytes: About how many bytes they take in the files.
+        key_type: The class of the first key, in Python.
+        value_type: The class of the first value, in Python.
+        keys: The first keys.
+    """
+
+    name: str
+    kind: str
+    has_ttl: bool
+    entries: int = 0
+    bytes: int = 0
+    key_type: str = ""
+    value_type: str = ""
+    keys: list[str] = field(default_factory=list)
+
+    @property
+    def shown_kind(self) -> str:
+        """The kind, and whether values live for a limited time."""
+        return f"{self.kind} with ttl" if self.has_ttl else self.kind
+
+    def add(self, entry: Any, value: Any, size: int) -> None:
+        """Count an entry."""
+        if not self.entries:
+            self.value_type = type(without_time(value) if self.has_ttl else value).__name__
+        self.entries += 1
+        self.bytes += size
+        if len(self.keys) < _SHOWN:
+            key = key_of(entry[0] if self.kind in ("map", "window") else entry)
+            self.key_type = self.key_type or type(key).__name__
+            if repr(key) not in self.keys:
+                self.keys.append(repr(key))
+
+
+@dataclass(slots=True)
+class OperatorSummary:
+    """An operator with state.
+
+    Attributes:
+        operator_id: Its id.
+        name: Its name.
+        vertex: The name of its vertex.
+        parallelism: Number of its subtasks.
+        max_parallelism: Number of key groups.
+        states: Its keyed and broadcast states.
+    """
+
+    operator_id: str
+    name: str
+    vertex: str
+    parallelism: int
+    max_parallelism: int
+    states: list[StateSummary]
+
+
+@dataclass(slots=True)
+class SavepointSummary:
+    """A checkpoint or savepoint.
+
+    Attributes:
+        path: Its directory.
+        is_savepoint: Whether it has files of its own.
+        checkpoint_id: Its number.
+        timestamp_ms: When it was taken.
+        job_id: The job.
+        job_name: The job's name.
+        files: Number of its state files.
+        bytes: Their size.
+        operators: All operators, those without keyed or broadcast state, too.
+    """
+
+    path: str
+    is_savepoint: bool
+    checkpoint_id: int
+    timestamp_ms: int
+    job_id: str
+    job_name: str
+    files: int
+    bytes: int
+    operators: list[OperatorSummary]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return asdict(self)
+
+    def text(self) -> str:
+        """Return it as lines of text."""
+        taken = datetime.fromtimestamp(self.timestamp_ms / 1000, UTC).isoformat(sep=" ", timespec="seconds")
+        kind = "Savepoint" if self.is_savepoint else "Checkpoint"
+        lines = [
+            f"{kind} {self.checkpoint_id} of job {self.job_name!r} ({self.job_id}), taken {taken}",
+            f"{self.path}: {self.files} files, {self.bytes:,} bytes",
+        ]
+        for operator in self.operators:
+            size = f"parallelism {operator.parallelism}, max parallelism {operator.max_parallelism}"
+            lines += ["", f"{operator.name} ({operator.operator_id}), {size}"]
+            lines += _table(operator.states) if operator.states else ["  no keyed or broadcast state"]
+        return "\n".join(lines)
+
+
+def _table(states: list[StateSummary]) -> list[str]:
+    rows = [("state", "kind", "keys", "values", "entries", "bytes", "first keys")]
+    rows += [
+        (s.name, s.shown_kind, s.key_type, s.value_type, f"{s.entries:,}", f"{s.bytes:,}", ", ".join(s.keys))
+        for s in states
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None) -> SavepointSummary:
+    """Read all of a checkpoint or savepoint and say what state it has.
+
+    Args:
+        path: Its directory or the `_metadata` file in it, on any file system.
+        configuration: Options of file systems.
+
+    Raises:
+        CheckpointNotFoundError: there is none.
+        StateFileError: a file is missing or damaged.
+    """
+    files = SavepointFiles(path, configuration)
+    metadata = files.metadata
+    state_files = {file.path: file.size for chain in metadata.chains.values() for file in chain}
+    return SavepointSummary(
+        str(files.path),
+        metadata.is_savepoint,
+        metadata.checkpoint_id,
+        metadata.timestamp_ms,
+        metadata.job_id,
+        metadata.job_name,
+        len(state_files),
+        sum(state_files.values()),
+        [
+            OperatorSummary(
+                operator_id,
+                name,
+                layout.name,
+                layout.parallelism,
+                layout.max_parallelism,
+                _states(files, operator_id, layout.parallelism),
+            )
+            for operator_id, (name, layout) in files.operators.items()
+        ],
+    )
+
+
+def _states(files: SavepointFiles, operator_id: str, parallelism: int) -> list[StateSummary]:
+    found: dict[TableName, StateSummary] = {}
+    for subtask in range(parallelism):
+        for table, (entry, value), size in files.all_entries(operator_id, subtask):
+            if table.kind == "broadcast" and subtask:
+                continue  # Each subtask has all of it.
+            if table not in found:
+                found[table] = StateSummary(table.state, table.kind, table.has_ttl)
+            found[table].add(entry, value, size)
+    return [found[table] for table in sorted(found, key=lambda table: table.state)]

@@ -1,0 +1,122 @@
+"""The state files of one checkpoint or savepoint, operator by operator."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.common.file_systems import Files
+from firesteel.operators.state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delta
+from firesteel.operators.state_table import DELETED, NAMESPACED
+from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
+from firesteel.task.restore import read_any
+from firesteel.task.version_store import Frame
+from firesteel.task.versions import Chain
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """What the name of a table of state says.
+
+    Attributes:
+        text: The name as it is in state files.
+
+    Example:
+        >>> table = TableName("visits" + OF_MAPS)
+        >>> table.state, table.kind
+        ('visits', 'map')
+    """
+
+    text: str
+
+    @property
+    def state(self) -> str:
+        """The name of the state."""
+        return self.text.removesuffix(WITH_TTL).removeprefix(BROADCAST).removeprefix(NAMESPACED).removesuffix(OF_MAPS)
+
+    @property
+    def has_ttl(self) -> bool:
+        """Whether values have the time in them when their life began."""
+        return self.text.endswith(WITH_TTL)
+
+    @property
+    def kind(self) -> str:
+        """`value` (also lists and what is reduced or aggregated), `map`, `broadcast`, or `window` (also timers)."""
+        if self.text.startswith(BROADCAST):
+            return "broadcast"
+        if self.text.startswith(NAMESPACED):
+            return "window"
+        return "map" if OF_MAPS in self.text else "value"
+
+
+class SavepointFiles:
+    """Opens a checkpoint or savepoint.
+
+    Args:
+        path: Its directory or the `_metadata` file in it, on any file system.
+        configuration: Options of file systems, as in a job's configuration.
+
+    Attributes:
+        path: Its directory.
+        metadata: What it is.
+
+    Raises:
+        CheckpointNotFoundError: there is none.
+        StateFileError: the metadata is damaged.
+    """
+
+    def __init__(self, path: str, configuration: Mapping[str, str] | None = None) -> None:
+        self.path = checkpoint_directory(path, Files(configuration or {}))
+        self.metadata: CheckpointMetadata = read_metadata(self.path)
+        self._base = self.metadata.base_of(self.path)
+
+    @property
+    def operators(self) -> dict[str, tuple[str, VertexLayout]]:
+        """Operator id -> its name, and where the state of its vertex is."""
+        return {id_: (name, layout) for layout in self.metadata.vertices for id_, name in layout.operators}
+
+    def chain_of(self, layout: VertexLayout, subtask: int) -> Chain:
+        """Return the files of a subtask; none if its part of the job had done nothing yet."""
+        return self.metadata.chains.get((layout.stage, layout.first_slot + subtask), ())
+
+    def frames(self, chain: Chain) -> Iterator[Frame]:
+        """Yield the frames of some files.
+
+        Raises:
+            StateFileError: a file is missing or damaged.
+        """
+        return read_any(self._base, chain)
+
+    def deltas(self, operator_id: str, subtask: int) -> Iterator[tuple[Delta, int]]:
+        """Yield the parts of an operator's keyed and broadcast state, the newest first, with their sizes in bytes."""
+        _, layout = self.operators[operator_id]
+        for file in reversed(self.chain_of(layout, subtask)):
+            for vertex_id, found, state in self.frames((file,)):
+                if vertex_id == layout.vertex_id and found == operator_id:
+                    yield pickle.loads(state), len(state)
+
+    def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
+        """Yield the entries of a table of one subtask with their values, in no order."""
+        yield from (item for found, item, _ in self.all_entries(operator_id, subtask) if found == table)
+
+    def all_entries(self, operator_id: str, subtask: int) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
+        """Yield the tables of one subtask, each entry with its value, and about how many bytes it takes."""
+        _, layout = self.operators[operator_id]
+        is_one_file = len(self.chain_of(layout, subtask)) <= 1
+        seen: set[tuple[str, Any]] = set()
+        for (name, entries), size in self.deltas(operator_id, subtask):
+            table = TableName(name)
+            for entry, value in entries.items():
+                if not is_one_file:
+                    if (name, entry) in seen:
+                        continue
+                    seen.add((name, entry))
+                if value is not DELETED:
+                    yield table, (entry, value), size // len(entries)
+
+
+def without_time(stored: Any) -> Any:
+    """Return the value, or the list of them, of a state with a time to live."""
+    return [value for value, _ in stored] if isinstance(stored, list) else stored[0]

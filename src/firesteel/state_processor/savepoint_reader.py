@@ -1,0 +1,164 @@
+"""Reads the state of a checkpoint or savepoint (Flink: `state.api.SavepointReader`, since 1.15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import mmh3
+
+from firesteel.common.keys import key_of
+from firesteel.common.types import Row
+from firesteel.errors import FiresteelError
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
+
+
+class StateNotFoundError(FiresteelError):
+    """A savepoint has no such operator or state; the argument says what was asked for and what there is."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorIdentifier:
+    """Names an operator (Flink: `state.api.OperatorIdentifier`).
+
+    Attributes:
+        operator_id: 32 hex digits.
+
+    Example:
+        >>> OperatorIdentifier.for_uid("counter").operator_id
+        'fa91e4e6a90aa6d4e8ab30ad8a7cb07b'
+    """
+
+    operator_id: str
+
+    @classmethod
+    def for_uid(cls, uid: str) -> OperatorIdentifier:
+        """Return the operator that has been given a `uid()`."""
+        return cls(mmh3.hash_bytes(uid.encode()).hex())
+
+    @classmethod
+    def for_uid_hash(cls, uid_hash: str) -> OperatorIdentifier:
+        """Return the operator of that id, as `firesteel savepoint inspect` and the REST API show it."""
+        return cls(uid_hash)
+
+
+class SavepointReader:
+    """Reads keyed and broadcast state by name, subtask by subtask.
+
+    Of a state with a time to live also what has expired and was not removed yet is read.
+
+    Example:
+        reader = SavepointReader.read("s3://bucket/savepoints/savepoint-1a2b3c")
+        for key, count in reader.read_keyed_state(OperatorIdentifier.for_uid("counter"), "count"):
+            print(key, count)
+    """
+
+    def __init__(self, files: SavepointFiles) -> None:
+        self._files = files
+
+    @classmethod
+    def read(cls, path: str, configuration: Mapping[str, str] | None = None) -> SavepointReader:
+        """Open a checkpoint or savepoint.
+
+        Args:
+            path: Its directory or the `_metadata` file in it, on any file system.
+            configuration: Options of file systems, such as `s3.endpoint`.
+
+        Raises:
+            CheckpointNotFoundError: there is none.
+            StateFileError: the metadata is damaged.
+        """
+        return cls(SavepointFiles(path, configuration))
+
+    def read_keyed_state(self, operator: OperatorIdentifier, name: str) -> Iterator[tuple[Any, Any]]:
+        """Yield `(key, value)` of a value, list, reducing or aggregating state; of the last one the accumulator.
+
+        Raises:
+            StateNotFoundError: there is no such operator, or no such state in it.
+            StateFileError: a file is missing or damaged.
+        """
+        for row in self._rows(operator, name, "value"):
+            yield row[0], row[1]
+
+    def read_map_state(self, operator: OperatorIdentifier, name: str) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield `(key, key in the map, value)` of a map state; errors as in `read_keyed_state`."""
+        yield from self._rows(operator, name, "map")
+
+    def read_broadcast_state(self, operator: OperatorIdentifier, name: str) -> Iterator[tuple[Any, Any]]:
+        """Yield `(key in the map, value)` of a broadcast state; errors as in `read_keyed_state`."""
+        yield from self._rows(operator, name, "broadcast")
+
+    def to_dataframe(self, session: Any, operator: OperatorIdentifier, name: str, schema: Any = None) -> Any:
+        """Return a state as a DataFrame of Spark, which reads the subtasks in parallel.
+
+        Args:
+            session: The SparkSession; its workers reach the savepoint under the same path.
+            operator: The operator.
+            name: The name of the state.
+            schema: The types of the columns `key`, `map_key` (of map states only) and `value`; None: Spark looks.
+
+        Raises:
+            StateNotFoundError: there is no such operator, or no such state in it.
+        """
+        table = self._table(operator, name)
+        names = {"value": ("key", "value"), "map": ("key", "map_key", "value"), "broadcast": ("map_key", "value")}
+        subtasks = list(self._subtasks_of(operator, table))
+        rows = session.sparkContext.parallelize(subtasks, len(subtasks)).flatMap(
+            partial(_plain_rows, self._files, operator.operator_id, table)
+        )
+        return session.createDataFrame(rows, schema or list(names[table.kind]))
+
+    def _rows(self, operator: OperatorIdentifier, name: str, kind: str) -> Iterator[Any]:
+        table = self._table(operator, name)
+        if table.kind != kind:
+            text = f"state {name!r} of operator {operator.operator_id} is a {table.kind} state, asked was for {kind}"
+            raise StateNotFoundError(text)
+        for subtask in self._subtasks_of(operator, table):
+            yield from rows_of(self._files, operator.operator_id, table, subtask)
+
+    def _subtasks_of(self, operator: OperatorIdentifier, table: TableName) -> range:
+        # Each subtask has all of a broadcast state.
+        _, layout = self._files.operators[operator.operator_id]
+        return range(1 if table.kind == "broadcast" else layout.parallelism)
+
+    def _table(self, operator: OperatorIdentifier, name: str) -> TableName:
+        found = self._files.operators.get(operator.operator_id)
+        if found is None:
+            known = ", ".join(f"{name!r} ({id_})" for id_, (name, _) in self._files.operators.items())
+            raise StateNotFoundError(f"no operator {operator.operator_id} in {self._files.path}; there are {known}")
+        tables = set()
+        for subtask in range(found[1].parallelism):
+            for (text, _), _ in self._files.deltas(operator.operator_id, subtask):
+                table = TableName(text)
+                if table.state == name and table.kind != "window":
+                    return table
+                tables.add(table)
+        others = ", ".join(sorted(f"{table.state!r} ({table.kind})" for table in tables)) or "none"
+        raise StateNotFoundError(f"operator {found[0]!r} has no state {name!r}; it has {others}")
+
+
+def rows_of(files: SavepointFiles, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a state in one subtask: the key, the key in the map, and the value, as far as there are."""
+    for entry, stored in files.entries(operator_id, table, subtask):
+        value = without_time(stored) if table.has_ttl else stored
+        if table.kind == "map":
+            yield key_of(entry[0]), key_of(entry[1]), value
+        else:
+            yield key_of(entry), value
+
+
+def _plain_rows(files: SavepointFiles, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, ...]]:
+    for row in rows_of(files, operator_id, table, subtask):
+        yield tuple(_plain(value) for value in row)
+
+
+def _plain(value: Any) -> Any:
+    """Return what Spark makes columns of: rows become tuples, or dicts if their fields have names."""
+    if not isinstance(value, Row):
+        return value
+    return value.as_dict() if hasattr(value, "_fields") and value._fields else tuple(value)

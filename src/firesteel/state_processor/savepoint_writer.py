@@ -1,0 +1,234 @@
+"""Writes savepoints that jobs can begin with (Flink: `state.api.SavepointWriter`, since 1.15)."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from firesteel.common.coercion import coercer
+from firesteel.common.file_systems import Files
+from firesteel.common.key_groups import key_group_assigner, operator_index
+from firesteel.common.keys import key_keeper
+from firesteel.common.remote_path import AnyPath, RemotePath, size_of
+from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, StateDescriptor
+from firesteel.errors import FiresteelError
+from firesteel.operators.buffers import pickled
+from firesteel.operators.state_backend import Delta, parts_of
+from firesteel.operators.states import has_ttl, table_name
+from firesteel.state_processor.savepoint_files import SavepointFiles, TableName
+from firesteel.state_processor.savepoint_reader import OperatorIdentifier
+from firesteel.task.checkpoint_metadata import (
+    METADATA,
+    CheckpointMetadata,
+    RegionState,
+    VertexLayout,
+    write_savepoint_metadata,
+)
+from firesteel.task.state_file import state_file_bytes, write_state_file
+from firesteel.task.version_store import Frame
+from firesteel.task.versions import Chain, VersionFile
+
+_DEFAULT_MAX_PARALLELISM = 128
+
+Slot = tuple[int, int]
+
+
+class SavepointWriteError(FiresteelError):
+    """A savepoint can't be written; the argument says why."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class SavepointWriter:
+    """Changes the keyed state of a savepoint, or makes a new one, and writes it to another directory.
+
+    Example:
+        counts = ((word, 0) for word in words)
+        writer = SavepointWriter.from_existing_savepoint("/savepoints/old")
+        writer.with_keyed_state(
+            OperatorIdentifier.for_uid("counter"), ValueStateDescriptor("count", Types.LONG()), counts, Types.STRING()
+        )
+        writer.write("/savepoints/new")
+    """
+
+    def __init__(self, source: SavepointFiles | None, max_parallelism: int, files: Files) -> None:
+        self._source = source
+        self._max_parallelism = max_parallelism
+        self._files = files
+        self._removed: set[str] = set()
+        self._replaced: dict[str, set[TableName]] = {}
+        self._added: dict[Slot, list[Frame]] = {}
+        self._layouts: dict[str, VertexLayout] = {}
+        if source is not None:
+            self._layouts = {id_: layout for id_, (_, layout) in source.operators.items()}
+
+    @classmethod
+    def from_existing_savepoint(cls, path: str, configuration: Mapping[str, str] | None = None) -> SavepointWriter:
+        """Begin with all that a checkpoint or savepoint has, which stays as it is.
+
+        Raises:
+            CheckpointNotFoundError: there is none.
+            StateFileError: its metadata is damaged.
+        """
+        files = Files(configuration or {})
+        return cls(SavepointFiles(path, configuration), _DEFAULT_MAX_PARALLELISM, files)
+
+    @classmethod
+    def new_savepoint(
+        cls, max_parallelism: int = _DEFAULT_MAX_PARALLELISM, configuration: Mapping[str, str] | None = None
+    ) -> SavepointWriter:
+        """Begin with nothing.
+
+        Args:
+            max_parallelism: Number of key groups of all operators; jobs that begin with the savepoint take it over.
+            configuration: Options of file systems.
+        """
+        return cls(None, max_parallelism, Files(configuration or {}))
+
+    def remove_operator(self, operator: OperatorIdentifier) -> SavepointWriter:
+        """Leave out all state of an operator.
+
+        Raises:
+            SavepointWriteError: there is no such operator.
+        """
+        if operator.operator_id not in self._layouts:
+            raise SavepointWriteError(f"there is no operator {operator.operator_id} to remove")
+        self._removed.add(operator.operator_id)
+        return self
+
+    def with_keyed_state(
+        self,
+        operator: OperatorIdentifier,
+        descriptor: StateDescriptor,
+        entries: Iterable[tuple[Any, Any]],
+        key_type: Any = None,
+    ) -> SavepointWriter:
+        """Set a state of an operator, in place of what it had of that name.
+
+        Args:
+            operator: The operator; one that the savepoint does not have is added.
+            descriptor: The state, as the job declares it; without a time to live.
+            entries: `(key, value)`; of map states the value is a dict.
+            key_type: The type that `key_by` declares in the job, None if it declares none.
+
+        Raises:
+            SavepointWriteError: the state has a time to live.
+        """
+        if has_ttl(descriptor):
+            raise SavepointWriteError(f"state {descriptor.name!r} has a time to live, which can't be written")
+        name = table_name(descriptor, namespaced=False, limited=False)
+        layout = self._layout_of(operator.operator_id)
+        stored = _stored_form(descriptor)
+        keep, key_group = key_keeper(key_type), key_group_assigner(key_type, layout.max_parallelism)
+        by_slot: dict[Slot, dict[Any, Any]] = {}
+        for key, value in entries:
+            kept = keep(key)
+            subtask = operator_index(key_group(kept), layout.parallelism, layout.max_parallelism)
+            found = by_slot.setdefault((layout.stage, layout.first_slot + subtask), {})
+            found.update(stored(kept, value))
+        self._replaced.setdefault(operator.operator_id, set()).add(TableName(name))
+        for slot, items in by_slot.items():
+            deltas: Iterator[Delta] = parts_of(name, items.items())
+            frames = [(layout.vertex_id, operator.operator_id, pickled(delta)) for delta in deltas]
+            self._added.setdefault(slot, []).extend(frames)
+        return self
+
+    def _layout_of(self, operator_id: str) -> VertexLayout:
+        layout = self._layouts.get(operator_id)
+        if layout is None:
+            stage = max((known.stage for known in self._layouts.values()), default=-1) + 1
+            operators = ((operator_id, operator_id),)
+            layout = VertexLayout(operator_id, operator_id, stage, 0, 1, self._max_parallelism, operators)
+            self._layouts[operator_id] = layout
+        self._removed.discard(operator_id)
+        return layout
+
+    def write(self, path: str) -> str:
+        """Write the savepoint to a directory that must not have one, and return its path.
+
+        Raises:
+            SavepointWriteError: there is a savepoint, or no operator has state.
+            StateFileError: a file can't be read or written.
+        """
+        directory = self._files.path(self._files.resolve(path))
+        if size_of(directory / METADATA) is not None:
+            raise SavepointWriteError(f"there is a savepoint in {directory} already")
+        slots = sorted({*self._added, *(self._source.metadata.chains if self._source is not None else ())})
+        if not slots:
+            raise SavepointWriteError("there is nothing to write: set a state with with_keyed_state() first")
+        chains: dict[Slot, Chain] = {slot: (self._write_slot(directory, slot),) for slot in slots}
+        write_savepoint_metadata(directory, self._metadata(chains))
+        return str(directory)
+
+    def _write_slot(self, directory: AnyPath, slot: Slot) -> VersionFile:
+        name = f"versions/{slot[0]}/{slot[1]}/written.full"
+        frames = (pickle.dumps(frame, protocol=5) for frame in self._frames_of(slot))
+        if isinstance(directory, RemotePath):
+            data = state_file_bytes(list(frames))
+            (directory / name).write_bytes(data)
+            return VersionFile(name, len(data), {})
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        return VersionFile(name, write_state_file(directory / name, frames), {})
+
+    def _frames_of(self, slot: Slot) -> Iterator[Frame]:
+        kept = [] if self._source is None else self._source.frames(self._source.metadata.chains.get(slot, ()))
+        ends: dict[str, Frame] = {}
+        for vertex_id, operator_id, state in kept:
+            if operator_id is None:
+                of_kept = {id_: found for id_, found in state["operators"].items() if id_ not in self._removed}
+                ends[vertex_id] = vertex_id, None, {**state, "operators": of_kept}
+            elif operator_id not in self._removed and not self._is_replaced(operator_id, state):
+                yield vertex_id, operator_id, state
+        yield from (frame for frame in self._added.get(slot, ()) if frame[1] not in self._removed)
+        yield from ends.values()
+
+    def _is_replaced(self, operator_id: str, state: bytes) -> bool:
+        replaced = self._replaced.get(operator_id, ())
+        return bool(replaced) and TableName(pickle.loads(state)[0]) in replaced
+
+    def _metadata(self, chains: dict[Slot, Chain]) -> CheckpointMetadata:
+        now_ms = time.time_ns() // 1_000_000
+        vertices = tuple(
+            replace(layout, operators=tuple(found for found in layout.operators if found[0] not in self._removed))
+            for layout in dict.fromkeys(self._layouts.values())
+        )
+        if self._source is None:
+            region = RegionState(0, dict(chains), pickle.dumps({}), pickle.dumps([]), None)
+            return CheckpointMetadata(1, now_ms, "0" * 32, "", True, vertices, (region,))
+        old = self._source.metadata
+        regions = list(old.regions)
+        rest = dict(chains)
+        for number, state in enumerate(regions):
+            if state is not None:
+                own = {slot: rest.pop(slot) for slot in state.chains}
+                regions[number] = replace(state, chains=own, sources=self._sources(state.sources))
+        first = next(number for number, state in enumerate(regions) if state is not None)
+        state = regions[first]
+        assert state is not None
+        regions[first] = replace(state, chains={**state.chains, **rest})
+        return replace(old, timestamp_ms=now_ms, is_savepoint=True, vertices=vertices, regions=tuple(regions))
+
+    def _sources(self, sources: bytes) -> bytes:
+        kept = {id_: where for id_, where in pickle.loads(sources).items() if id_ not in self._removed}
+        return pickle.dumps(kept, protocol=5)
+
+
+def _stored_form(descriptor: Any) -> Callable[[Any, Any], dict[Any, Any]]:
+    """Return what makes entries of a state's table of a key and its value."""
+    if isinstance(descriptor, MapStateDescriptor):
+        keep = key_keeper(descriptor.key_type_info)
+        convert = coercer(descriptor.value_type_info) or _same
+        return lambda key, value: {(key, keep(map_key)): convert(item) for map_key, item in value.items()}
+    if isinstance(descriptor, ListStateDescriptor):
+        convert = coercer(descriptor.elem_type_info) or _same
+        return lambda key, value: {key: list(map(convert, value))}
+    convert = coercer(descriptor.type_info) or _same
+    return lambda key, value: {key: convert(value)}
+
+
+def _same(value: Any) -> Any:
+    return value
