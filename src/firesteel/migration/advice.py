@@ -18,12 +18,16 @@ _PUBLIC_MODULES = (
     "common.time",
     "datastream",
     "datastream.connectors.base",
+    "datastream.connectors.elasticsearch",
     "datastream.connectors.file_system",
     "datastream.connectors.jdbc",
+    "datastream.connectors.kinesis",
     "datastream.connectors.number_seq",
     "datastream.connectors.hybrid_source",
+    "datastream.formats.avro",
     "datastream.formats.csv",
     "datastream.formats.json",
+    "datastream.formats.orc",
     "datastream.formats.parquet",
     "datastream.functions",
     "datastream.state",
@@ -36,6 +40,9 @@ _PUBLIC_MODULES = (
 
 _DIFFERS = {
     "JdbcSink.sink": "is exactly once, where Flink's is at least once; the driver follows from the URL",
+    "ElasticsearchSinkBuilderBase.set_bulk_flush_interval": "changes nothing: documents are sent at the end of each batch",
+    "FlinkKinesisConsumer.set_shard_assigner": "changes nothing: shards are dealt to the subtasks in turn",
+    "FlinkKinesisConsumer.set_watermark_tracker": "changes nothing; use with_watermark_alignment()",
     "StreamExecutionEnvironment.add_classpaths": "there are no Java classes to load",
     "WatermarkStrategy.with_timestamp_assigner": (
         "in a strategy that from_source() gets it is called, where PyFlink ignores it"
