@@ -10,7 +10,6 @@ _OWN_SINK = "write with a class derived from Sink around a Python client (docs/c
 _NO_JAVA = "there is no Java process of Flink behind a program; use the Python API only"
 _ADVICE = {
     "datastream.connectors.cassandra": f"there is no connector for Cassandra; {_OWN_SINK}",
-    "datastream.connectors.dynamic_kafka": f"there is no connector for dynamic Kafka topics; {_OWN_SOURCE}",
     "datastream.connectors.pulsar": f"there is no connector for Pulsar; {_OWN_SOURCE}",
     "datastream.connectors.rabbitmq": f"there is no connector for RabbitMQ; {_OWN_SOURCE}",
     "dataset": "Flink removed the DataSet API; use StreamExecutionEnvironment with RuntimeExecutionMode.BATCH",

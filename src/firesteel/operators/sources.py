@@ -127,6 +127,16 @@ def _own_rediscover_ms(source: Source) -> int | None:
 
 _OWN = SourceKind(_discover_own, _read_own, rediscover_ms=_own_rediscover_ms, first_elements=_FIRST_UNKNOWN_ELEMENTS)
 
+_KAFKA = SourceKind(
+    KafkaEnumerator.discover,
+    KafkaReader.read,
+    rediscover_ms=polling_ms,
+    enumerator=lambda source, configuration: KafkaEnumerator(source),
+    reader=KafkaReader,
+    close=KafkaReader.close,
+    committer=offsets_committer,
+)
+
 KINDS: dict[str, SourceKind] = {
     "tuple": SourceKind(_discover_collection, _read_collection),
     "NumberSequenceSource": SourceKind(_discover_numbers, _read_numbers),
@@ -148,15 +158,8 @@ KINDS: dict[str, SourceKind] = {
         reader=KinesisReader,
         close=KinesisReader.close,
     ),
-    "KafkaSource": SourceKind(
-        KafkaEnumerator.discover,
-        KafkaReader.read,
-        rediscover_ms=polling_ms,
-        enumerator=lambda source, configuration: KafkaEnumerator(source),
-        reader=KafkaReader,
-        close=KafkaReader.close,
-        committer=offsets_committer,
-    ),
+    "KafkaSource": _KAFKA,
+    "DynamicKafkaSource": _KAFKA,
 }
 
 

@@ -1,0 +1,236 @@
+"""Streams of Kafka topics that a metadata service names (module as `pyflink.datastream.connectors.dynamic_kafka`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from firesteel.common.serialization import DeserializationSchema
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream.connectors.kafka_source import (
+    DISCOVERY_INTERVAL,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+    KafkaSourceBuilder,
+)
+from firesteel.errors import InvalidProgramError
+
+__all__ = [
+    "DynamicKafkaSource",
+    "DynamicKafkaSourceBuilder",
+    "KafkaMetadataService",
+    "KafkaRecordDeserializationSchema",
+    "KafkaStreamSetSubscriber",
+    "KafkaStreamSubscriber",
+    "SingleClusterTopicMetadataService",
+    "StreamPatternSubscriber",
+]
+
+_METADATA_INTERVAL = "stream-metadata-discovery-interval-ms"
+
+
+class KafkaMetadataService:
+    """Says which topics of which clusters a stream has; `SingleClusterTopicMetadataService` is the only one."""
+
+    def __init__(self, j_metadata_service: Any) -> None:
+        raise NotImplementedError(
+            "KafkaMetadataService wraps a Java object; use SingleClusterTopicMetadataService, or a KafkaSource per "
+            "cluster"
+        )
+
+
+class SingleClusterTopicMetadataService(KafkaMetadataService):
+    """Makes a stream of each topic of one cluster; the stream has the name of the topic.
+
+    Args:
+        kafka_cluster_id: A name for the cluster.
+        properties: Of the Java client, with `bootstrap.servers`.
+    """
+
+    def __init__(self, kafka_cluster_id: str, properties: Mapping[str, str]) -> None:
+        self.kafka_cluster_id = kafka_cluster_id
+        self.properties = dict(properties)
+
+
+class KafkaStreamSubscriber:
+    """Says which streams are read: `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`."""
+
+    def __init__(self, j_kafka_stream_subscriber: Any) -> None:
+        raise NotImplementedError(
+            "KafkaStreamSubscriber wraps a Java object; use KafkaStreamSetSubscriber or StreamPatternSubscriber"
+        )
+
+    def subscribe(self, builder: KafkaSourceBuilder) -> KafkaSourceBuilder:
+        """Tell a builder which topics to read."""
+        raise NotImplementedError(f"{type(self).__name__} names no streams")
+
+
+class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
+    """Reads the streams of these names."""
+
+    def __init__(self, stream_ids: set[str]) -> None:
+        if not stream_ids:
+            raise ValueError("KafkaStreamSetSubscriber: stream_ids can't be empty")
+        self.stream_ids = frozenset(stream_ids)
+
+    def subscribe(self, builder: KafkaSourceBuilder) -> KafkaSourceBuilder:
+        """Tell a builder which topics to read."""
+        return builder.set_topics(*sorted(self.stream_ids))
+
+
+class StreamPatternSubscriber(KafkaStreamSubscriber):
+    """Reads the streams whose whole names match a regular expression, also those that are created later."""
+
+    def __init__(self, stream_pattern: str) -> None:
+        self.stream_pattern = stream_pattern
+
+    def subscribe(self, builder: KafkaSourceBuilder) -> KafkaSourceBuilder:
+        """Tell a builder which topics to read."""
+        return builder.set_topic_pattern(self.stream_pattern)
+
+
+class KafkaRecordDeserializationSchema(DeserializationSchema):
+    """Makes elements of records; PyFlink has only those that take the value alone."""
+
+    def __init__(self, j_deserialization_schema: Any) -> None:
+        if not isinstance(j_deserialization_schema, DeserializationSchema):
+            raise NotImplementedError(
+                "KafkaRecordDeserializationSchema wraps a Java object; use its value_only(schema)"
+            )
+        self._value_schema = j_deserialization_schema
+
+    @staticmethod
+    def value_only(deserialization_schema: DeserializationSchema) -> KafkaRecordDeserializationSchema:
+        """Return a schema that makes elements of the values of records."""
+        return KafkaRecordDeserializationSchema(deserialization_schema)
+
+    def deserialize(self, message: bytes) -> Any:
+        """Return the element of a value."""
+        return self._value_schema.deserialize(message)
+
+    def deserialize_all(self, messages: list[bytes]) -> list[Any]:
+        """Return the elements of several values."""
+        return self._value_schema.deserialize_all(messages)
+
+    def get_produced_type(self) -> TypeInformation:
+        """Return the type of the elements."""
+        return self._value_schema.get_produced_type()
+
+
+class DynamicKafkaSource(KafkaSource):
+    """Reads streams of Kafka topics (Flink: `connector.kafka.dynamic.source.DynamicKafkaSource`, since 1.18).
+
+    As PyFlink has one metadata service that is no Java object, that of a single cluster, it is a `KafkaSource` of the
+    topics that have the names of the streams. Differs in that it can't move to another cluster.
+
+    Example:
+        >>> source = (
+        ...     DynamicKafkaSource.builder()
+        ...     .set_stream_pattern("orders-.*")
+        ...     .set_kafka_metadata_service(SingleClusterTopicMetadataService("one", {"bootstrap.servers": "h:9092"}))
+        ...     .set_value_only_deserializer(SimpleStringSchema())
+        ...     .build()
+        ... )
+    """
+
+    @staticmethod
+    def builder() -> DynamicKafkaSourceBuilder:  # type: ignore[override]
+        """Return a builder."""
+        return DynamicKafkaSourceBuilder()
+
+
+class DynamicKafkaSourceBuilder:
+    """Builds a `DynamicKafkaSource`."""
+
+    def __init__(self) -> None:
+        self._kafka = KafkaSource.builder()
+        self._service: SingleClusterTopicMetadataService | None = None
+        self._subscriber: KafkaStreamSubscriber | None = None
+        self._properties: dict[str, str] = {}
+
+    def set_stream_ids(self, stream_ids: set[str]) -> DynamicKafkaSourceBuilder:
+        """Read the streams of these names."""
+        return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
+
+    def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder:
+        """Read the streams whose whole names match a regular expression."""
+        return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
+
+    def set_kafka_stream_subscriber(self, kafka_stream_subscriber: KafkaStreamSubscriber) -> DynamicKafkaSourceBuilder:
+        """Set what says which streams are read.
+
+        Raises:
+            InvalidProgramError: the builder was told already what to read.
+        """
+        if self._subscriber is not None:
+            raise InvalidProgramError("DynamicKafkaSource: the streams to read are set already")
+        self._subscriber = kafka_stream_subscriber
+        return self
+
+    def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder:
+        """Set what says where the streams are.
+
+        Raises:
+            TypeError: it is no `SingleClusterTopicMetadataService`.
+        """
+        if not isinstance(kafka_metadata_service, SingleClusterTopicMetadataService):
+            raise TypeError(
+                "DynamicKafkaSource: the metadata service must be a SingleClusterTopicMetadataService, found "
+                f"{kafka_metadata_service!r}"
+            )
+        self._service = kafka_metadata_service
+        return self
+
+    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
+        """Set where reading starts if there is no checkpoint."""
+        self._kafka.set_starting_offsets(starting_offsets_initializer)
+        return self
+
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
+        """Stop reading each partition there, and end when all are read."""
+        self._kafka.set_bounded(stopping_offsets_initializer)
+        return self
+
+    def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema) -> DynamicKafkaSourceBuilder:
+        """Set what makes elements of records."""
+        return self.set_value_only_deserializer(deserializer)
+
+    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> DynamicKafkaSourceBuilder:
+        """Set what makes elements of the values of records."""
+        self._kafka.set_value_only_deserializer(deserialization_schema)
+        return self
+
+    def set_group_id(self, group_id: str) -> DynamicKafkaSourceBuilder:
+        """Set the consumer group to which offsets are committed."""
+        self._kafka.set_group_id(group_id)
+        return self
+
+    def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder:
+        """Set how the ids of clients begin."""
+        self._kafka.set_client_id_prefix(prefix)
+        return self
+
+    def set_property(self, key: str, value: str) -> DynamicKafkaSourceBuilder:
+        """Set a property of the Java client or of the source."""
+        return self.set_properties({key: value})
+
+    def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder:
+        """Set several properties; that of the discovery of streams is the one of partitions."""
+        self._properties.update(props)
+        return self
+
+    def build(self) -> DynamicKafkaSource:
+        """Return the source.
+
+        Raises:
+            InvalidProgramError: streams, metadata service or deserializer are missing.
+        """
+        if self._subscriber is None:
+            raise InvalidProgramError("DynamicKafkaSource: call set_stream_ids()")
+        if self._service is None:
+            raise InvalidProgramError("DynamicKafkaSource: call set_kafka_metadata_service()")
+        properties = {**self._service.properties, **self._properties}
+        if _METADATA_INTERVAL in properties:
+            properties[DISCOVERY_INTERVAL] = properties.pop(_METADATA_INTERVAL)
+        self._kafka.set_properties(properties)
+        return DynamicKafkaSource(self._subscriber.subscribe(self._kafka).build().settings)
