@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from firesteel.common import Types
 from firesteel.common.serialization import SimpleStringSchema
 from firesteel.coordinator.source_splits import SourceSplits
+from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.kinesis import (
     FlinkKinesisConsumer,
     KinesisDeserializationSchema,
@@ -22,6 +25,7 @@ from firesteel.errors import InvalidProgramError
 from firesteel.operators import kinesis_splits
 from firesteel.operators.kinesis_splits import KinesisReader, stops_of
 from firesteel.operators.splits import Split, Stop
+from firesteel.testing import Fault, run_local
 from tests.kinesis.conftest import Amazon
 
 OLDEST = {"flink.stream.initpos": "TRIM_HORIZON", "flink.shard.discovery.intervalmillis": "0"}
@@ -83,6 +87,29 @@ def test_a_batch_reads_about_as_much_as_it_may(amazon: Amazon) -> None:
     batches = [reading.batch(budget) for budget in (1000, 10, 1200, 5000)]
     assert [len(batch) for batch in batches] == [1000, 500, 1000, 700]
     assert [element for batch in batches for element in batch] == numbers(0, 3200)
+
+
+def test_records_are_read_once_whatever_dies(amazon: Amazon, tmp_path: Path) -> None:
+    stream = amazon.stream(3)
+    for key in "abcd":
+        amazon.put(stream, [f"{key}{n}" for n in numbers(0, 1100)], key)
+
+    def program() -> StreamExecutionEnvironment:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2)
+        given = {**amazon.properties, **OLDEST}
+        elements = env.add_source(FlinkKinesisConsumer(stream, SimpleStringSchema(), given), type_info=Types.STRING())
+        elements.key_by(lambda value: value[0]).map(lambda value: value).collect_async()
+        return env
+
+    faults = [Fault(batch, stage, slot, 1) for batch in (0, 1, 2) for stage in (0, 1) for slot in (0, 1)]
+    first = run_local(
+        program(), batch_elements=600, batches=3, faults=faults, replayed=[1], checkpoint=tmp_path
+    ).elements
+    rest = run_local(program(), batch_elements=600, batches=8, checkpoint=tmp_path).elements
+    assert 0 < len(first) < 4400
+    for key in "abcd":
+        assert [value[1:] for value in first + rest if value[0] == key] == numbers(0, 1100)
 
 
 def test_elements_have_the_arrival_times_of_their_records(amazon: Amazon) -> None:

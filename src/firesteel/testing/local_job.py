@@ -91,7 +91,7 @@ def run_local(
     batches: int | None = None,
     savepoint: Path | None = None,
 ) -> LocalResult:
-    """Run a program with bounded sources to its end.
+    """Run a program with bounded sources to its end, or with any sources for some batches.
 
     Args:
         program: An environment with a program in it, its StreamGraph or JobGraph.
@@ -109,7 +109,7 @@ def run_local(
 
     Raises:
         UserFunctionError: user code raised.
-        TranslationError: a source never ends.
+        TranslationError: a source never ends, and it is not said after how many batches the job is killed.
         StateRestoreError: the state that `execution.state-recovery.path` names does not fit the program.
     """
     job_graph = _job_graph_of(program)
@@ -118,6 +118,8 @@ def run_local(
         tempfile.TemporaryDirectory(prefix="firesteel-") as temporary,
         closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements)) as job,
     ):
+        if batches is None and (endless := SplitEnumerator(job_graph).endless):
+            raise TranslationError(f"source {endless[0]!r} never ends: a local run needs bounded ones, or batches")
         if job_graph.job_type == "BATCH":
             job.run_batch(SplitEnumerator(job_graph).plan_all())
             return job.result
@@ -185,8 +187,6 @@ class _LocalJob:
     def __init__(
         self, job_graph: JobGraph, checkpoint: Path, faults: Collection[Fault], batch_elements: int | None
     ) -> None:
-        if endless := SplitEnumerator(job_graph).endless:
-            raise TranslationError(f"source {endless[0]!r} never ends: a local run needs bounded ones")
         restore_job(job_graph, checkpoint)
         self._job = cloudpickle.dumps(job_graph, protocol=pickle.HIGHEST_PROTOCOL)
         self._plan = StagePlan(job_graph)
