@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -21,6 +22,7 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TypeInformation,
 )
+from firesteel.common.types import Row
 from firesteel.datastream.connectors.jdbc_database import native_statement
 from firesteel.datastream.connectors.jdbc_source import JdbcSource, JdbcSourceSettings
 from firesteel.errors import FiresteelError
@@ -39,12 +41,13 @@ def discover_queries(source: JdbcSource, parallelism: int, known: Known) -> Disc
 
 
 class JdbcReader:
-    """Runs the queries of splits, each over a connection of its own (Flink: `JdbcSourceSplitReader`)."""
+    """Runs the queries of splits, over a connection that is kept for the next one (Flink: `JdbcSourceSplitReader`)."""
 
     def __init__(self, source: JdbcSource, task: TaskInfo) -> None:
         settings = self._settings = source.settings
         self._sql = native_statement(settings.sql, settings.database)
         self._elements = _elements_of(settings)
+        self._idle: Any = None
 
     def read(self, part: SplitRange) -> Iterator[list[Any]]:
         """Yield the elements of a split.
@@ -58,19 +61,42 @@ class JdbcReader:
             raise JdbcSourceError(f"JdbcSource: the program has no split {split_id!r} that its checkpoint has")
         parameters = settings.splits[split_id]
         try:
-            with (
-                closing(settings.database.connect()) as connection,
-                closing(self._rows(connection, parameters)) as rows,
-            ):
+            with ExitStack() as failed:
+                connection = self._connection()
+                failed.callback(_close, connection)
+                rows = settings.database.rows(connection, self._sql, parameters, settings.fetch_size)
+                failed.enter_context(closing(rows))
                 while chunk := list(islice(rows, settings.fetch_size)):
                     yield self._elements(chunk)
+                failed.pop_all()
+            self._idle = connection
         except Exception as error:
             what = f"{settings.sql!r} with parameters {parameters!r}"
             raise JdbcSourceError(f"JdbcSource: {what}: {type(error).__name__}: {error}") from error
 
-    def _rows(self, connection: Any, parameters: tuple[Any, ...]) -> Generator[Any, None, None]:
-        settings = self._settings
-        return settings.database.rows(connection, self._sql, parameters, settings.fetch_size)
+    def _connection(self) -> Any:
+        """Return the idle connection, if the server still answers, else a new one."""
+        connection, self._idle = self._idle, None
+        if connection is not None:
+            with suppress(Exception), closing(connection.cursor()) as cursor:
+                cursor.execute("SELECT 1")
+                cursor.fetchall()
+                return connection
+            _close(connection)
+        connection = self._settings.database.connect()
+        weakref.finalize(self, _close, connection)  # a reader that dies is not closed
+        return connection
+
+    def close(self) -> None:
+        """Close the idle connection."""
+        connection, self._idle = self._idle, None
+        if connection is not None:
+            _close(connection)
+
+
+def _close(connection: Any) -> None:
+    with suppress(Exception):  # PyMySQL refuses to close twice
+        connection.close()
 
 
 class JdbcSourceError(FiresteelError):
@@ -94,31 +120,34 @@ def rows_of(row_type: RowTypeInfo) -> Callable[[list[Any]], list[Any]]:
     Raises:
         ValueError: (the function) a tuple has another number of columns.
     """
-    converts = [_reader_of(type_info) for type_info in row_type.get_field_types()]
-    coerce = batch_coercer(row_type)
+    readers = [(i, *reader) for i, each in enumerate(row_type.get_field_types()) if (reader := _reader_of(each))]
+    count, coerce = len(row_type.get_field_types()), batch_coercer(row_type)
     assert coerce is not None
 
     def convert_rows(rows: list[Any]) -> list[Any]:
-        if rows and len(rows[0]) != len(converts):
-            raise ValueError(f"the query has {len(rows[0])} columns, the type {len(converts)} fields")
-        read = [
-            tuple([v if v is None or convert is None else convert(v) for convert, v in zip(converts, row, strict=True)])
-            for row in rows
-        ]
-        return coerce(read)
+        if rows and len(rows[0]) != count:
+            raise ValueError(f"the query has {len(rows[0])} columns, the type {count} fields")
+        read = [list(row) for row in rows]
+        for values in read:
+            for i, expected, convert in readers:
+                value = values[i]
+                if value.__class__ is not expected and value is not None:
+                    values[i] = convert(value)
+        return coerce([Row(*values) for values in read])
 
     return convert_rows
 
 
-def _reader_of(type_info: TypeInformation) -> Callable[[Any], Any] | None:
+_Reader = tuple[type, Callable[[Any], Any]]
+"""The class that values must have, and what makes it of those of other classes."""
+
+
+def _reader_of(type_info: TypeInformation) -> _Reader | None:
     if isinstance(type_info, BasicTypeInfo):
         return _BASIC.get(type_info.basic_type)
     if isinstance(type_info, LocalTimeTypeInfo):
-        return (_date, _time, _timestamp)[type_info.time_type.value]
-    for kind, convert in ((DateTypeInfo, _date), (TimeTypeInfo, _time), (TimestampTypeInfo, _timestamp)):
-        if isinstance(type_info, kind):
-            return convert
-    return None
+        return _TIMES[type_info.time_type.value][1]
+    return next((reader for kind, reader in _TIMES if isinstance(type_info, kind)), None)
 
 
 def _whole(value: Any) -> Any:
@@ -159,10 +188,16 @@ def _instant(value: Any) -> Any:
     return Instant(since.days * 86400 + since.seconds, since.microseconds * 1000)
 
 
-_BASIC: dict[BasicType, Callable[[Any], Any]] = {
-    **dict.fromkeys((BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT), _whole),
-    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), _float),
-    BasicType.BOOLEAN: bool,
-    BasicType.BIG_DEC: _decimal,
-    BasicType.INSTANT: _instant,
+_WHOLE = (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicType.BIG_INT)
+_BASIC: dict[BasicType, _Reader] = {
+    **dict.fromkeys(_WHOLE, (int, _whole)),
+    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), (float, _float)),
+    BasicType.BOOLEAN: (bool, bool),
+    BasicType.BIG_DEC: (Decimal, _decimal),
+    BasicType.INSTANT: (Instant, _instant),
 }
+_TIMES: tuple[tuple[type, _Reader], ...] = (
+    (DateTypeInfo, (datetime.date, _date)),
+    (TimeTypeInfo, (datetime.time, _time)),
+    (TimestampTypeInfo, (datetime.datetime, _timestamp)),
+)

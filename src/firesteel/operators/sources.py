@@ -149,7 +149,9 @@ KINDS: dict[str, SourceKind] = {
         enumerator=FileEnumerator,
         reader=lambda source, task: FileReader(source, task.configuration),
     ),
-    "JdbcSource": SourceKind(discover_queries, JdbcReader.read, reader=JdbcReader, open_at_once=1),
+    "JdbcSource": SourceKind(
+        discover_queries, JdbcReader.read, reader=JdbcReader, close=JdbcReader.close, open_at_once=1
+    ),
     "KinesisSource": SourceKind(
         KinesisEnumerator.discover,
         KinesisReader.read,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -48,7 +49,7 @@ def postgresql() -> Iterator[str]:
         command = [_program("postgres"), "-D", data, "-p", str(port), "-h", "127.0.0.1", "-k", directory, "-F"]
         process = subprocess.Popen(command, user=user, cwd=directory, stdout=log, stderr=log)
         url = f"postgresql://127.0.0.1:{port}/postgres?user=tester"
-        with _until_stopped(process, lambda: psycopg.connect(url).close()):
+        with _until_stopped(process, lambda: psycopg.connect(url).close(), signal.SIGINT):
             yield f"jdbc:{url}"
 
 
@@ -104,7 +105,9 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _until_stopped(process: subprocess.Popen[bytes], connect: Callable[[], None]) -> Iterator[None]:
+def _until_stopped(
+    process: subprocess.Popen[bytes], connect: Callable[[], None], stop: int = signal.SIGTERM
+) -> Iterator[None]:
     try:
         deadline = time.monotonic() + 60
         while (problem := _problem_of(connect)) is not None:
@@ -113,7 +116,7 @@ def _until_stopped(process: subprocess.Popen[bytes], connect: Callable[[], None]
             time.sleep(0.1)
         yield
     finally:
-        process.terminate()
+        process.send_signal(stop)  # to SIGTERM PostgreSQL waits for its clients
         process.wait(30)
 
 
