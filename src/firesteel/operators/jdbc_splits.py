@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from firesteel.common.coercion import batch_coercer
+from firesteel.common.coercion import coercer, fits
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -20,9 +20,10 @@ from firesteel.common.typeinfo import (
     RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
+    TupleTypeInfo,
     TypeInformation,
 )
-from firesteel.common.types import Row
+from firesteel.common.types import Row, RowKind
 from firesteel.datastream.connectors.jdbc_database import native_statement
 from firesteel.datastream.connectors.jdbc_source import JdbcSource, JdbcSourceSettings
 from firesteel.errors import FiresteelError
@@ -120,22 +121,40 @@ def rows_of(row_type: RowTypeInfo) -> Callable[[list[Any]], list[Any]]:
     Raises:
         ValueError: (the function) a tuple has another number of columns.
     """
-    readers = [(i, *reader) for i, each in enumerate(row_type.get_field_types()) if (reader := _reader_of(each))]
-    count, coerce = len(row_type.get_field_types()), batch_coercer(row_type)
+    names, fields = tuple(row_type.get_field_names()), row_type.get_field_types()
+    readers = [(i, *reader) for i, each in enumerate(fields) if (reader := _reader_of(each))]
+    coerce = coercer(row_type)
     assert coerce is not None
 
+    def slow(row: Any) -> Any:
+        values = list(row)
+        for i, expected, convert in readers:
+            value = values[i]
+            if value.__class__ is not expected and value is not None:
+                values[i] = convert(value)
+        return coerce(values)
+
+    # Most rows have the very types of the fields: they cost no call.
+    source = f"""
+def make_all(rows):
+    return [make(names, v) if {fits(TupleTypeInfo(list(fields)), "v")} else slow(v) for v in rows]
+"""
+    scope: dict[str, Any] = {"make": _made_row, "names": names, "slow": slow}
+    exec(compile(source, f"{__file__}:compiled", "exec"), scope)
+
     def convert_rows(rows: list[Any]) -> list[Any]:
-        if rows and len(rows[0]) != count:
-            raise ValueError(f"the query has {len(rows[0])} columns, the type {count} fields")
-        read = [list(row) for row in rows]
-        for values in read:
-            for i, expected, convert in readers:
-                value = values[i]
-                if value.__class__ is not expected and value is not None:
-                    values[i] = convert(value)
-        return coerce([Row(*values) for values in read])
+        if rows and len(rows[0]) != len(fields):
+            raise ValueError(f"the query has {len(rows[0])} columns, the type {len(fields)} fields")
+        made: list[Any] = scope["make_all"](rows)
+        return made
 
     return convert_rows
+
+
+def _made_row(names: tuple[str, ...], values: tuple[Any, ...]) -> Row:
+    row = Row.__new__(Row)
+    row._fields, row._row_kind, row._values = names, RowKind.INSERT, list(values)
+    return row
 
 
 _Reader = tuple[type, Callable[[Any], Any]]
