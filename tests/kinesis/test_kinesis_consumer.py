@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from firesteel.datastream.connectors.kinesis import (
     KinesisShardAssigner,
     WatermarkTracker,
 )
+from firesteel.datastream.connectors.kinesis_aggregation import deaggregated
 from firesteel.datastream.connectors.kinesis_client import KinesisError, Page, Record
 from firesteel.datastream.connectors.kinesis_consumer import KinesisSource
 from firesteel.datastream.connectors.kinesis_properties import initial_time_ms, role_settings, session_settings
@@ -288,11 +290,29 @@ def test_bad_records_are_named_and_empty_ones_left_out(amazon: Amazon) -> None:
         reading.batch()
 
 
-def test_records_that_the_producer_library_aggregated_are_refused(amazon: Amazon) -> None:
+def packed(*values: bytes) -> bytes:
+    """What the Kinesis Producer Library makes of records: field 1 has partition keys, field 3 the records."""
+
+    def field(number: int, content: bytes) -> bytes:
+        length = len(content)
+        size = bytes([length]) if length < 128 else bytes([length & 0x7F | 0x80, length >> 7])
+        return bytes([number << 3 | 2]) + size + content
+
+    key_index = b"\x08\x00"
+    message = field(1, b"key") + b"".join(field(3, key_index + field(3, value)) for value in values)
+    return b"\xf3\x89\x9a\xc2" + message + hashlib.md5(message).digest()
+
+
+def test_records_that_the_producer_library_packed_are_unpacked(amazon: Amazon) -> None:
     stream = amazon.stream()
-    amazon.kinesis.put_record(StreamName=stream, Data=b"\xf3\x89\x9a\xc2...", PartitionKey="k")
-    with pytest.raises(KinesisError, match="is aggregated by the Kinesis Producer Library"):
-        Reading(source_of(amazon, stream)).batch()
+    for data in (b"a", packed(b"b", b"c" * 1000, b""), packed(b"x")[:-1] + b"?"):
+        amazon.kinesis.put_record(StreamName=stream, Data=data, PartitionKey="k")
+    found = Reading(source_of(amazon, stream)).batch()
+    assert found[:4] == ["a", "b", "c" * 1000, ""]
+    assert len(found) == 5
+    unknown = b"\xf3\x89\x9a\xc2\x0b" + hashlib.md5(b"\x0b").digest()
+    with pytest.raises(ValueError, match="the unknown wire type 3"):
+        deaggregated(unknown)
 
 
 def test_an_unknown_stream_and_a_server_that_is_not_there_are_named(amazon: Amazon) -> None:

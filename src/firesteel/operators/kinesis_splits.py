@@ -10,9 +10,9 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from firesteel.common.batch_decoding import decode_each
+from firesteel.datastream.connectors.kinesis_aggregation import deaggregated
 from firesteel.datastream.connectors.kinesis_client import (
     KinesisError,
     KinesisStream,
@@ -177,9 +177,7 @@ class KinesisReader:
             self._streams[name] = KinesisStream(name, self._settings.properties)
         stream = self._streams[name]
         for records in self._pages(stream, part, shard_id):
-            elements = self._elements(stream, shard_id, records)
-            kept = [(e, record.time_ms) for e, record in zip(elements, records, strict=True) if e is not None]
-            yield StampedElements([element for element, _ in kept], [stamp for _, stamp in kept])
+            yield self._elements(stream, shard_id, records)
         if part.is_last:
             self._next.pop(part.split.split_id, None)
 
@@ -216,13 +214,16 @@ class KinesisReader:
         at = stream.iterator(shard_id, position) if iterator is None else iterator
         return stream.page(shard_id, at, self._settings.most_records)
 
-    def _elements(self, stream: KinesisStream, shard_id: str, records: list[Record]) -> list[Any]:
-        deserializer = self._settings.deserializer
-        messages = [stream.data_of(shard_id, record) for record in records]
-        where = f"in shard {shard_id} of {stream.name!r}"
-        return decode_each(
-            deserializer, messages, lambda i: f"record {records[i].sequence_number} {where}", KinesisError
+    def _elements(self, stream: KinesisStream, shard_id: str, records: list[Record]) -> StampedElements:
+        unpacked = [(record, data) for record in records for data in deaggregated(record.data)]
+        elements = decode_each(
+            self._settings.deserializer,
+            [data for _, data in unpacked],
+            lambda i: f"record {unpacked[i][0].sequence_number} in shard {shard_id} of {stream.name!r}",
+            KinesisError,
         )
+        kept = [(e, record.time_ms) for e, (record, _) in zip(elements, unpacked, strict=True) if e is not None]
+        return StampedElements([element for element, _ in kept], [stamp for _, stamp in kept])
 
     def close(self) -> None:
         """Close all connections."""

@@ -21,9 +21,6 @@ from firesteel.errors import FiresteelError
 _TIMES = 1 << 62
 """A position below 0 is a time: so many milliseconds less. All sequence numbers come after all times."""
 
-_AGGREGATED = b"\xf3\x89\x9a\xc2"
-"""Records that Amazon's producer library has packed together begin so."""
-
 
 class KinesisError(FiresteelError):
     """Kinesis refused something or did not answer."""
@@ -176,19 +173,6 @@ class KinesisStream:
             raise
         except Exception as error:
             raise KinesisError(f"Kinesis at {self._where}: could not {what} of {self.name!r}: {error}") from error
-
-    def data_of(self, shard_id: str, record: Record) -> bytes:
-        """Return the bytes of a record.
-
-        Raises:
-            KinesisError: it holds several records that Amazon's producer library has packed together.
-        """
-        if record.data.startswith(_AGGREGATED):
-            raise KinesisError(
-                f"Kinesis at {self._where}: record {record.sequence_number} in shard {shard_id} of {self.name!r} is "
-                "aggregated by the Kinesis Producer Library, which can't be read; switch its aggregation off"
-            )
-        return record.data
 
     def close(self) -> None:
         """Close the connections."""
