@@ -18,6 +18,7 @@ from firesteel.datastream.connectors.file_system import FileSource, StreamFormat
 from firesteel.datastream.connectors.hybrid_source import HybridSource
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.graph.job_graph import JobGraph
+from firesteel.operators.splits import Split, Stop
 from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 from firesteel.testing import run_local
 
@@ -365,3 +366,11 @@ def test_batches_begin_small_and_grow_to_the_interval_of_checkpoints(
         splits.batch_took(batches[-1])
     assert batches[0] < 2.2
     assert batches[-1] == pytest.approx(batch_s, rel=0.02)
+
+
+def test_a_batch_stops_where_a_split_says_it_may() -> None:
+    split = Split("shard", 0, 0, 900, grows=True, stops=(Stop(100, 5), Stop(400, 5), Stop(900, 10)))
+    assert [split.units_after(position) for position in (0, 100, 400, 900)] == [20, 15, 10, 0]
+    assert [split.stop_after(0, units) for units in (0, 1, 5, 9, 10, 1000)] == [0, 100, 100, 100, 400, 900]
+    assert split.stop_after(100, 7) == 400
+    assert split.grown_to(950, (*split.stops, Stop(950, 1)), grows=False).units_after(400) == 11

@@ -40,7 +40,7 @@ _PUBLIC_MODULES = (
 
 _DIFFERS = {
     "JdbcSink.sink": "is exactly once, where Flink's is at least once; the driver follows from the URL",
-    "ElasticsearchSinkBuilderBase.set_bulk_flush_interval": "changes nothing: what there is is sent after each batch",
+    "ElasticsearchSinkBuilderBase.set_bulk_flush_interval": "changes nothing: documents are sent after each batch",
     "FlinkKinesisConsumer.set_shard_assigner": "changes nothing: shards are dealt to the subtasks in turn",
     "FlinkKinesisConsumer.set_watermark_tracker": "changes nothing; use with_watermark_alignment()",
     "StreamExecutionEnvironment.add_classpaths": "there are no Java classes to load",

@@ -109,7 +109,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._change(max_bytes=limit if limit < 0 else limit << 20)
 
     def set_bulk_flush_interval(self, interval_millis: int) -> ElasticsearchSinkBuilderBase:
-        """Change nothing: what there is is sent at the end of each batch."""
+        """Change nothing: buffered documents are sent at the end of each batch."""
         _limit("interval_millis", interval_millis)
         return self
 

@@ -57,7 +57,7 @@ class ElasticsearchWriter(SinkWriter):
             self._send()
 
     def flush(self, end_of_input: bool) -> None:
-        """Send what there is: a checkpoint may follow.
+        """Send the buffered documents: a checkpoint may follow.
 
         Raises:
             ElasticsearchError: documents were refused.

@@ -82,7 +82,7 @@ class _AwsSinkBuilder:
         return self._change(max_bytes=_positive("max_batch_size_in_bytes", max_batch_size_in_bytes))
 
     def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> Self:
-        """Change nothing: what there is is sent at the end of each batch."""
+        """Change nothing: buffered records are sent at the end of each batch."""
         _positive("max_time_in_buffer_ms", max_time_in_buffer_ms)
         return self
 

@@ -99,7 +99,7 @@ class BatchWriter(SinkWriter):
             self._send()
 
     def flush(self, end_of_input: bool) -> None:
-        """Send what there is: a checkpoint may follow.
+        """Send the buffered records: a checkpoint may follow.
 
         Raises:
             KinesisError: records were refused.
