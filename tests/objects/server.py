@@ -47,7 +47,9 @@ class Bucket:
         return self.uri(name)
 
     def names(self, below: str = "") -> list[str]:
-        return sorted(path.removeprefix(f"{self.name}/") for path in self.fs.find(f"{self.name}/{below}"))
+        found = self.fs.find(f"{self.name}/{below}", detail=True)
+        # Where the first object appears meanwhile, the directory itself is listed.
+        return sorted(path.removeprefix(f"{self.name}/") for path, info in found.items() if info["type"] == "file")
 
     def read(self, name: str) -> bytes:
         return bytes(self.fs.cat_file(self.uri(name)))

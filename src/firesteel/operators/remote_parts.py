@@ -16,197 +16,23 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from firesteel.common.durability import make_directory
 from firesteel.common.file_systems import Files, join
 from firesteel.common.memory_size import parse_bytes
-from firesteel.common.multipart import MAX_NUMBER, MIN_PART_BYTES, MultipartUploads, UploadPart
-from firesteel.datastream.connectors.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart, UploadedPart
-from firesteel.operators.file_format import PartFormat, PartStream, WriterId
+from firesteel.common.multipart import MIN_PART_BYTES, MultipartUploads, UploadPart
+from firesteel.datastream.connectors.remote_committer import ForgottenObjects, RemoteLeftovers, StagedPart
+from firesteel.operators.file_format import PartFormat, WriterId
 from firesteel.operators.local_parts import copy_prefix
+from firesteel.operators.remote_part import NUMBER_GAP, Progress, RemotePart
 
 MIN_PART_SIZE = "s3.upload.min.part.size"
 MAX_CONCURRENT = "s3.upload.max.concurrent.uploads"
 NUM_RETAINED = "execution.checkpointing.num-retained"
 _CONCURRENT = 4
-
-_GAP = 50
-"""A writer that goes on leaves so many numbers free for the parts of an earlier one, and up to as many again."""
-
-_LAST_NUMBER = MAX_NUMBER - 3 * _GAP
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a part file was written, as a version has it.
-
-    Attributes:
-        final: Where the file is to be seen.
-        upload_id: The multipart upload; None: nothing was sent.
-        sent: The parts that were sent.
-        tail: The local file with what follows these.
-        tail_size: How much of it (bytes).
-        stored_tail: An object with the same contents, if a checkpoint followed.
-        created_ms: When the part was begun.
-        modified_ms: When it was written to.
-        replaced: Objects that are not needed once the part is committed.
-    """
-
-    final: str
-    upload_id: str | None
-    sent: tuple[UploadPart, ...]
-    tail: str
-    tail_size: int
-    stored_tail: str | None
-    created_ms: int
-    modified_ms: int
-    replaced: tuple[str, ...]
-
-
-class _Spool:
-    """The local file of a part, as a file whose position counts from the beginning of the part."""
-
-    def __init__(self, path: str, offset: int) -> None:
-        self._offset = offset
-        self._file = open(path, "ab")  # noqa: SIM115 - stays open from batch to batch
-        self.name = path
-
-    def write(self, data: bytes) -> int:
-        return self._file.write(data)
-
-    def tell(self) -> int:
-        return self._offset + self._file.tell()
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    @property
-    def size(self) -> int:
-        return self._file.tell()
-
-    def begin_next(self, path: str) -> str:
-        """Go on in another file, and return the path of the one that is complete."""
-        complete, self._offset = self.name, self.tell()
-        self._file.close()
-        self._file = open(path, "ab")  # noqa: SIM115
-        self.name = path
-        return complete
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class RemotePart:
-    """A part file in progress."""
-
-    def __init__(self, store: RemoteParts, progress: Progress, first_number: int = 1) -> None:
-        self._store = store
-        self._final = progress.final
-        self._upload_id = progress.upload_id
-        self._sent = list(progress.sent)
-        self._sending: list[Future[UploadPart]] = []
-        self._number = first_number
-        self._stored_tail: str | None = None
-        self._replaced = list(progress.replaced)
-        self.created_ms = progress.created_ms
-        self.modified_ms = progress.modified_ms
-        self.size = sum(part.size for part in progress.sent) + progress.tail_size
-        self._spool = _Spool(progress.tail, sum(part.size for part in progress.sent))
-        self._stream: PartStream | None = None
-        self._stored_size = -1
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the upload has hardly any numbers left."""
-        return self._number > _LAST_NUMBER
-
-    def _opened(self) -> PartStream:
-        if self._stream is None:
-            self._stream = self._store.format.open(self._spool)  # type: ignore[arg-type]
-        return self._stream
-
-    def write(self, values: list[Any], now: int) -> None:
-        """Append elements; send a part of the upload if there is enough for it."""
-        self._opened().write(values)
-        self.size = self._spool.tell()
-        self.modified_ms = now
-        if self._store.sends_in_progress and self._spool.size >= self._store.part_bytes:
-            self._spool.flush()
-            self._send(self._spool.begin_next(self._store.spool_path()))
-
-    def _send(self, path: str) -> None:
-        if self._upload_id is None:
-            self._upload_id = self._store.uploads.begin(self._final)
-        self._sending.append(self._store.send(self._final, self._upload_id, self._number, path))
-        self._number += 1
-
-    def persist(self, is_checkpoint: bool) -> None:
-        """Wait until the parts were sent; before a checkpoint, store what follows them."""
-        self._sent += [sending.result() for sending in self._sending]
-        self._sending.clear()
-        self._spool.flush()
-        if is_checkpoint and self._stored_size != self.size:
-            self._stored_size = self.size
-            self._replaced += () if self._stored_tail is None else (self._stored_tail,)
-            self._store.forget(self._replaced)
-            self._stored_tail = self._store.store(self._final, self._spool.name) if self._spool.size else None
-
-    def finish(self) -> UploadedPart | StagedPart:
-        """Send the rest."""
-        shown = self._opened().finish() or self._spool.name
-        self._spool.flush()
-        if not self._store.has_uploads:
-            staged = self._store.stage(self._final, shown)
-            self.close()
-            return staged
-        if self._upload_id is None or os.path.getsize(shown):
-            self._send_all(shown)
-        self.persist(is_checkpoint=False)
-        self._store.discard(self._spool.name)
-        self._store.discard(shown)
-        self.close()
-        assert self._upload_id is not None
-        replaced = [*self._replaced, *(() if self._stored_tail is None else (self._stored_tail,))]
-        return UploadedPart(self._final, self._upload_id, tuple(self._sent), tuple(replaced))
-
-    def _send_all(self, path: str) -> None:
-        """Send a file, in several parts if it is large."""
-        if os.path.getsize(path) <= 2 * self._store.part_bytes:
-            self._send(path)
-            return
-        # The last piece may be smaller than the others.
-        with open(path, "rb") as file:
-            while data := file.read(self._store.part_bytes):
-                piece = self._store.spool_path()
-                Path(piece).write_bytes(data)
-                self._send(piece)
-
-    def hidden(self) -> Iterator[str]:
-        """Yield the uploads and objects that the next checkpoint refers to."""
-        yield from (name for name in (self._upload_id, self._stored_tail, *self._replaced) if name is not None)
-
-    def fields(self) -> Progress:
-        """Return how far the part was written."""
-        return Progress(
-            self._final,
-            self._upload_id,
-            tuple(self._sent),
-            self._spool.name,
-            self._spool.size,
-            self._stored_tail,
-            self.created_ms,
-            self.modified_ms,
-            tuple(self._replaced),
-        )
-
-    def close(self) -> None:
-        """Close the local file."""
-        self._spool.close()
 
 
 class RemoteParts:
@@ -317,7 +143,9 @@ class RemoteParts:
         if not is_open:
             raise OSError(f"part file {progress.final}: its upload was aborted since the version was taken")
         self._restore_tail(progress, tail)
-        number = sent[-1].number + _GAP + random.randrange(_GAP) if sent else 1 + random.randrange(_GAP)
+        number = (
+            sent[-1].number + NUMBER_GAP + random.randrange(NUMBER_GAP) if sent else 1 + random.randrange(NUMBER_GAP)
+        )
         return RemotePart(self, self._taken(progress, tail, upload_id, sent), number)
 
     def _taken(self, progress: Progress, tail: str, upload_id: str | None, sent: tuple[UploadPart, ...]) -> Progress:
