@@ -231,6 +231,24 @@ def test_a_batch_job_reads_writes_and_decides_on_s3_with_a_module_from_there(buc
     assert (bucket.names("checkpoints"), bucket.uploads()) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"execution.checkpointing.dir": "s3://no-such-bucket/ck"},
+            r"can't write s3://no-such-bucket/ck/\w+/versions-1/claim: The specified bucket does not exist",
+        ),
+        ({"s3.access-key": "wrong"}, r"access was denied \(The key does not exist .* s3.access-key and s3.secret-key"),
+    ],
+)
+def test_a_wrong_bucket_and_wrong_credentials_are_named(bucket: Bucket, options: dict[str, str], text: str):
+    bucket.put("in/1", b"to be")
+    env = environment(bucket, **{"restart-strategy.type": "none", **options})
+    word_count(env, bucket, lambda line: [(word, 1) for word in line.split()])
+    with pytest.raises(Exception, match=text):
+        env.execute()
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 30
     while not condition():

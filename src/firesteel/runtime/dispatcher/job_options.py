@@ -69,7 +69,10 @@ _CHECKS: Mapping[str, Check] = {
         "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"
     ),
     "execution.checkpointing.interval": _duration,
+    "execution.checkpointing.min-pause": _duration,
     "execution.checkpointing.num-retained": _at_least(1),
+    "execution.checkpointing.timeout": _duration,
+    "execution.checkpointing.tolerable-failed-checkpoints": _at_least(0),
     "execution.sorted-inputs.memory": lambda configuration, option: memory_bytes(configuration, option, 0),
     "execution.state-recovery.claim-mode": _any_case("NO_CLAIM", "CLAIM", "LEGACY"),
     "execution.state-recovery.ignore-unclaimed-state": lambda configuration, option: boolean(
