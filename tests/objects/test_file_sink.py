@@ -232,10 +232,10 @@ def test_a_job_writes_each_row_once_although_slots_die(bucket: Bucket, is_batch)
     assert bucket.uploads() == []
 
 
-def test_a_store_that_fails_half_of_its_requests_changes_nothing(bucket: Bucket):
+def test_a_store_that_fails_a_third_of_its_requests_changes_nothing(bucket: Bucket):
     count = itertools.count()
-    kinds = ["refused", None, "lost", None]
-    with bucket.server.failing(lambda method, path, query: kinds[next(count) % 4]):
+    kinds = ["refused", None, None, "lost", None, None]
+    with bucket.server.failing(lambda method, path, query: kinds[next(count) % 6]):
         run_job(rows_to(bucket.uri("out"), part_size=200), bucket, batch_elements=40)
     found = [line for name in bucket.names("out") for line in bucket.read(name).decode().splitlines()]
     assert sorted(found) == sorted(f"+I[p{n}, {n}]" for n in range(1, 41))

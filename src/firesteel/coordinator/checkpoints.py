@@ -244,7 +244,8 @@ class Checkpoints:
     def end(self, has_failed: bool) -> None:
         """Leave; remove what the run wrote if it ends before its first checkpoint, as restarts do that fail early."""
         self._job.leave(self._member, has_failed)
-        self._janitor.shutdown(wait=True)
+        # A store that does not answer must not hold a restart up. What stays is removed by the next run, or at the end.
+        self._janitor.shutdown(wait=False)
         if self.run and not self._may_have_decided:
             self._files.abandon(self.run)
 
