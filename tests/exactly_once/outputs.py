@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
+from firesteel.datastream.connectors.jdbc_address import database_of
 from tests.exactly_once.truth import Result
 from tests.kafka.log import CommittedLog
 
@@ -78,7 +79,7 @@ class Sqlite:
         return Counter(self._query("SELECT k, a, b FROM results"))
 
 
-class Postgres:
+class Server:
     """A table of its own in the database at `url`, emptied first."""
 
     def __init__(self, url: str) -> None:
@@ -87,11 +88,12 @@ class Postgres:
         self._query(_CREATE)
 
     def _query(self, sql: str) -> list[Any]:
-        import psycopg
-
-        with psycopg.connect(self.sink.removeprefix("jdbc:")) as connection:
-            cursor = connection.execute(sql)
-            return cursor.fetchall() if cursor.description is not None else []
+        with (
+            closing(database_of(self.sink, None, None).connect()) as connection,
+            closing(connection.cursor()) as cursor,
+        ):
+            cursor.execute(sql)
+            return list(cursor.fetchall()) if cursor.description is not None else []
 
     def count(self) -> int:
         return int(self._query("SELECT COUNT(*) FROM results")[0][0])

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
@@ -22,7 +22,7 @@ from pathlib import Path
 from tests.datastream.connectors import database_servers
 from tests.exactly_once.fault_run import FULL_DISK, OPTIONS, Case, FaultRun, Outcome, mount
 from tests.exactly_once.job import JOBS
-from tests.exactly_once.outputs import Files, Output, Postgres, Sqlite
+from tests.exactly_once.outputs import Files, Output, Server, Sqlite
 from tests.exactly_once.processes import KINDS
 
 RUNS = 56
@@ -88,11 +88,10 @@ def cases(seed: int, sinks: Sequence[str]) -> Iterator[tuple[Case, str]]:
                 yield Case(batch_job, tuple(hit), rng.randrange(2**32), 7 * Case.records, "BATCH"), sink
 
 
-def output_of(sink: str, directory: Path, url: str | None) -> Output:
-    """Where a run in that directory writes."""
-    if sink == "PostgreSQL":
-        assert url is not None
-        return Postgres(url)
+def output_of(sink: str, directory: Path, urls: Mapping[str, str]) -> Output:
+    """Where a run in that directory writes; `urls` has those of the servers."""
+    if sink in urls:
+        return Server(urls[sink])
     return Sqlite(directory / "results.db") if sink == "SQLite" else Files(sink, directory / "output")
 
 
@@ -107,17 +106,18 @@ class Series:
     def run(self, runs: int) -> bool:
         """Whether something was wrong; the directory of such a run is kept, and told."""
         with ExitStack() as stack:
-            sinks, url = ["files", "rolling files", "SQLite"], None
+            urls = {}
             if database_servers.is_installed("postgres", "initdb"):
-                sinks.append("PostgreSQL")
-                url = stack.enter_context(database_servers.postgresql())
-            turns = cases(self._seed, sinks)
-            wrong = [self._run(*next(turns), url) for _ in range(runs)]
+                urls["PostgreSQL"] = stack.enter_context(database_servers.postgresql())
+            if database_servers.is_installed("mariadbd", "mariadb-install-db"):
+                urls["MariaDB"] = stack.enter_context(database_servers.mariadb())
+            turns = cases(self._seed, ["files", "rolling files", "SQLite", *urls])
+            wrong = [self._run(*next(turns), urls) for _ in range(runs)]
         return any(wrong)
 
-    def _run(self, case: Case, sink: str, url: str | None) -> bool:
+    def _run(self, case: Case, sink: str, urls: Mapping[str, str]) -> bool:
         directory = Path(tempfile.mkdtemp(prefix="exactly-once-"))
-        outcome = FaultRun(case, directory, output_of(sink, directory, url)).run()
+        outcome = FaultRun(case, directory, output_of(sink, directory, urls)).run()
         self._done.append((case, sink, outcome))
         self._page.write_text(self._text())
         if outcome.violations:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path):
     if FULL_DISK in faults and not can_mount():
         pytest.skip("needs the right to mount a file system")
-    outcome = FaultRun(Case(job, faults, seed=1, records=30_000), tmp_path, output_of(sink, tmp_path, None)).run()
+    outcome = FaultRun(Case(job, faults, seed=1, records=30_000), tmp_path, output_of(sink, tmp_path, {})).run()
     # A job may have come to its end before the last fault could hit it.
     assert outcome.hit
     assert outcome.hit == list(faults)[: len(outcome.hit)]
@@ -32,6 +32,6 @@ def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path)
 @pytest.mark.parametrize(("sink", "faults"), [("files", ("worker", "JVM")), ("SQLite", ("worker daemon", "worker"))])
 def test_a_batch_job_begins_again_and_commits_once(sink, faults, tmp_path):
     case = Case("totals", faults, seed=3, records=400_000, mode="BATCH")
-    outcome = FaultRun(case, tmp_path, output_of(sink, tmp_path, None)).run()
+    outcome = FaultRun(case, tmp_path, output_of(sink, tmp_path, {})).run()
     assert (outcome.starts, outcome.violations) == (1, [])
     assert outcome.hit
