@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime
 import sys
-import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from firesteel.common import Row, Types
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.datastream.connectors import elasticsearch_writer
 from firesteel.datastream.connectors.base import DeliveryGuarantee, WriterInitContext
 from firesteel.datastream.connectors.elasticsearch import (
     Elasticsearch6SinkBuilder,
@@ -155,7 +156,7 @@ def test_only_what_a_busy_cluster_rejected_is_sent_again(
     server: tuple[Cluster, str], writers: Any, monkeypatch: Any
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(elasticsearch_writer, "time", SimpleNamespace(sleep=waits.append))
     cluster, url = server
     cluster.busy_requests, cluster.busy_items = 1, 2
     exponential = builder(url).set_bulk_flush_backoff_strategy(FlushBackoffType.EXPONENTIAL, 3, 50)
@@ -169,7 +170,7 @@ def test_only_what_a_busy_cluster_rejected_is_sent_again(
 
 
 def test_a_cluster_that_stays_busy_fails_the_job(server: tuple[Cluster, str], writers: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(elasticsearch_writer, "time", SimpleNamespace(sleep=lambda seconds: None))
     cluster, url = server
     cluster.busy_items = 100
     for strategy in ((FlushBackoffType.NONE, 5, 1), (FlushBackoffType.CONSTANT, 2, 1)):

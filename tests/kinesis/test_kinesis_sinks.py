@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def test_keys_say_which_shard_gets_a_record(amazon: Amazon) -> None:
 
 def test_requests_are_bounded_and_failed_records_are_sent_again(amazon: Amazon, monkeypatch: Any) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(kinesis_writer, "time", SimpleNamespace(sleep=waits.append, monotonic=time.monotonic))
     sink = builder(amazon, "s").set_max_batch_size(3).set_max_batch_size_in_bytes(100)
     sink = sink.set_max_record_size_in_bytes(80).set_max_in_flight_requests(1).set_max_buffered_requests(9)
     writer = sink.set_max_time_in_buffer_ms(1).build().create_writer(CONTEXT)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import sqlite3
 import sys
-import time
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from firesteel.common import Instant, Row, Types, WatermarkStrategy
 from firesteel.common.run_directory import RUN_DIRECTORY, UnsafeDirectoryError
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from firesteel.datastream.connectors import jdbc_writer
 from firesteel.datastream.connectors.base import CommitRequest, WriterInitContext
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from firesteel.datastream.connectors.jdbc_address import database_of
@@ -294,7 +295,7 @@ def test_a_database_that_is_locked_is_tried_again(sqlite: Target, monkeypatch: A
             other.execute("ROLLBACK")
 
         monkeypatch.setattr(sqlite3, "connect", lambda path, **settings: real(path, **{**settings, "timeout": 0}))
-        monkeypatch.setattr(time, "sleep", give_up)
+        monkeypatch.setattr(jdbc_writer, "time", SimpleNamespace(sleep=give_up))
         committer.commit([request(0, 0, "a")])
     assert waits == [1]
     assert len(sqlite.execute(SELECT)) == 1
@@ -333,7 +334,7 @@ def test_a_lock_that_mysql_waits_for_too_long_is_tried_again(mysql: Target, monk
         mysql.execute("SET GLOBAL innodb_lock_wait_timeout = 1")
         other.cursor().execute("BEGIN")
         other.cursor().execute("UPDATE results SET name = 'locked'")
-        monkeypatch.setattr(time, "sleep", lambda seconds: other.rollback())
+        monkeypatch.setattr(jdbc_writer, "time", SimpleNamespace(sleep=lambda seconds: other.rollback()))
         with pytest.raises(RowError, match="Duplicate entry"):
             committer.commit([request(0, 0, "a")])
     mysql.execute("SET GLOBAL innodb_lock_wait_timeout = 50")
