@@ -17,6 +17,7 @@ OWN_OPTIONS = (
     "security.rest.token.submit",
     "security.rest.token.admin",
     "security.rpc.secret-file",
+    "security.ssl.enabled",
     "rest.server.max-concurrent-uploads",
     "env.log.format",
     "cluster.evenly-spread-out-slots",
