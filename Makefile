@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka kafka-faults zookeeper chromium databases test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka kafka-faults host-faults zookeeper chromium databases namespaces test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -54,7 +54,10 @@ databases:  ## install Debian's PostgreSQL and MariaDB for the tests of JDBC, wh
 	@$(call debian,postgresql,ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1)
 	@$(call debian,mariadb-server-core mariadb-client-core,command -v /usr/sbin/mariadbd > /dev/null)
 
-test: $(STAMP) zookeeper chromium databases  ## run all tests
+namespaces:  ## install what makes hosts out of network namespaces for the tests, where apt-get and root are at hand
+	@$(call debian,iproute2,command -v ip > /dev/null)
+
+test: $(STAMP) zookeeper chromium databases namespaces  ## run all tests
 	@$(BIN)/python -m pytest -rs
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
@@ -62,6 +65,9 @@ recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of hi
 
 kafka-faults: $(STAMP)  ## kill what runs jobs from Kafka to Kafka 60 times (takes half an hour)
 	@$(BIN)/python -m tests.kafka.faults 60
+
+host-faults: $(STAMP) zookeeper namespaces  ## let 40 faults hit a cluster on hosts that share nothing (takes half an hour; as root)
+	@$(BIN)/python -m tests.hosts.faults 40
 
 # PYTHONHASHSEED makes a seed take the same way each time.
 soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _WAIT_S = 60
+
+_KEPT = ("home", "certificates")
+"""Directories that a host has after it lost its disk, too."""
 
 _ENTER = """
 mount --make-rprivate /
@@ -103,6 +107,9 @@ class Host:
         _ip("link", "set", self._link, "down")
         while self.kill():
             time.sleep(0.05)
+        for path in self.files.iterdir():
+            if path.is_dir() and path.name not in _KEPT:
+                shutil.rmtree(path)
 
     def come_back(self) -> None:
         """Be on the network again, without processes."""

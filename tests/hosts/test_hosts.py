@@ -15,7 +15,7 @@ from tests.hosts.network import network, why_not
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.skipif(
-        bool(why_not()) and "FIRESTEEL_REQUIRE_ZOOKEEPER" not in os.environ, reason=f"no hosts here: {why_not()}"
+        bool(why_not()) and "FIRESTEEL_REQUIRE_HOSTS" not in os.environ, reason=f"no hosts here: {why_not()}"
     ),
 ]
 

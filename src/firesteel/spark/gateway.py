@@ -145,6 +145,7 @@ class SparkGateway:
             f"-Xmx{self._settings.get('spark.driver.memory', '1g')}",
             *_FIXED_OPTIONS,
             f"-Djava.io.tmpdir={self._directory}",
+            f"-XX:ErrorFile={self._directory}/java_error.log",
             *self._archive_options(),
             *(("--sun-misc-unsafe-memory-access=allow",) if self.java.version >= _UNSAFE_DENIED_SINCE else ()),
             f"@{self._java_options()}",
