@@ -10,7 +10,8 @@ import pytest
 from firesteel.operators.state_table import DELETED
 from firesteel.task.state_file import StateFileError
 from firesteel.task.state_transfer import copy_chain
-from firesteel.task.version_store import FAN_IN, MAX_FILES, Frame, VersionStore, claim_run, read_frames
+from firesteel.task.version_chains import FAN_IN, MAX_FILES, Frame
+from firesteel.task.version_store import VersionStore, claim_run, read_frames
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 
 
@@ -93,7 +94,7 @@ def test_small_deltas_are_merged_so_that_a_chain_stays_short(tmp_path: Path) -> 
 
 
 def test_a_full_version_follows_a_chain_of_many_large_deltas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firesteel.task.version_store._MERGED_BYTES", 0)
+    monkeypatch.setattr("firesteel.task.version_chains._MERGED_BYTES", 0)
     slot = Slot(tmp_path)
     slot.write(10_000_000)
     lengths = [len(slot.write({"x": number})) for number in range(MAX_FILES + 1)]

@@ -12,7 +12,7 @@ from firesteel.operators.state_backend import BROADCAST, OF_MAPS, WITH_TTL, Delt
 from firesteel.operators.state_table import DELETED, NAMESPACED
 from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout, checkpoint_directory, read_metadata
 from firesteel.task.restore import read_any
-from firesteel.task.version_store import Frame
+from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain
 
 

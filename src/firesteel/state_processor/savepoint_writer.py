@@ -28,7 +28,7 @@ from firesteel.task.checkpoint_metadata import (
     write_savepoint_metadata,
 )
 from firesteel.task.state_file import state_file_bytes, write_state_file
-from firesteel.task.version_store import Frame
+from firesteel.task.version_chains import Frame
 from firesteel.task.versions import Chain, VersionFile
 
 _DEFAULT_MAX_PARALLELISM = 128

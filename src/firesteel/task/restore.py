@@ -23,7 +23,8 @@ from firesteel.task.checkpoint_metadata import CheckpointMetadata, VertexLayout
 from firesteel.task.job_place import JobPlace, remote_store
 from firesteel.task.state_file import read_state_file, replace_state_file, state_file_bytes
 from firesteel.task.state_transfer import fetch_chain
-from firesteel.task.version_store import Frame, read_frames
+from firesteel.task.version_chains import Frame
+from firesteel.task.version_store import read_frames
 from firesteel.task.versions import Chain
 
 FETCHED = "fetched"

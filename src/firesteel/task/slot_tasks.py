@@ -20,7 +20,8 @@ from firesteel.task.protocol import REPORT_GATE, Row
 from firesteel.task.stage_plan import StageEdge, StagePlan
 from firesteel.task.state_transfer import NOTHING_STORED, Stored
 from firesteel.task.stopwatch import Stopwatch
-from firesteel.task.version_store import Frame, VersionStore, shown_in, spool_in
+from firesteel.task.version_chains import Frame
+from firesteel.task.version_store import VersionStore, shown_in, spool_in
 from firesteel.task.versions import BatchTry, Chain
 
 _PENDING_BYTES = 64 << 20

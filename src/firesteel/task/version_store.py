@@ -20,27 +20,14 @@ import pickle
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.common.durability import make_directory, sync_directory, sync_file
 from firesteel.common.remote_path import AnyPath, RemotePath
-from firesteel.operators.buffers import pickled
 from firesteel.task.state_file import read_state_file, write_state_file
 from firesteel.task.state_transfer import NOTHING_STORED, StateUploads, Stored, fetch_chain
+from firesteel.task.version_chains import Frame, is_full_due, merge, split_off_mergeable
 from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
-
-MAX_FILES = 200
-"""A chain of so many files is followed by a full one at the latest, so that a restart reads few files."""
-
-FAN_IN = 8
-"""So many deltas of about one size become one delta, so the length of a chain grows with the logarithm of its size."""
-
-_MERGED_BYTES = 64 << 20
-"""Deltas that are merged pass through memory: together they are not larger than this."""
-
-Frame = tuple[str, str | None, Any]
-"""(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
-
 
 Place = TypeVar("Place", Path, RemotePath)
 
@@ -186,8 +173,8 @@ class VersionStore:
             FileNotFoundError: the directory of the run is gone: a later run has taken a checkpoint.
             StateFileError: the file could not be written.
         """
-        full = in_full or _is_full_due(parent)
-        kept, merged = ((), ()) if full else _split_off_mergeable(parent)
+        full = in_full or is_full_due(parent)
+        kept, merged = ((), ()) if full else split_off_mergeable(parent)
         directory = self._parent(stage, at.run)
         # On the disk of a host, which has its own, the directory of the run may not be there yet.
         below = versions_of(self._of_region, at.run) if self._remote is None else None
@@ -196,7 +183,7 @@ class VersionStore:
         sizes: dict[str, int] = {}
         frames = make(full)
         if merged:
-            frames = _merge(read_frames(self._directory, merged), frames)
+            frames = merge(read_frames(self._directory, merged), frames)
         try:
             size = write_state_file(path, _pickled_frames(frames, sizes))
         except FileExistsError:
@@ -261,44 +248,6 @@ class VersionStore:
         for parent in {os.path.dirname(path) for path in new}:
             sync_directory(self._directory / parent)
         self._durable[stage] = paths
-
-
-def _is_full_due(parent: Chain) -> bool:
-    return not parent or len(parent) > MAX_FILES or sum(file.size for file in parent[1:]) >= parent[0].size
-
-
-def _split_off_mergeable(parent: Chain) -> tuple[Chain, Chain]:
-    """Split a chain into what stays and the last deltas, where `FAN_IN` or more of them are no larger than the last."""
-    tier = _tier(parent[-1].size)
-    begin, total = len(parent), 0
-    while begin > 1 and _tier(parent[begin - 1].size) <= tier:
-        begin -= 1
-        total += parent[begin].size
-    if len(parent) - begin < FAN_IN or total > _MERGED_BYTES:
-        return parent, ()
-    return parent[:begin], parent[begin:]
-
-
-def _tier(size: int) -> int:
-    """Return the logarithm of a size to the base of `FAN_IN`, rounded down."""
-    return size.bit_length() // (FAN_IN.bit_length() - 1)
-
-
-def _merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
-    """Merge the frames of some deltas: of each entry of keyed state, and of each subtask, the last one counts."""
-    tables: dict[tuple[str, str, str], dict[Any, Any]] = {}
-    versions: dict[str, Any] = {}
-    for frames in (earlier, later):
-        for vertex_id, operator_id, state in frames:
-            if operator_id is None:
-                versions[vertex_id] = state
-            else:
-                name, entries = pickle.loads(state)
-                tables.setdefault((vertex_id, operator_id, name), {}).update(entries)
-    for (vertex_id, operator_id, name), entries in tables.items():
-        yield vertex_id, operator_id, pickled((name, entries))
-    for vertex_id, state in versions.items():
-        yield vertex_id, None, state
 
 
 def _pickled_frames(frames: Iterable[Frame], sizes: dict[str, int]) -> Iterator[bytes]:
