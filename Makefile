@@ -93,6 +93,7 @@ bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (
 	@$(BIN)/python benchmarks/bench_scaling.py
 	@$(BIN)/python benchmarks/bench_values.py
 	@$(BIN)/python benchmarks/bench_kafka.py
+	@$(BIN)/python benchmarks/bench_object_store.py
 	@$(BIN)/python benchmarks/bench_start.py
 	@$(BIN)/python benchmarks/bench_parallelism.py
 	@$(BIN)/python benchmarks/bench_graphs.py

@@ -1,6 +1,6 @@
 """What checkpoints in an object store cost: throughput, bytes that are sent, and how fast state comes back.
 
-    python -m benchmarks.bench_object_store
+python benchmarks/bench_object_store.py [restore|incremental|throughput ...]
 
 The store is moto's S3 server in a process of its own, with 20 ms added to each request, on the same machine.
 """
@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from firesteel.common import Configuration, Types, WatermarkStrategy
 from firesteel.common.file_systems import Files
@@ -160,7 +162,7 @@ def serve() -> None:
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "benchmarks.bench_object_store", "serve"]
+    command = [sys.executable, __file__, "serve"]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
