@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.spark.java import find_java
-from tests.hosts.network import Host, Network
+from tests.hosts.network import HERE, Host, Network
 from tests.runtime.highavailability.zookeeper_server import JAR, java_for_zookeeper
 
 STORE, ZOOKEEPER, MASTER, CLIENT = "store", "zookeeper", "master", "client"
@@ -79,7 +79,9 @@ class HostCluster:
     def start_store(self) -> None:
         """Start the S3 server, which keeps everything in memory."""
         host = self.hosts[STORE]
-        host.start([sys.executable, "-m", "tests.hosts.s3_server", host.address, "9000", "/tmp/faults.json"], log="log")
+        host.start(
+            [sys.executable, "-m", "tests.hosts.s3_server", host.address, "9000", f"{HERE}/faults.json"], log="log"
+        )
         wait_for(lambda: _answers(f"{self.s3['s3.endpoint']}/"))
 
     def disturb_store(self, **faults: float) -> None:
@@ -91,10 +93,10 @@ class HostCluster:
         """Start ZooKeeper; what it knows outlives its process."""
         host = self.hosts[ZOOKEEPER]
         (host.files / "zoo.cfg").write_text(
-            f"dataDir=/tmp/data\nclientPort=2181\nclientPortAddress={host.address}\ntickTime=100\n"
+            f"dataDir={HERE}/data\nclientPort=2181\nclientPortAddress={host.address}\ntickTime=100\n"
             "minSessionTimeout=200\nmaxClientCnxns=0\nadmin.enableServer=false\n"
         )
-        main = ["org.apache.zookeeper.server.ZooKeeperServerMain", "/tmp/zoo.cfg"]
+        main = ["org.apache.zookeeper.server.ZooKeeperServerMain", f"{HERE}/zoo.cfg"]
         host.start([java_for_zookeeper(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", str(JAR), *main], log="log")
 
     def start_master(self) -> None:
@@ -110,7 +112,7 @@ class HostCluster:
         """
         host = self.hosts[name]
         resources = ["--host", host.address, "--cores", "2", "--memory", "2g", "--webui-port", "0"]
-        self._start_spark(host, "worker.Worker", *resources, "--work-dir", "/tmp/work", self._spark)
+        self._start_spark(host, "worker.Worker", *resources, "--work-dir", f"{HERE}/work", self._spark)
 
     @property
     def _spark(self) -> str:
@@ -123,7 +125,12 @@ class HostCluster:
         home, java = spec.submodule_search_locations[0], find_java().executable
         command = [java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{home}/jars/*"]
         command += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _JAVA_PACKAGES.split()]
-        command += ["-Dspark.authenticate=true", f"-Dspark.authenticate.secret={SECRET}", "-Dspark.worker.timeout=10"]
+        command += [
+            "-Dspark.authenticate=true",
+            f"-Dspark.authenticate.secret={SECRET}",
+            "-Dspark.worker.timeout=10",
+            f"-Djava.io.tmpdir={HERE}",
+        ]
         environment = {
             "SPARK_HOME": home,
             "SPARK_SCALA_VERSION": "2.13",
@@ -161,13 +168,13 @@ class HostCluster:
         }
         command = [sys.executable, "-m", "firesteel", "jobmanager", "start", "--host", host.address]
         command += [part for key, value in options.items() for part in ("-D", f"{key}={value}")]
-        environment = {"FIRESTEEL_RUN_DIR": "/tmp/run", "FIRESTEEL_RPC_SECRET": SECRET}
+        environment = {"FIRESTEEL_RUN_DIR": f"{HERE}/run", "FIRESTEEL_RPC_SECRET": SECRET}
         host.start(command, environment, log="log")
 
     def _tls(self, host: Host) -> dict[str, str]:
         """Put the cluster's certificates on all hosts, once, and return the options that name them."""
         if not self._certificates:
-            made = self.run("firesteel", "certificates", "/tmp/certificates")
+            made = self.run("firesteel", "certificates", f"{HERE}/certificates")
             printed = dict(line.split(": ") for line in made.splitlines() if line.startswith("security.ssl.internal."))
             self._certificates = {**printed, "security.ssl.internal.enabled": "true"}
             for other in self.hosts.values():
@@ -190,7 +197,7 @@ class HostCluster:
         (self.hosts[CLIENT].files / "words.py").write_text(PROGRAM)
         options = [part for key, value in self.s3.items() for part in ("-D", f"{key}={value}")]
         printed = self.run(
-            "firesteel", "run", "-d", "-m", f"{self.hosts[JOB_MANAGERS[0]].address}:8081", *options, "/tmp/words.py"
+            "firesteel", "run", "-d", "-m", f"{self.hosts[JOB_MANAGERS[0]].address}:8081", *options, f"{HERE}/words.py"
         )
         return printed.split("JobID ")[1].split()[0]
 

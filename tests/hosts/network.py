@@ -16,19 +16,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 _WAIT_S = 60
 
+HERE = "/mnt"
+"""Where a host's processes see its files. Not /tmp: the code that they run may be below it."""
+
 _KEPT = ("home", "certificates")
 """Directories that a host has after it lost its disk, too."""
 
 _ENTER = """
 mount --make-rprivate /
 mount --bind "$1/hosts" /etc/hosts
-mount --bind "$1" /tmp
+mount --bind "$1" "$3"
 mount -t tmpfs none /dev/shm
 hostname "$2"
-shift 2
+shift 3
 exec "$@"
 """
-"""Gives a process the host's files in /tmp, its name, and a list of all hosts."""
+"""Gives a process the host's name, a list of all hosts, and the host's files."""
 
 
 def why_not() -> str:
@@ -45,7 +48,7 @@ class Host:
     Attributes:
         name: Its name, which the other hosts know.
         address: Its address.
-        files: What its processes see as /tmp.
+        files: What its processes see as `HERE`.
     """
 
     def __init__(self, network: Network, name: str, number: int) -> None:
@@ -69,10 +72,10 @@ class Host:
     ) -> subprocess.Popen[bytes]:
         """Start a process; what it says goes to a file in the host's files, or to pipes if none is named."""
         enter = ["ip", "netns", "exec", self._namespace, "unshare", "-mu", "sh", "-c", _ENTER, "sh"]
-        known = {**os.environ, "HOME": "/tmp/home", "TMPDIR": "/tmp", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+        known = {**os.environ, "HOME": f"{HERE}/home", "TMPDIR": HERE, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
         with (self.files / (log or "unused")).open("ab") as file:
             process = subprocess.Popen(
-                [*enter, str(self.files), self.name, *command],
+                [*enter, str(self.files), self.name, HERE, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=file if log else subprocess.PIPE,
                 stderr=file if log else subprocess.PIPE,
@@ -103,7 +106,7 @@ class Host:
         return len(found)
 
     def crash(self) -> None:
-        """Lose power: no packet leaves any more, then all processes are gone, and what is in /tmp with them."""
+        """Lose power: no packet leaves any more, then all processes are gone, and the host's files with them."""
         _ip("link", "set", self._link, "down")
         while self.kill():
             time.sleep(0.05)
