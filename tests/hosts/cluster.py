@@ -23,6 +23,7 @@ WORKERS = ("worker1", "worker2", "worker3")
 TOKEN = "token of the test cluster"
 SECRET = "secret of the test cluster"
 BUCKET = "bucket"
+_REGISTERED = "Successfully registered with master"
 _WAIT_S = 120
 _JAVA_PACKAGES = (
     "java.lang java.lang.invoke java.io java.net java.nio java.util java.util.concurrent sun.nio.ch sun.util.calendar"
@@ -68,7 +69,8 @@ class HostCluster:
         self.start_master()
         for name in WORKERS:
             self.start_worker(name)
-        wait_for(lambda: self._fs is not None)
+        # The Master places executors on the Workers that it knows.
+        wait_for(lambda: all(_REGISTERED in (self.hosts[name].files / "log").read_text() for name in WORKERS))
         self._fs.call_s3("create_bucket", Bucket=BUCKET)
         for name in JOB_MANAGERS:
             self.start_job_manager(name)

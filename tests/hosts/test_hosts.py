@@ -31,7 +31,7 @@ def test_words_are_counted_from_s3_to_s3_while_hosts_are_lost(cluster: HostClust
     job_id = cluster.submit()
     wait_for(cluster.is_exact)
     busy = [cluster.hosts[name] for name in WORKERS if cluster.hosts[name].processes("task_manager_process")]
-    assert len(busy) == 3
+    assert len(busy) >= 2
 
     busy[0].crash()
     cluster.write("2", "a", "c")
