@@ -55,7 +55,7 @@ ALLOWED = {
     "compat": set(),
     "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
     "pyflink1": {"common", "datastream", "contract"},
-    "state_processor": {"common", "contract", "operators", "task"},
+    "state_processor": {"common", "graph", "contract", "operators", "task"},
     "testing": {"common", "metrics", "graph", "contract", "datastream", "operators", "task", "coordinator"},
 }
 FORBIDDEN_LIBRARIES = {

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_WAIT_S = 60
 
 HERE = "/mnt"
 """Where a host's processes see its files. Not /tmp: the code that they run may be below it."""

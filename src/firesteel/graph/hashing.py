@@ -30,7 +30,7 @@ def operator_hashes(graph: Topology, chaining: Chaining) -> dict[int, str]:
             visited.discard(node.id)  # comes again behind its last input
             continue
         _check_uid(graph, node)
-        value = _uid_hash(node.uid) if node.uid is not None else _place_hash(node, hashes, chaining)
+        value = uid_hash(node.uid) if node.uid is not None else _place_hash(node, hashes, chaining)
         if value in owners:
             raise InvalidProgramError(_collision(node, owners[value]))
         hashes[node.id] = value
@@ -57,7 +57,8 @@ def _collision(node: StreamNode, other: StreamNode) -> str:
     )
 
 
-def _uid_hash(uid: str) -> bytes:
+def uid_hash(uid: str) -> bytes:
+    """Return the id of the operator that was given a uid."""
     return mmh3.hash_bytes(uid.encode())
 
 

@@ -19,26 +19,34 @@ _CHUNK_BYTES = 1 << 20
 _LANE = struct.Struct("!q")
 
 
-def exchange(rows: Any, lanes: int) -> Any:
-    """An RDD with a partition per lane, of an RDD of `(lane, row)`.
+class Exchange:
+    """Makes an RDD with a partition per lane of an RDD of `(lane, row)`.
 
     Args:
-        rows: The RDD.
+        context: The SparkContext.
         lanes: Number of lanes.
     """
-    from pyspark.core.rdd import RDD
-    from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
-    context, jvm = rows.context, rows.context._jvm
-    chunks = rows.mapPartitionsWithIndex(_chunks)
-    chunks._bypass_serializer = True
-    pairs = jvm.PairwiseRDD(chunks._jrdd.rdd())
-    any_class = jvm.scala.reflect.ClassTag.AnyRef()
-    partitioner = jvm.PythonPartitioner(lanes, 0)
-    shuffled = jvm.org.apache.spark.rdd.ShuffledRDD(pairs, partitioner, any_class, any_class, any_class)
-    shuffled.setSerializer(_serializer(jvm))
-    values = jvm.PythonRDD.valueOfPair(jvm.org.apache.spark.api.java.JavaPairRDD(shuffled, any_class, any_class))
-    return RDD(values, context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
+    def __init__(self, context: Any, lanes: int) -> None:
+        self._context = context
+        self._lanes = lanes
+        self._any_class = context._jvm.scala.reflect.ClassTag.AnyRef()
+        self._serializer = _serializer(context._jvm)
+
+    def __call__(self, rows: Any) -> Any:
+        """Return the RDD."""
+        from pyspark.core.rdd import RDD
+        from pyspark.serializers import BatchedSerializer, CPickleSerializer
+
+        context, jvm, any_class = self._context, self._context._jvm, self._any_class
+        chunks = rows.mapPartitionsWithIndex(_chunks)
+        chunks._bypass_serializer = True
+        pairs = jvm.PairwiseRDD(chunks._jrdd.rdd())
+        partitioner = jvm.PythonPartitioner(self._lanes, 0)
+        shuffled = jvm.org.apache.spark.rdd.ShuffledRDD(pairs, partitioner, any_class, any_class, any_class)
+        shuffled.setSerializer(self._serializer)
+        values = jvm.PythonRDD.valueOfPair(jvm.org.apache.spark.api.java.JavaPairRDD(shuffled, any_class, any_class))
+        return RDD(values, context, BatchedSerializer(CPickleSerializer()))  # type: ignore[no-untyped-call]
 
 
 def _serializer(jvm: Any) -> Any:

@@ -17,7 +17,7 @@ from py4j.protocol import Py4JError
 
 from firesteel.operators.buffers import decode
 from firesteel.spark.errors import SparkLostError
-from firesteel.spark.exchange import exchange
+from firesteel.spark.exchange import Exchange
 from firesteel.spark.idle_slots import IdleSlots
 from firesteel.spark.lanes import Lanes
 from firesteel.spark.placed_partitions import placed_partitions
@@ -59,6 +59,7 @@ class Pipeline:
         self._lanes = lanes
         self._checkpoint = checkpoint
         self._partitions = placed_partitions(context, lanes.hosts)
+        self._exchange = Exchange(context, len(lanes.slots))
         self._idle = IdleSlots(plan)
 
     def run_batch(
@@ -111,7 +112,7 @@ class Pipeline:
         first = self._stages.start
         for stage in self._stages:
             if stage > first:
-                rows = exchange(rows, len(self._lanes.slots))
+                rows = self._exchange(rows)
             # Only the first stage reads sources.
             stage_plan = replace(plan, ranges={}) if stage > first else plan
             request = StageRequest(stage, at, self._checkpoint, pickle.dumps(stage_plan, protocol=5))

@@ -13,6 +13,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from firesteel.common.locked_directories import remove_if_unlocked
+
 _PREFIX = "firesteel-tmp-"
 
 
@@ -63,14 +65,4 @@ def _make_locked(name: str) -> tuple[Path, int]:
 def _remove_abandoned(parent: str) -> None:
     """Remove the directories whose processes are gone."""
     for path in Path(parent).glob(f"{_PREFIX}*"):
-        try:
-            lock = os.open(path, os.O_RDONLY)
-        except OSError:
-            continue  # gone meanwhile, or of another user
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path, ignore_errors=True)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(lock)
+        remove_if_unlocked(path)

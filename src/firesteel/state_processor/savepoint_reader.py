@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import mmh3
-
 from firesteel.common.keys import key_of
 from firesteel.common.types import Row
 from firesteel.errors import FiresteelError
+from firesteel.graph.hashing import uid_hash
 from firesteel.state_processor.savepoint_files import SavepointFiles, TableName, without_time
 
 
@@ -39,7 +38,7 @@ class OperatorIdentifier:
     @classmethod
     def for_uid(cls, uid: str) -> OperatorIdentifier:
         """Return the operator that has been given a `uid()`."""
-        return cls(mmh3.hash_bytes(uid.encode()).hex())
+        return cls(uid_hash(uid).hex())
 
     @classmethod
     def for_uid_hash(cls, uid_hash: str) -> OperatorIdentifier:

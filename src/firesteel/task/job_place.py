@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from firesteel.common.durability import PRIVATE_DIRECTORY, make_directory
 from firesteel.common.file_systems import Files
+from firesteel.common.locked_directories import remove_if_unlocked
 from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.common.run_directory import run_directory
 
@@ -77,27 +77,13 @@ class HeldDirectories:
         fcntl.flock(lock, fcntl.LOCK_SH)
         if is_new:
             for other in work.parent.iterdir():
-                _remove_if_unused(other)
+                remove_if_unlocked(other)
 
     def let_go(self, work: Path) -> None:
         """Use a directory no longer."""
         lock = self._locks.pop(work, None)
         if lock is not None:
             os.close(lock)
-
-
-def _remove_if_unused(directory: Path) -> None:
-    try:
-        lock = os.open(directory, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(directory, ignore_errors=True)
-    except BlockingIOError:
-        return
-    finally:
-        os.close(lock)
 
 
 def _local_jobs(configuration: Mapping[str, str]) -> Path:
