@@ -1,0 +1,1 @@
+"""`pyflink.table`: the Table API and SQL."""

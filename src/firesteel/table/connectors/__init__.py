@@ -1,0 +1,1 @@
+"""What `connector` and `format` options stand for."""

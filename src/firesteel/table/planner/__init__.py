@@ -1,0 +1,1 @@
+"""From statements and expressions to operators on columns; knows neither Spark nor asyncio."""

@@ -1,0 +1,124 @@
+"""What a program says before it is looked up: expressions by name, as SQL and the Table API both make them.
+
+The planner resolves them against the columns of tables and the functions of catalogs (Flink: `UnresolvedExpression`s
+and Calcite's `SqlNode`s).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where something stands in a statement: line and column, both from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column, a field of one, or a qualified column: `("o", "address", "city")`."""
+
+    path: tuple[str, ...]
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """A constant; `type` is a logical type, or None where the value decides."""
+
+    value: Any
+    type: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A call of a function or operator.
+
+    Attributes:
+        function: Its name (`+`, `UPPER`, `my_function`, `cat.db.f`), or the user's function object (Table API).
+        operands: What it is called with. `CAST` and `TRY_CAST` have the type as second operand (`TypeName`).
+        distinct: `COUNT(DISTINCT x)`.
+        condition: What stands in `FILTER (WHERE ...)`.
+        order_by: What stands in `WITHIN GROUP (ORDER BY ...)` or the call's own ORDER BY.
+    """
+
+    function: Any
+    operands: tuple[Any, ...]
+    distinct: bool = False
+    condition: Any = None
+    order_by: tuple[Any, ...] = ()
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """A type as an operand."""
+
+    type: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """`expression AS name`; a table function's result has several names."""
+
+    expression: Any
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Star:
+    """`*` or `t.*`; with `start` and `stop` the columns of a range (Table API: `with_columns(range_(2, 3))`)."""
+
+    qualifier: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One item of ORDER BY. Flink: nulls are the smallest values, so they come first ascending, last descending."""
+
+    expression: Any
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """What stands behind OVER.
+
+    Attributes:
+        frame: `ROWS` or `RANGE`, None: what the function takes by default.
+        preceding: Rows, an interval expression, `UNBOUNDED` or `CURRENT`; likewise `following`.
+        name: A named window that this one refers to.
+    """
+
+    partition_by: tuple[Any, ...] = ()
+    order_by: tuple[Ordering, ...] = ()
+    frame: str | None = None
+    preceding: Any = None
+    following: Any = None
+    name: str | None = None
+
+
+UNBOUNDED = "UNBOUNDED"
+CURRENT = "CURRENT"
+
+
+@dataclass(frozen=True, slots=True)
+class OverCall:
+    """`call OVER window`; `window` is a `WindowSpec` or the alias of one (Table API)."""
+
+    call: Apply
+    window: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery:
+    """A query within an expression: SCALAR, EXISTS or IN (then `operand` is what is looked up)."""
+
+    kind: str
+    query: Any
+    operand: Any = None
