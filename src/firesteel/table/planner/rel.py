@@ -1,0 +1,512 @@
+"""Relational algebra with types: what a query is after all names were looked up. Calcite: `RelNode`.
+
+Each node has `row_type` (a `RowType`: names and types of its columns) and `inputs`. Expressions are those of
+`firesteel.columns.rex` and refer to the columns of the input, of a join's two inputs side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.rex import Rex
+from firesteel.columns.types import RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableScan:
+    """A table of a connector. `columns` are indexes into its physical columns, `metadata` keys with types."""
+
+    table: Any
+    source: Any
+    row_type: RowType
+    columns: tuple[int, ...]
+    metadata: tuple[tuple[str, Any], ...] = ()
+    inputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamScan:
+    """A stream of column batches that a program brings (`from_data_stream`, `from_elements`, `from_pandas`).
+
+    Attributes:
+        make: Gives the DataStream of column batches in a StreamExecutionEnvironment.
+        kinds: What kinds of rows it gives.
+    """
+
+    make: Callable[[Any], Any]
+    row_type: RowType
+    kinds: frozenset[Kind]
+    is_bounded: bool
+    name: str
+    primary_key: tuple[str, ...] = ()
+    inputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Constant rows of Python values."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    row_type: RowType
+    inputs: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AssignWatermark:
+    """Watermarks by an expression over the row; `column` becomes a rowtime attribute."""
+
+    input: Any
+    column: int
+    expression: Rex
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Project:
+    """Expressions over the columns of the input."""
+
+    input: Any
+    expressions: tuple[Rex, ...]
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filter:
+    """The rows for which a condition is true."""
+
+    input: Any
+    condition: Rex
+
+    @property
+    def row_type(self) -> RowType:
+        """The columns of the input."""
+        return self.input.row_type  # type: ignore[no-any-return]
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """One aggregate function over columns of the input.
+
+    Attributes:
+        function: Its name in SQL, or the user's function object.
+        arguments: Indexes of columns.
+        condition: Index of a boolean column (FILTER), None: all rows.
+        order_by: `(index, descending, nulls_first)` of its own ORDER BY.
+    """
+
+    function: Any
+    arguments: tuple[int, ...]
+    type: Any
+    distinct: bool = False
+    condition: int | None = None
+    order_by: tuple[tuple[int, bool, bool], ...] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregate:
+    """Groups by columns; gives the keys, then a column per call.
+
+    Attributes:
+        flat: The only call is a table aggregate function that gives several rows per group.
+    """
+
+    input: Any
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    row_type: RowType
+    flat: bool = False
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How rows fall into windows of time: TUMBLE, HOP, CUMULATE or SESSION; all lengths in milliseconds.
+
+    Attributes:
+        time: Index of the time attribute.
+        size: Of a session window its gap.
+        step: Slide of HOP, step of CUMULATE.
+        is_rowtime: Event time; else processing time.
+        rows: TUMBLE and HOP of the Table API over numbers of rows.
+        partition: Columns of a session window table function's PARTITION BY.
+    """
+
+    kind: str
+    time: int
+    size: int
+    step: int = 0
+    offset: int = 0
+    is_rowtime: bool = True
+    rows: bool = False
+    partition: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowTableFunction:
+    """The columns of the input, then window_start, window_end and window_time; a row per window that it falls in."""
+
+    input: Any
+    window: Window
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowAggregate:
+    """Groups by keys and window, gives one row per group when the window ends.
+
+    The columns are the keys, a column per call, then the window properties (`start`, `end`, `rowtime`, `proctime`).
+
+    Attributes:
+        window: How rows fall into windows, None: the input has columns of windows already.
+        window_columns: Then: indexes of start, end and time in the input (None where the input has no such column).
+    """
+
+    input: Any
+    keys: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    window: Window | None
+    properties: tuple[str, ...]
+    row_type: RowType
+    window_columns: tuple[int | None, int | None, int | None] | None = None
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Join:
+    """Two inputs. `kind` is INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
+
+    Attributes:
+        left_keys: Columns that must equal `right_keys` (indexes within each input).
+        condition: What else must hold, over the columns of both, None: nothing.
+        null_aware: NOT IN: a NULL key on the right makes the result empty.
+    """
+
+    left: Any
+    right: Any
+    kind: str
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    condition: Rex | None
+    row_type: RowType
+    null_aware: bool = False
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The nodes that it reads."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalJoin:
+    """A join whose times differ by bounded amounts: `left - right` is between `low` and `high` (ms, inclusive)."""
+
+    join: Join
+    left_time: int
+    right_time: int
+    low: int
+    high: int
+    is_rowtime: bool
+
+    @property
+    def row_type(self) -> RowType:
+        """The columns of both."""
+        return self.join.row_type
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The nodes that it reads."""
+        return self.join.inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemporalJoin:
+    """Each row of the left input with the version of the right one at its time.
+
+    Attributes:
+        left_time: Index in the left input.
+        right_time: Index in the right input, None: the version is that of processing time.
+    """
+
+    join: Join
+    left_time: int
+    right_time: int | None
+
+    @property
+    def row_type(self) -> RowType:
+        """The columns of both."""
+        return self.join.row_type
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The nodes that it reads."""
+        return self.join.inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookupJoin:
+    """Each row of the left input with the rows that a connector finds for its keys."""
+
+    left: Any
+    table: Any
+    lookup: Any
+    kind: str
+    left_keys: tuple[int, ...]
+    right_keys: tuple[int, ...]
+    condition: Rex | None
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.left,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WindowJoin:
+    """A join of rows in the same window: `left_window` and `right_window` are indexes of start and end."""
+
+    join: Join
+    left_window: tuple[int, int]
+    right_window: tuple[int, int]
+
+    @property
+    def row_type(self) -> RowType:
+        """The columns of both."""
+        return self.join.row_type
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The nodes that it reads."""
+        return self.join.inputs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Correlate:
+    """Each row with what a table function gives for it; `outer` keeps rows for which it gives nothing.
+
+    Attributes:
+        function: The user's table function, or `UNNEST`.
+    """
+
+    input: Any
+    function: Any
+    operands: tuple[Rex, ...]
+    outer: bool
+    row_type: RowType
+    function_type: RowType
+    condition: Rex | None = None
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Union:
+    """The rows of all inputs (UNION ALL)."""
+
+    inputs: tuple[Any, ...]
+    row_type: RowType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetOperation:
+    """INTERSECT or EXCEPT, with or without ALL, over all columns."""
+
+    left: Any
+    right: Any
+    kind: str
+    all: bool
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The nodes that it reads."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Collation:
+    """A column to sort by."""
+
+    index: int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sort:
+    """Rows in order, and of these `fetch` from `offset` on (None: all)."""
+
+    input: Any
+    collations: tuple[Collation, ...]
+    offset: int = 0
+    fetch: int | None = None
+
+    @property
+    def row_type(self) -> RowType:
+        """The columns of the input."""
+        return self.input.row_type  # type: ignore[no-any-return]
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What rows an OVER aggregate takes; bounds in rows or milliseconds, negative: before; None: unbounded."""
+
+    is_rows: bool
+    low: int | None
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverGroup:
+    """Calls over one window: partition, order and frame."""
+
+    partition: tuple[int, ...]
+    order: tuple[Collation, ...]
+    frame: Frame
+    calls: tuple[AggregateCall, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Over:
+    """The columns of the input, then a column per call of each group."""
+
+    input: Any
+    groups: tuple[OverGroup, ...]
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rank:
+    """The rows of each partition with a number from `start` to `end` by an order (Top-N), or the only row (`end` 1).
+
+    Attributes:
+        function: ROW_NUMBER, RANK or DENSE_RANK.
+        outputs_rank: Whether the number is a last column.
+        window: Indexes of window start and end in `partition`, if it is a window Top-N.
+        end_column: Index of the column that has the last number, instead of `end`.
+    """
+
+    input: Any
+    function: str
+    partition: tuple[int, ...]
+    order: tuple[Collation, ...]
+    start: int
+    end: int
+    outputs_rank: bool
+    row_type: RowType
+    window: tuple[int, int] | None = None
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expand:
+    """A row per grouping set: columns that are not in the set are NULL; the last column is the set's number.
+
+    Attributes:
+        sets: Per set the indexes of the columns that stay.
+        columns: The columns that grouping sets are about.
+        ids: Per set its `GROUPING_ID` over `columns`.
+    """
+
+    input: Any
+    columns: tuple[int, ...]
+    sets: tuple[frozenset[int], ...]
+    ids: tuple[int, ...]
+    row_type: RowType
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column of MATCH_RECOGNIZE: an expression over pattern variables; see `firesteel.columns.match`."""
+
+    name: str
+    expression: Any
+    type: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """MATCH_RECOGNIZE over the rows of each partition in the order of time.
+
+    Attributes:
+        define: Condition per variable; `measures` what a match gives. Their expressions are rex whose calls `PREV`,
+            `NEXT`, `FIRST`, `LAST`, `MATCH_ROWTIME`, aggregates and references by variable (`MATCH_REF`) are computed
+            per match.
+        within: Milliseconds, None: any.
+    """
+
+    input: Any
+    partition: tuple[int, ...]
+    order: tuple[Collation, ...]
+    pattern: Any
+    define: tuple[tuple[str, Rex], ...]
+    measures: tuple[Measure, ...]
+    after: tuple[str, ...]
+    within: int | None
+    row_type: RowType
+    subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    all_rows: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
+Rel = Any
+"""Any of the nodes above."""
