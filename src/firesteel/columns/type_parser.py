@@ -1,0 +1,248 @@
+"""The grammar of types in SQL. Flink: `LogicalTypeParser`, and the types of its SQL parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NoReturn
+
+from firesteel.columns import types as t
+from firesteel.errors import FiresteelError
+
+_TOKEN = re.compile(r"\s*(?:(\d+)|(`(?:[^`]|``)*`)|('(?:[^']|'')*')|([^\W\d]\w*)|([<>(),]))")
+_DayTime = t.DayTimeIntervalType.DayTimeResolution
+_YearMonth = t.YearMonthIntervalType.YearMonthResolution
+
+
+class TypeTextError(FiresteelError, ValueError):
+    """A text that is not a type."""
+
+
+def parse_type(text: str) -> t.DataType:
+    """Return the type that an SQL text names.
+
+    Raises:
+        TypeTextError: The text is not a type; the message says what was found, and where.
+    """
+    return _Parser(text).parse()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens: list[tuple[str, str, int]] = []
+        self._next = 0
+        self._tokenize()
+
+    def _tokenize(self) -> None:
+        position, end = 0, len(self._text.rstrip())
+        while position < end:
+            match = _TOKEN.match(self._text, position)
+            if match is None:
+                raise TypeTextError(f"Could not parse type at position {position}: {self._text!r}")
+            kind = ("number", "quoted", "string", "word", "sign")[match.lastindex - 1]  # type: ignore[operator]
+            self._tokens.append((kind, match.group(match.lastindex), match.start(match.lastindex)))  # type: ignore[arg-type]
+            position = match.end()
+
+    def parse(self) -> t.DataType:
+        result = self._type()
+        if self._next < len(self._tokens):
+            self._fail("end of text")
+        return result
+
+    def _fail(self, expected: str) -> NoReturn:
+        if self._next < len(self._tokens):
+            _, found, position = self._tokens[self._next]
+        else:
+            found, position = "end of text", len(self._text)
+        raise TypeTextError(
+            f"Could not parse type at position {position}: expected {expected}, found {found!r}\n Input: {self._text}"
+        )
+
+    def _peek(self, offset: int = 0) -> str:
+        """Return a coming keyword or sign in capitals, an empty text for anything else."""
+        if self._next + offset >= len(self._tokens):
+            return ""
+        kind, text, _ = self._tokens[self._next + offset]
+        return text.upper() if kind in ("word", "sign") else ""
+
+    def _accept(self, *words: str) -> bool:
+        """Consume these tokens if all of them come next."""
+        if any(self._peek(index) != word for index, word in enumerate(words)):
+            return False
+        self._next += len(words)
+        return True
+
+    def _expect(self, sign: str) -> None:
+        if not self._accept(sign):
+            self._fail(sign)
+
+    def _number(self) -> int:
+        if self._next >= len(self._tokens) or self._tokens[self._next][0] != "number":
+            self._fail("a number")
+        self._next += 1
+        return int(self._tokens[self._next - 1][1])
+
+    def _optional_number(self, default: int) -> int:
+        if not self._accept("("):
+            return default
+        number = self._number()
+        self._expect(")")
+        return number
+
+    def _type(self) -> t.DataType:
+        name = self._peek()
+        parse = _TYPES.get(name)
+        if parse is None:
+            self._fail("a type")
+        self._next += 1
+        try:
+            result = self._nullability(parse(self))
+        except ValueError as error:
+            raise error if isinstance(error, TypeTextError) else TypeTextError(f"{error} in {self._text!r}") from error
+        while self._peek() in ("ARRAY", "MULTISET"):
+            wrapper = t.ArrayType if self._peek() == "ARRAY" else t.MultisetType
+            self._next += 1
+            result = self._nullability(wrapper(result))
+        return result
+
+    def _nullability(self, data_type: t.DataType) -> t.DataType:
+        if self._accept("NOT", "NULL"):
+            return data_type.not_null()
+        self._accept("NULL")
+        return data_type
+
+    def _decimal(self) -> t.DataType:
+        if not self._accept("("):
+            return t.DecimalType()
+        precision = self._number()
+        scale = self._number() if self._accept(",") else 0
+        self._expect(")")
+        return t.DecimalType(precision, scale)
+
+    def _double(self) -> t.DataType:
+        self._accept("PRECISION")
+        return t.DoubleType()
+
+    def _char(self) -> t.DataType:
+        if self._accept("VARYING"):
+            return t.VarCharType(self._optional_number(1))
+        return t.CharType(self._optional_number(1))
+
+    def _binary(self) -> t.DataType:
+        if self._accept("VARYING"):
+            return t.VarBinaryType(self._optional_number(1))
+        return t.BinaryType(self._optional_number(1))
+
+    def _time(self) -> t.DataType:
+        precision = self._optional_number(0)
+        self._accept("WITHOUT", "TIME", "ZONE")
+        return t.TimeType(precision)
+
+    def _timestamp(self) -> t.DataType:
+        precision = self._optional_number(6)
+        if self._accept("WITH", "LOCAL", "TIME", "ZONE"):
+            return t.LocalZonedTimestampType(precision)
+        if self._accept("WITH", "TIME", "ZONE"):
+            return t.ZonedTimestampType(precision)
+        self._accept("WITHOUT", "TIME", "ZONE")
+        return t.TimestampType(precision)
+
+    def _element(self) -> t.DataType:
+        self._expect("<")
+        element = self._type()
+        self._expect(">")
+        return element
+
+    def _map(self) -> t.DataType:
+        self._expect("<")
+        key = self._type()
+        self._expect(",")
+        value = self._type()
+        self._expect(">")
+        return t.MapType(key, value)
+
+    def _row(self) -> t.DataType:
+        closing = ">" if self._accept("<") else ")"
+        if closing == ")":
+            self._expect("(")
+        fields: list[t.RowField] = []
+        while not self._accept(closing):
+            if fields:
+                self._expect(",")
+            fields.append(self._field(len(fields)))
+        return t.RowType(fields)
+
+    def _field(self, index: int) -> t.RowField:
+        unnamed = self._peek() in _TYPES and self._peek(1) in (",", ">", ")", "(", "<", "NOT", "NULL", "ARRAY")
+        name = f"f{index}" if unnamed else self._name()
+        data_type = self._type()
+        description = None
+        if self._next < len(self._tokens) and self._tokens[self._next][0] == "string":
+            description = self._tokens[self._next][1][1:-1].replace("''", "'")
+            self._next += 1
+        return t.RowField(name, data_type, description)
+
+    def _name(self) -> str:
+        if self._next >= len(self._tokens) or self._tokens[self._next][0] not in ("word", "quoted"):
+            self._fail("the name of a field")
+        kind, text, _ = self._tokens[self._next]
+        self._next += 1
+        return text[1:-1].replace("``", "`") if kind == "quoted" else text
+
+    def _interval(self) -> t.DataType:
+        first = self._peek()
+        if first not in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"):
+            self._fail("the unit of an interval")
+        self._next += 1
+        if first == "SECOND":
+            return t.DayTimeIntervalType(_DayTime.SECOND, fractional_precision=self._optional_number(6))
+        leading = self._optional_number(2)
+        if first in ("YEAR", "MONTH"):
+            resolution = _YearMonth.YEAR_TO_MONTH if self._accept("TO", "MONTH") else getattr(_YearMonth, first)
+            return t.YearMonthIntervalType(resolution, leading)
+        name, fraction = first, 6
+        if self._accept("TO"):
+            name = f"{first}_TO_{self._peek()}"
+            if name not in _DayTime.__members__:
+                self._fail(f"the last unit of INTERVAL {first}")
+            self._next += 1
+            fraction = self._optional_number(6)
+        return t.DayTimeIntervalType(getattr(_DayTime, name), leading, fraction)
+
+
+def _plain(make: Callable[[], t.DataType]) -> Callable[[_Parser], t.DataType]:
+    return lambda parser: make()
+
+
+_TYPES: dict[str, Callable[[_Parser], t.DataType]] = {
+    "NULL": _plain(t.NullType),
+    "BOOLEAN": _plain(t.BooleanType),
+    "TINYINT": _plain(t.TinyIntType),
+    "SMALLINT": _plain(t.SmallIntType),
+    "INT": _plain(t.IntType),
+    "INTEGER": _plain(t.IntType),
+    "BIGINT": _plain(t.BigIntType),
+    "FLOAT": _plain(t.FloatType),
+    "REAL": _plain(t.FloatType),
+    "DOUBLE": _Parser._double,
+    "DECIMAL": _Parser._decimal,
+    "DEC": _Parser._decimal,
+    "NUMERIC": _Parser._decimal,
+    "CHAR": _Parser._char,
+    "CHARACTER": _Parser._char,
+    "VARCHAR": lambda parser: t.VarCharType(parser._optional_number(1)),
+    "STRING": _plain(lambda: t.VarCharType(t.MAX_LENGTH)),
+    "BINARY": _Parser._binary,
+    "VARBINARY": lambda parser: t.VarBinaryType(parser._optional_number(1)),
+    "BYTES": _plain(lambda: t.VarBinaryType(t.MAX_LENGTH)),
+    "DATE": _plain(t.DateType),
+    "TIME": _Parser._time,
+    "TIMESTAMP": _Parser._timestamp,
+    "TIMESTAMP_LTZ": lambda parser: t.LocalZonedTimestampType(parser._optional_number(6)),
+    "INTERVAL": _Parser._interval,
+    "ARRAY": lambda parser: t.ArrayType(parser._element()),
+    "MULTISET": lambda parser: t.MultisetType(parser._element()),
+    "MAP": _Parser._map,
+    "ROW": _Parser._row,
+}

@@ -1,0 +1,263 @@
+"""Data types of tables (module as `pyflink.table.types`), and the types of plain Python values."""
+
+from __future__ import annotations
+
+from firesteel.columns.types import (
+    MAX_LENGTH,
+    ArrayType,
+    BigIntType,
+    BinaryType,
+    BooleanType,
+    CharType,
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntType,
+    ListViewType,
+    LocalZonedTimestampType,
+    MapType,
+    MapViewType,
+    MultisetType,
+    NullType,
+    Resolution,
+    RowField,
+    RowType,
+    SmallIntType,
+    TimestampType,
+    TimeType,
+    TinyIntType,
+    UserDefinedType,
+    VarBinaryType,
+    VarCharType,
+    YearMonthIntervalType,
+)
+from firesteel.columns.types import (  # public by name, though a star import leaves them out
+    AtomicType as AtomicType,
+)
+from firesteel.columns.types import (
+    FractionalType as FractionalType,
+)
+from firesteel.columns.types import (
+    IntegralType as IntegralType,
+)
+from firesteel.columns.types import (
+    NumericType as NumericType,
+)
+from firesteel.columns.types import (
+    RawType as RawType,
+)
+from firesteel.columns.types import (
+    ZonedTimestampType as ZonedTimestampType,
+)
+from firesteel.common.types import Row, RowKind
+
+__all__ = ["DataTypes", "Row", "RowKind", "UserDefinedType"]
+
+_Unit = Resolution.IntervalUnit
+_DayTime = DayTimeIntervalType.DayTimeResolution
+_YearMonth = YearMonthIntervalType.YearMonthResolution
+
+
+class DataTypes:
+    """Factory of data types (PyFlink: `DataTypes`).
+
+    Example:
+        >>> DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT()), DataTypes.FIELD("name", DataTypes.STRING())])
+        RowType(RowField(id, BigIntType(true), ...),RowField(name, VarCharType(2147483647, true), ...))
+    """
+
+    @staticmethod
+    def NULL() -> NullType:
+        """Return the type of an untyped NULL."""
+        return NullType()
+
+    @staticmethod
+    def CHAR(length: int, nullable: bool = True) -> CharType:
+        """Return the type of strings of exactly `length` characters."""
+        return CharType(length, nullable)
+
+    @staticmethod
+    def VARCHAR(length: int, nullable: bool = True) -> VarCharType:
+        """Return the type of strings of at most `length` characters."""
+        return VarCharType(length, nullable)
+
+    @staticmethod
+    def STRING(nullable: bool = True) -> VarCharType:
+        """Return the type of strings of any length."""
+        return VarCharType(MAX_LENGTH, nullable)
+
+    @staticmethod
+    def BOOLEAN(nullable: bool = True) -> BooleanType:
+        """Return the type of TRUE, FALSE and UNKNOWN."""
+        return BooleanType(nullable)
+
+    @staticmethod
+    def BINARY(length: int, nullable: bool = True) -> BinaryType:
+        """Return the type of exactly `length` bytes."""
+        return BinaryType(length, nullable)
+
+    @staticmethod
+    def VARBINARY(length: int, nullable: bool = True) -> VarBinaryType:
+        """Return the type of at most `length` bytes."""
+        return VarBinaryType(length, nullable)
+
+    @staticmethod
+    def BYTES(nullable: bool = True) -> VarBinaryType:
+        """Return the type of any number of bytes."""
+        return VarBinaryType(MAX_LENGTH, nullable)
+
+    @staticmethod
+    def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DecimalType:
+        """Return the type of decimals of `precision` digits, `scale` of them after the point."""
+        return DecimalType(precision, scale, nullable)
+
+    @staticmethod
+    def TINYINT(nullable: bool = True) -> TinyIntType:
+        """Return the type of 8-bit integers."""
+        return TinyIntType(nullable)
+
+    @staticmethod
+    def SMALLINT(nullable: bool = True) -> SmallIntType:
+        """Return the type of 16-bit integers."""
+        return SmallIntType(nullable)
+
+    @staticmethod
+    def INT(nullable: bool = True) -> IntType:
+        """Return the type of 32-bit integers."""
+        return IntType(nullable)
+
+    @staticmethod
+    def BIGINT(nullable: bool = True) -> BigIntType:
+        """Return the type of 64-bit integers."""
+        return BigIntType(nullable)
+
+    @staticmethod
+    def FLOAT(nullable: bool = True) -> FloatType:
+        """Return the type of 32-bit floating point numbers."""
+        return FloatType(nullable)
+
+    @staticmethod
+    def DOUBLE(nullable: bool = True) -> DoubleType:
+        """Return the type of 64-bit floating point numbers."""
+        return DoubleType(nullable)
+
+    @staticmethod
+    def DATE(nullable: bool = True) -> DateType:
+        """Return the type of dates."""
+        return DateType(nullable)
+
+    @staticmethod
+    def TIME(precision: int = 0, nullable: bool = True) -> TimeType:
+        """Return the type of times of day."""
+        return TimeType(precision, nullable)
+
+    @staticmethod
+    def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TimestampType:
+        """Return the type of timestamps without time zone."""
+        return TimestampType(precision, nullable)
+
+    @staticmethod
+    def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
+        """Return the type of points in time."""
+        return LocalZonedTimestampType(precision, nullable)
+
+    @staticmethod
+    def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
+        """Return the type of points in time."""
+        return LocalZonedTimestampType(precision, nullable)
+
+    @staticmethod
+    def ARRAY(element_type: DataType, nullable: bool = True) -> ArrayType:
+        """Return the type of arrays."""
+        return ArrayType(element_type, nullable)
+
+    @staticmethod
+    def LIST_VIEW(element_type: DataType) -> ListViewType:
+        """Return the type of a `ListView` in an accumulator."""
+        return ListViewType(element_type)
+
+    @staticmethod
+    def MAP(key_type: DataType, value_type: DataType, nullable: bool = True) -> MapType:
+        """Return the type of maps."""
+        return MapType(key_type, value_type, nullable)
+
+    @staticmethod
+    def MAP_VIEW(key_type: DataType, value_type: DataType) -> MapViewType:
+        """Return the type of a `MapView` in an accumulator."""
+        return MapViewType(key_type, value_type)
+
+    @staticmethod
+    def MULTISET(element_type: DataType, nullable: bool = True) -> MultisetType:
+        """Return the type of multisets."""
+        return MultisetType(element_type, nullable)
+
+    @staticmethod
+    def ROW(row_fields: list[RowField | DataType] = [], nullable: bool = True) -> RowType:  # noqa: B006
+        """Return the type of rows; fields given as types alone get the names `f0`, `f1`, ..."""
+        fields = [
+            field if isinstance(field, RowField) else RowField(f"f{index}", field)
+            for index, field in enumerate(row_fields)
+        ]
+        return RowType(fields, nullable)
+
+    @staticmethod
+    def FIELD(name: str, data_type: DataType, description: str | None = None) -> RowField:
+        """Return a field of a row type."""
+        return RowField(name, data_type, description)
+
+    @staticmethod
+    def SECOND(precision: int = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION) -> Resolution:
+        """Return the unit of seconds with `precision` digits of fractions."""
+        return Resolution(_Unit.SECOND, precision)
+
+    @staticmethod
+    def MINUTE() -> Resolution:
+        """Return the unit of minutes."""
+        return Resolution(_Unit.MINUTE)
+
+    @staticmethod
+    def HOUR() -> Resolution:
+        """Return the unit of hours."""
+        return Resolution(_Unit.HOUR)
+
+    @staticmethod
+    def DAY(precision: int = DayTimeIntervalType.DEFAULT_DAY_PRECISION) -> Resolution:
+        """Return the unit of days with `precision` digits."""
+        return Resolution(_Unit.DAY, precision)
+
+    @staticmethod
+    def MONTH() -> Resolution:
+        """Return the unit of months."""
+        return Resolution(_Unit.MONTH)
+
+    @staticmethod
+    def YEAR(precision: int = YearMonthIntervalType.DEFAULT_PRECISION) -> Resolution:
+        """Return the unit of years with `precision` digits."""
+        return Resolution(_Unit.YEAR, precision)
+
+    @staticmethod
+    def INTERVAL(
+        upper_resolution: Resolution, lower_resolution: Resolution | None = None
+    ) -> DayTimeIntervalType | YearMonthIntervalType:
+        """Return the interval type between two units.
+
+        Raises:
+            ValueError: There is no interval type between these units.
+        """
+        upper, lower = upper_resolution, lower_resolution
+        units = [resolution.unit.name for resolution in (upper, lower) if resolution is not None]
+        name = "_TO_".join(units)
+        if name in _DayTime.__members__:
+            day = upper.precision if upper.unit is _Unit.DAY else DayTimeIntervalType.DEFAULT_DAY_PRECISION
+            last = lower or upper
+            fraction = last.precision if last.unit is _Unit.SECOND else DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION
+            return DayTimeIntervalType(getattr(_DayTime, name), day, fraction)
+        if name in ("YEAR", "MONTH", "YEAR_TO_MONTH"):
+            digits = upper.precision if upper.unit is _Unit.YEAR else YearMonthIntervalType.DEFAULT_PRECISION
+            return YearMonthIntervalType(getattr(_YearMonth, name), digits)
+        raise ValueError(
+            f"Unsupported interval definition '{name}'. Please check the documentation for supported ones."
+        )
