@@ -121,4 +121,4 @@ def _resolution(unit: str, last: str) -> Any:
 
 def _month_resolution(unit: str, last: str) -> Any:
     name = "YEAR" if unit == last == "YEAR" else "MONTH" if unit == last else "YEAR_TO_MONTH"
-    return YearMonthIntervalType.YearMonthResolution[name]
+    return getattr(YearMonthIntervalType.YearMonthResolution, name)
