@@ -1,0 +1,1 @@
+"""The built-in functions of SQL: their names, types and kernels."""

@@ -1,0 +1,234 @@
+"""Accumulators of the built-in aggregate functions.
+
+A state is a list of plain Python values, which pickles small; the accumulator itself holds no data. Arguments and
+results are Python values as `pyarrow.Array.to_pylist` gives them.
+"""
+
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+import numpy as np
+
+from firesteel.columns import types as t
+from firesteel.errors import JobExecutionError
+
+State = list[Any]
+WIDE = Context(prec=100, rounding=ROUND_HALF_UP)
+
+_BITS: dict[type[t.DataType], int] = {t.TinyIntType: 8, t.SmallIntType: 16, t.IntType: 32, t.BigIntType: 64}
+
+
+def wrap(value: int, bits: int) -> int:
+    """Return the value that is left of an integer in `bits` bits, as in Java."""
+    half = 1 << (bits - 1)
+    return ((value + half) & ((1 << bits) - 1)) - half
+
+
+def fit_decimal(value: Decimal, data_type: t.DecimalType) -> Decimal | None:
+    """Return a decimal rounded half up to the scale of a type, None if it has too many digits."""
+    rounded = value.quantize(Decimal(1).scaleb(-data_type.scale), context=WIDE)
+    return rounded if len(rounded.as_tuple().digits) <= data_type.precision else None
+
+
+def number_cast(data_type: t.DataType) -> Callable[[Any], Any]:
+    """Return the conversion of a sum or quotient to a numeric type."""
+    if isinstance(data_type, t.DecimalType):
+        return lambda value: fit_decimal(Decimal(value), data_type)
+    if isinstance(data_type, t.FloatType):
+        return lambda value: float(np.float32(value))
+    if isinstance(data_type, t.DoubleType):
+        return float
+    bits = _BITS[type(data_type)]
+    return lambda value: wrap(int(value), bits)
+
+
+class Accumulator:
+    """What an aggregate function keeps per group. Flink: `AggsHandleFunction`."""
+
+    def new(self) -> State:
+        """Return the state of an empty group."""
+        raise NotImplementedError
+
+    def add(self, state: State, *args: Any) -> None:
+        """Add a row to the group."""
+        raise NotImplementedError
+
+    def retract(self, state: State, *args: Any) -> None:
+        """Take back a row that was added."""
+        raise NotImplementedError
+
+    def merge(self, state: State, other: State) -> None:
+        """Add the rows of another state, which came after those of this one."""
+        raise NotImplementedError
+
+    def value(self, state: State) -> Any:
+        """Return the result for the group."""
+        raise NotImplementedError
+
+
+class Count(Accumulator):
+    """COUNT: rows without a NULL argument."""
+
+    def new(self) -> State:
+        return [0]
+
+    def add(self, state: State, *args: Any) -> None:
+        if None not in args:
+            state[0] += 1
+
+    def retract(self, state: State, *args: Any) -> None:
+        if None not in args:
+            state[0] -= 1
+
+    def merge(self, state: State, other: State) -> None:
+        state[0] += other[0]
+
+    def value(self, state: State) -> Any:
+        return state[0]
+
+
+class Sum(Accumulator):
+    """SUM and SUM0: the state holds the sum and the number of values."""
+
+    def __init__(self, result_type: t.DataType, empty: Any) -> None:
+        self._convert = number_cast(result_type)
+        self._float = isinstance(result_type, t.FloatType)
+        self._empty = empty
+        self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+
+    def new(self) -> State:
+        return [self._zero, 0]
+
+    def _change(self, state: State, value: Any, count: int) -> None:
+        # Decimal's own operators round to 28 digits.
+        total = WIDE.add(state[0], value) if isinstance(value, Decimal) else state[0] + value
+        state[0] = float(np.float32(total)) if self._float else total
+        state[1] += count
+
+    def add(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], 1)
+
+    def retract(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0].copy_negate() if isinstance(args[0], Decimal) else -args[0], -1)
+
+    def merge(self, state: State, other: State) -> None:
+        self._change(state, other[0], other[1])
+
+    def value(self, state: State) -> Any:
+        return self._convert(state[0]) if state[1] else self._empty
+
+
+class Avg(Sum):
+    """AVG: integers divide as integers, their sum is a BIGINT."""
+
+    def __init__(self, result_type: t.DataType) -> None:
+        super().__init__(result_type, None)
+        self._integral = isinstance(result_type, t.IntegralType)
+        self._float = False
+
+    def value(self, state: State) -> Any:
+        total, count = state
+        if not count:
+            return None
+        if self._integral:
+            return self._convert(quotient(wrap(total, 64), count))
+        return self._convert(WIDE.divide(total, count) if isinstance(total, Decimal) else total / count)
+
+
+def quotient(dividend: int, divisor: int) -> int:
+    """Return an integer quotient, truncated as in Java."""
+    result = abs(dividend) // abs(divisor)
+    return result if (dividend < 0) == (divisor < 0) else -result
+
+
+class Variance(Accumulator):
+    """VAR_POP, VAR_SAMP and their roots, from the count, the sum and the sum of squares.
+
+    Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n` in the type of the argument, so that
+    integers divide as integers.
+    """
+
+    def __init__(self, result_type: t.DataType, sample: bool, root: bool) -> None:
+        self._type = result_type
+        self._convert = number_cast(result_type)
+        self._sample = sample
+        self._root = root
+        self._zero: Any = Decimal(0) if isinstance(result_type, t.DecimalType) else 0
+
+    def new(self) -> State:
+        return [0, self._zero, self._zero]
+
+    def _change(self, state: State, value: Any, sign: int) -> None:
+        square = WIDE.multiply(value, value) if isinstance(value, Decimal) else self._convert(value * value)
+        state[0] += sign
+        if isinstance(value, Decimal):
+            state[1] = WIDE.add(state[1], value * sign)
+            state[2] = WIDE.add(state[2], square * sign)
+        else:
+            state[1] += sign * value
+            state[2] += sign * square
+
+    def add(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], 1)
+
+    def retract(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], -1)
+
+    def merge(self, state: State, other: State) -> None:
+        for index, value in enumerate(other):
+            state[index] += value
+
+    def value(self, state: State) -> Any:
+        count, total, squares = state
+        divisor = count - 1 if self._sample else count
+        if count <= 0 or divisor <= 0:
+            return None
+        if isinstance(self._type, t.IntegralType):
+            total, squares = self._convert(total), self._convert(squares)
+            variance: Any = quotient(squares - quotient(self._convert(total * total), count), divisor)
+        elif isinstance(self._type, t.DecimalType):
+            mean_square = WIDE.divide(WIDE.multiply(total, total), count)
+            variance = WIDE.divide(WIDE.subtract(squares, mean_square), divisor)
+        else:
+            variance = (squares - total * total / count) / divisor
+        return self._convert(self._square_root(variance) if self._root else variance)
+
+    @staticmethod
+    def _square_root(variance: Any) -> float:
+        return math.sqrt(variance) if variance >= 0 else math.nan
+
+
+class SingleValue(Accumulator):
+    """SINGLE_VALUE: the value of a scalar subquery, which has at most one row."""
+
+    def new(self) -> State:
+        return [None, 0]
+
+    def add(self, state: State, *args: Any) -> None:
+        self._change(state, args[0], 1)
+
+    def retract(self, state: State, *args: Any) -> None:
+        self._change(state, None, -1)
+
+    def merge(self, state: State, other: State) -> None:
+        if other[1]:
+            self._change(state, other[0], other[1])
+
+    def _change(self, state: State, value: Any, count: int) -> None:
+        state[1] += count
+        if state[1] > 1:
+            raise JobExecutionError("SingleValueAggFunction received more than one element.")
+        state[0] = value
+
+    def value(self, state: State) -> Any:
+        return state[0]

@@ -1,0 +1,269 @@
+"""Accumulators of aggregate functions that keep values: MIN, FIRST_VALUE, LISTAGG, COLLECT, ..."""
+
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from firesteel.columns.functions.accumulators import Accumulator, State
+
+
+def freeze(value: Any) -> Hashable:
+    """Return a hashable form of a value of any SQL type."""
+    if isinstance(value, dict):
+        return tuple((key, freeze(item)) for key, item in value.items())
+    return tuple(map(freeze, value)) if isinstance(value, (list, tuple)) else value
+
+
+class Extreme(Accumulator):
+    """MIN and MAX over rows that are never taken back; `choose` is `min` or `max`."""
+
+    def __init__(self, choose: Callable[..., Any]) -> None:
+        self._choose = choose
+
+    def new(self) -> State:
+        return [None]
+
+    def add(self, state: State, *args: Any) -> None:
+        value = args[0]
+        if value is not None:
+            state[0] = value if state[0] is None else self._choose(state[0], value)
+
+    def merge(self, state: State, other: State) -> None:
+        self.add(state, other[0])
+
+    def value(self, state: State) -> Any:
+        return state[0]
+
+
+class RetractableExtreme(Accumulator):
+    """MIN and MAX over rows that may be taken back: counts per value, and the extreme unless it was taken back."""
+
+    def __init__(self, choose: Callable[..., Any]) -> None:
+        self._choose = choose
+
+    def new(self) -> State:
+        return [None, {}]
+
+    def _change(self, state: State, value: Any, count: int) -> None:
+        counts = state[1]
+        left = counts.get(value, 0) + count
+        if left:
+            counts[value] = left
+        else:
+            del counts[value]
+        if left > 0 and state[0] is not None:
+            state[0] = self._choose(state[0], value)
+        elif left > 0 and len(counts) == 1:
+            state[0] = value
+        elif state[0] == value:
+            state[0] = None
+
+    def add(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], 1)
+
+    def retract(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], -1)
+
+    def merge(self, state: State, other: State) -> None:
+        for value, count in other[1].items():
+            self._change(state, value, count)
+
+    def value(self, state: State) -> Any:
+        if state[0] is None:
+            state[0] = self._choose((value for value, count in state[1].items() if count > 0), default=None)
+        return state[0]
+
+
+class FirstValue(Accumulator):
+    """FIRST_VALUE and LAST_VALUE over rows that are never taken back; NULLs are skipped."""
+
+    def __init__(self, last: bool) -> None:
+        self._last = last
+
+    def new(self) -> State:
+        return [None]
+
+    def add(self, state: State, *args: Any) -> None:
+        if args[0] is not None and (self._last or state[0] is None):
+            state[0] = args[0]
+
+    def merge(self, state: State, other: State) -> None:
+        self.add(state, other[0])
+
+    def value(self, state: State) -> Any:
+        return state[0]
+
+
+class ValueLog(Accumulator):
+    """Values in order of arrival; retracting takes back the earliest of equal values.
+
+    The state holds the next number, the values by number, and the numbers of each value.
+    """
+
+    skip_null = True
+
+    def new(self) -> State:
+        return [0, {}, {}]
+
+    def add(self, state: State, *args: Any) -> None:
+        value = args[0]
+        if value is None and self.skip_null:
+            return
+        number = state[0]
+        state[0] = number + 1
+        state[1][number] = value
+        state[2].setdefault(freeze(value), []).append(number)
+
+    def retract(self, state: State, *args: Any) -> None:
+        key = freeze(args[0])
+        numbers = state[2].get(key)
+        if not numbers:
+            return
+        del state[1][numbers.pop(0)]
+        if not numbers:
+            del state[2][key]
+
+    def merge(self, state: State, other: State) -> None:
+        for value in other[1].values():
+            self.add(state, value)
+
+
+class RetractableFirstValue(ValueLog):
+    """FIRST_VALUE and LAST_VALUE over rows that may be taken back."""
+
+    def __init__(self, last: bool) -> None:
+        self._last = last
+
+    def value(self, state: State) -> Any:
+        values = state[1]
+        if not values:
+            return None
+        return values[next(reversed(values) if self._last else iter(values))]
+
+
+class ArrayAgg(ValueLog):
+    """ARRAY_AGG: NULL for an empty group."""
+
+    def __init__(self, skip_null: bool) -> None:
+        self.skip_null = skip_null
+
+    def value(self, state: State) -> Any:
+        return list(state[1].values()) or None
+
+
+class ListAgg(ValueLog):
+    """LISTAGG with an optional delimiter as second argument."""
+
+    def new(self) -> State:
+        return [*super().new(), ","]
+
+    def add(self, state: State, *args: Any) -> None:
+        super().add(state, args[0])
+        if len(args) > 1:
+            state[3] = args[1]
+
+    def merge(self, state: State, other: State) -> None:
+        super().merge(state, other)
+        state[3] = other[3] if other[1] else state[3]
+
+    def value(self, state: State) -> Any:
+        return state[3].join(state[1].values()) if state[1] else None
+
+
+class Counts(Accumulator):
+    """Base of functions that need how often each value occurs; NULLs are skipped."""
+
+    def new(self) -> State:
+        return [{}]
+
+    def _change(self, state: State, value: Any, count: int) -> None:
+        key = freeze(value)
+        entry = state[0].get(key)
+        left = count if entry is None else entry[1] + count
+        if left:
+            state[0][key] = (value, left)
+        else:
+            del state[0][key]
+
+    def add(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], 1)
+
+    def retract(self, state: State, *args: Any) -> None:
+        if args[0] is not None:
+            self._change(state, args[0], -1)
+
+    def merge(self, state: State, other: State) -> None:
+        for value, count in other[0].values():
+            self._change(state, value, count)
+
+
+class Collect(Counts):
+    """COLLECT: a multiset, as pairs of a value and its count."""
+
+    def value(self, state: State) -> Any:
+        return list(state[0].values())
+
+
+class CountDistinct(Counts):
+    """APPROX_COUNT_DISTINCT, which is exact here."""
+
+    def value(self, state: State) -> Any:
+        return len(state[0])
+
+
+class Percentile(Accumulator):
+    """PERCENTILE(value, percentage [, frequency]) with linear interpolation; the percentage may be an array."""
+
+    def new(self) -> State:
+        return [{}, None]
+
+    def _change(self, state: State, args: tuple[Any, ...], sign: int) -> None:
+        frequency = args[2] if len(args) > 2 else 1
+        state[1] = args[1]
+        if args[0] is None or frequency is None or frequency <= 0:
+            return
+        left = state[0].get(args[0], 0) + sign * frequency
+        if left:
+            state[0][args[0]] = left
+        else:
+            del state[0][args[0]]
+
+    def add(self, state: State, *args: Any) -> None:
+        self._change(state, args, 1)
+
+    def retract(self, state: State, *args: Any) -> None:
+        self._change(state, args, -1)
+
+    def merge(self, state: State, other: State) -> None:
+        for value, count in other[0].items():
+            self._change(state, (value, other[1], count), 1)
+
+    def value(self, state: State) -> Any:
+        if not state[0] or state[1] is None:
+            return None
+        values = sorted(state[0].items())
+        if isinstance(state[1], list):
+            return [self._at(values, percentage) for percentage in state[1]]
+        return self._at(values, state[1])
+
+    @staticmethod
+    def _at(values: list[tuple[Any, int]], percentage: Any) -> float:
+        position = (sum(count for _, count in values) - 1) * float(percentage)
+        lower, upper = math.floor(position), math.ceil(position)
+        low, high = (_nth(values, index) for index in (lower, upper))
+        return low if lower == upper else (upper - position) * low + (position - lower) * high
+
+
+def _nth(values: list[tuple[Any, int]], index: int) -> float:
+    for value, count in values:
+        index -= count
+        if index < 0:
+            return float(value)
+    raise IndexError(index)

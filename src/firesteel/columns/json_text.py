@@ -1,0 +1,70 @@
+"""SQL values as JSON text, as JSON_STRING, JSON_OBJECT and JSON_ARRAY write them. Flink: `JsonGenerateUtils`."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.columns import types as t
+from firesteel.columns.value_text import cast_formatter, double_text, float_text, map_types
+
+Writer = Callable[[Any], str]
+
+
+def json_writer(data_type: t.DataType) -> Writer:
+    """Return the function that gives the JSON text of a value of this type; keys of objects are sorted."""
+    write = _writer(data_type)
+    return lambda value: "null" if value is None else write(value)
+
+
+def quote(text: str) -> str:
+    """Return a text as JSON string."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def object_text(pairs: dict[str, str]) -> str:
+    """Return an object of keys and the JSON texts of their values; keys are sorted, as Flink does."""
+    return "{" + ",".join(f"{quote(key)}:{pairs[key]}" for key in sorted(pairs)) + "}"
+
+
+def _writer(data_type: t.DataType) -> Writer:
+    plain = _WRITERS.get(type(data_type))
+    if plain is not None:
+        return plain
+    if isinstance(data_type, t.IntegralType):
+        return str
+    if isinstance(data_type, t.ArrayType):
+        element = json_writer(data_type.element_type)
+        return lambda value: f"[{','.join(map(element, value))}]"
+    if isinstance(data_type, (t.MapType, t.MultisetType)):
+        key_type, value_type = map_types(data_type)
+        if not isinstance(key_type, (t.CharType, t.VarCharType)):
+            raise ValueError("JSON objects need keys of type CHAR or VARCHAR; the map has others")
+        item = json_writer(value_type)
+        return lambda value: object_text({str(k): item(v) for k, v in value})
+    if isinstance(data_type, t.RowType):
+        fields = [json_writer(field) for field in data_type.field_types()]
+        return lambda value: object_text(
+            {name: field(item) for field, (name, item) in zip(fields, value.items(), strict=True)}
+        )
+    text = cast_formatter(data_type)
+    return lambda value: quote(text(value))
+
+
+def _base64(value: bytes) -> str:
+    return quote(base64.b64encode(value).decode())
+
+
+_WRITERS: dict[type[t.DataType], Writer] = {
+    t.NullType: lambda value: "null",
+    t.CharType: quote,
+    t.VarCharType: quote,
+    t.BooleanType: lambda value: "true" if value else "false",
+    t.DecimalType: str,
+    t.FloatType: float_text,
+    t.DoubleType: double_text,
+    t.BinaryType: _base64,
+    t.VarBinaryType: _base64,
+}
