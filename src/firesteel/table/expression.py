@@ -1,0 +1,86 @@
+"""Expressions of the Table API (module as `pyflink.table.expression`)."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from firesteel.table.expression_collections import BitmapMethods, CollectionMethods
+from firesteel.table.expression_enums import (
+    JsonExistsOnError,
+    JsonOnNull,
+    JsonQueryOnEmptyOrError,
+    JsonQueryWrapper,
+    JsonType,
+    JsonValueOnEmptyOrError,
+    TimeIntervalUnit,
+    TimePointUnit,
+)
+from firesteel.table.expression_json import JsonMethods
+from firesteel.table.expression_logic import LogicMethods, Operators
+from firesteel.table.expression_numbers import AggregateMethods, NumberMethods
+from firesteel.table.expression_strings import StringMethods
+from firesteel.table.expression_text import expression_text
+from firesteel.table.expression_time import TimeMethods
+from firesteel.table.unresolved import Alias, Apply, Lit
+
+__all__ = [
+    "Expression",
+    "JsonExistsOnError",
+    "JsonOnNull",
+    "JsonQueryOnEmptyOrError",
+    "JsonQueryWrapper",
+    "JsonType",
+    "JsonValueOnEmptyOrError",
+    "TimeIntervalUnit",
+    "TimePointUnit",
+]
+
+T = TypeVar("T")
+
+
+class Expression(
+    Operators,
+    LogicMethods,
+    NumberMethods,
+    AggregateMethods,
+    StringMethods,
+    CollectionMethods,
+    BitmapMethods,
+    TimeMethods,
+    JsonMethods,
+    Generic[T],
+):
+    """What a program says of columns: a column, a constant, or a call of a function (Flink: `Expression`).
+
+    It has no type until a table looks it up.
+
+    Example:
+        >>> from firesteel.table.expressions import col
+        >>> str(col("a") + 1)
+        'a + 1'
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def _wrap(self, node: Any) -> Expression[Any]:
+        return Expression(node)
+
+    def alias(self, name: str, *extra_names: str) -> Expression[T]:
+        """Name the column, or the columns of a table function."""
+        return Expression(Alias(self._node, (name, *extra_names)))
+
+    def as_argument(self, name: str) -> Expression[Any]:
+        """Pass the value as the named argument of a function."""
+        return Expression(Apply("=>", (Lit(name), self._node)))
+
+    def __getattr__(self, name: str) -> Expression[Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.get(name)
+
+    def __str__(self) -> str:
+        return expression_text(self._node)
+
+    def __repr__(self) -> str:
+        return f"Expression<{self}>"

@@ -1,0 +1,354 @@
+"""Entry points of the Table API's expressions (module as `pyflink.table.expressions`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression, JsonOnNull, TimePointUnit
+from firesteel.table.expression_base import node_of, operand_nodes
+from firesteel.table.expression_json import json_option
+from firesteel.table.planner.parser import parse_expression
+from firesteel.table.unresolved import CURRENT, UNBOUNDED, Apply, Lit, Ref, TypeName
+
+if TYPE_CHECKING:
+    from firesteel.table.types import DataType
+
+__all__ = [
+    "CURRENT_RANGE",
+    "CURRENT_ROW",
+    "UNBOUNDED_RANGE",
+    "UNBOUNDED_ROW",
+    "and_",
+    "array",
+    "atan2",
+    "call",
+    "call_sql",
+    "col",
+    "concat",
+    "concat_ws",
+    "convert_tz",
+    "current_database",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "current_watermark",
+    "date_format",
+    "descriptor",
+    "e",
+    "from_unixtime",
+    "if_then_else",
+    "json",
+    "json_array",
+    "json_array_agg",
+    "json_object",
+    "json_object_agg",
+    "json_string",
+    "lit",
+    "local_time",
+    "local_timestamp",
+    "log",
+    "map_",
+    "negative",
+    "not_",
+    "null_of",
+    "or_",
+    "pi",
+    "rand",
+    "rand_integer",
+    "range_",
+    "row",
+    "row_interval",
+    "source_watermark",
+    "temporal_overlaps",
+    "timestamp_diff",
+    "to_date",
+    "to_timestamp",
+    "to_timestamp_ltz",
+    "unix_timestamp",
+    "uuid",
+    "with_columns",
+    "without_columns",
+]
+
+
+def _call(function: Any, *operands: Any) -> Expression[Any]:
+    return Expression(Apply(function, operand_nodes(operands)))
+
+
+def col(name: str) -> Expression[Any]:
+    """Return a column by its name."""
+    return Expression(Ref((name,)))
+
+
+def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
+    """Return a constant, of a type or of the one that the Python value suggests."""
+    return Expression(Lit(v, data_type))
+
+
+def range_(start: str | int, end: str | int) -> Expression[Any]:
+    """Return a range of columns by name or position (from 1), for `with_columns`."""
+    return Expression(Apply("RANGE", (_column_or_index(start), _column_or_index(end))))
+
+
+def _column_or_index(value: Any) -> Any:
+    return Ref((value,)) if isinstance(value, str) else node_of(value)
+
+
+def with_columns(head: Any, *tails: Any) -> Expression[Any]:
+    """Return the columns given by name, position or range."""
+    return Expression(Apply("WITH_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
+
+
+def without_columns(head: Any, *tails: Any) -> Expression[Any]:
+    """Return all columns but those given by name, position or range."""
+    return Expression(Apply("WITHOUT_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
+
+
+def and_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
+    """Return the conjunction of conditions."""
+    return _chain("AND", (predicate0, predicate1, *predicates))
+
+
+def or_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
+    """Return the disjunction of conditions."""
+    return _chain("OR", (predicate0, predicate1, *predicates))
+
+
+def _chain(function: str, operands: tuple[Any, ...]) -> Expression[Any]:
+    result = node_of(operands[0])
+    for operand in operands[1:]:
+        result = Apply(function, (result, node_of(operand)))
+    return Expression(result)
+
+
+def not_(expression: Expression[bool]) -> Expression[bool]:
+    """Return the negation of a condition."""
+    return _call("NOT", expression)
+
+
+def current_database() -> Expression[Any]:
+    """Return the name of the current database."""
+    return _call("CURRENT_DATABASE")
+
+
+def current_date() -> Expression[Any]:
+    """Return the current date in the session's time zone."""
+    return _call("CURRENT_DATE")
+
+
+def current_time() -> Expression[Any]:
+    """Return the current time in the session's time zone."""
+    return _call("CURRENT_TIME")
+
+
+def current_timestamp() -> Expression[Any]:
+    """Return the current TIMESTAMP_LTZ."""
+    return _call("CURRENT_TIMESTAMP")
+
+
+def current_watermark(rowtimeAttribute: Any) -> Expression[Any]:  # noqa: N803 - PyFlink's name
+    """Return the current watermark of a rowtime attribute, NULL if there is none yet."""
+    return _call("CURRENT_WATERMARK", rowtimeAttribute)
+
+
+def local_time() -> Expression[Any]:
+    """Return the current time in the session's time zone."""
+    return _call("LOCALTIME")
+
+
+def local_timestamp() -> Expression[Any]:
+    """Return the current TIMESTAMP in the session's time zone."""
+    return _call("LOCALTIMESTAMP")
+
+
+def to_date(date_str: Any, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+    """Call TO_DATE."""
+    return _call("TO_DATE", date_str, format)
+
+
+def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+    """Call TO_TIMESTAMP."""
+    return _call("TO_TIMESTAMP", timestamp_str, format)
+
+
+def to_timestamp_ltz(*args: Any) -> Expression[Any]:
+    """Call TO_TIMESTAMP_LTZ."""
+    return _call("TO_TIMESTAMP_LTZ", *args)
+
+
+def temporal_overlaps(
+    left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
+) -> Expression[Any]:
+    """Return whether two intervals of time overlap."""
+    return _call("OVERLAPS", left_time_point, left_temporal, right_time_point, right_temporal)
+
+
+def date_format(timestamp: Any, format: Any) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+    """Call DATE_FORMAT."""
+    return _call("DATE_FORMAT", timestamp, format)
+
+
+def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2: Any) -> Expression[Any]:
+    """Return how many units lie between two points in time."""
+    return _call("TIMESTAMPDIFF", time_point_unit.name, time_point1, time_point2)
+
+
+def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
+    """Call CONVERT_TZ."""
+    return _call("CONVERT_TZ", date_str, tz_from, tz_to)
+
+
+def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+    """Call FROM_UNIXTIME."""
+    return _call("FROM_UNIXTIME", unixtime, format)
+
+
+def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+    """Call UNIX_TIMESTAMP."""
+    return _call("UNIX_TIMESTAMP", date_str, format)
+
+
+def array(head: Any, *tail: Any) -> Expression[Any]:
+    """Return an array of values."""
+    return Expression(Apply("ARRAY", tuple(map(node_of, (head, *tail)))))
+
+
+def row(head: Any, *tail: Any) -> Expression[Any]:
+    """Return a row of values."""
+    return Expression(Apply("ROW", tuple(map(node_of, (head, *tail)))))
+
+
+def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
+    """Return a map of keys and values in turn."""
+    return Expression(Apply("MAP", tuple(map(node_of, (key, value, *tail)))))
+
+
+def row_interval(rows: int) -> Expression[Any]:
+    """Return a number of rows, as the size of a window."""
+    return Expression(Apply("ROWS", (Lit(rows),)))
+
+
+def pi() -> Expression[float]:
+    """Return pi."""
+    return _call("PI")
+
+
+def e() -> Expression[float]:
+    """Return Euler's number."""
+    return _call("E")
+
+
+def rand(seed: Any = None) -> Expression[float]:
+    """Return a random number from 0 to before 1."""
+    return _call("RAND", seed)
+
+
+def rand_integer(bound: Any, seed: Any = None) -> Expression[Any]:
+    """Return a random integer from 0 to before a bound."""
+    return _call("RAND_INTEGER", bound) if seed is None else _call("RAND_INTEGER", seed, bound)
+
+
+def atan2(y: Any, x: Any) -> Expression[float]:
+    """Return the angle of a point."""
+    return _call("ATAN2", y, x)
+
+
+def negative(v: Any) -> Expression[Any]:
+    """Return the number with the other sign."""
+    return _call("NEGATE", v)
+
+
+def concat(first: Any, *others: Any) -> Expression[str]:
+    """Join texts; NULL if one of them is."""
+    return Expression(Apply("CONCAT", tuple(map(node_of, (first, *others)))))
+
+
+def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
+    """Join texts with a separator; those that are NULL are left out."""
+    return Expression(Apply("CONCAT_WS", tuple(map(node_of, (separator, first, *others)))))
+
+
+def uuid() -> Expression[str]:
+    """Return a random UUID."""
+    return _call("UUID")
+
+
+def null_of(data_type: DataType) -> Expression[Any]:
+    """Return NULL of a type."""
+    return Expression(Apply("CAST", (Lit(None), TypeName(data_type))))
+
+
+def log(v: Any, base: Any = None) -> Expression[float]:
+    """Return the logarithm to a base, by default the natural one."""
+    return _call("LOG", v) if base is None else _call("LOG", base, v)
+
+
+def source_watermark() -> Expression[Any]:
+    """Take the watermarks of the source."""
+    return _call("SOURCE_WATERMARK")
+
+
+def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]:
+    """Return one of two values by a condition."""
+    return Expression(Apply("CASE", tuple(map(node_of, (condition, if_true, if_false)))))
+
+
+def json(value: Any) -> Expression[Any]:
+    """Take a text as JSON within `json_object` and `json_array`."""
+    return _call("JSON", value)
+
+
+def json_string(value: Any) -> Expression[Any]:
+    """Return a value as JSON."""
+    return _call("JSON_STRING", value)
+
+
+def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[Any]:
+    """Return a JSON object of keys and values in turn."""
+    return _json("JSON_OBJECT", args, on_null)
+
+
+def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expression[Any]:
+    """Return a JSON array of values."""
+    return _json("JSON_ARRAY", args, on_null)
+
+
+def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression[Any]:
+    """Return a JSON object of the keys and values of a group."""
+    return _json("JSON_OBJECTAGG", (key_expr, value_expr), on_null)
+
+
+def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[Any]:
+    """Return a JSON array of the values of a group."""
+    return _json("JSON_ARRAYAGG", (item_expr,), on_null)
+
+
+def _json(function: str, operands: tuple[Any, ...], on_null: JsonOnNull) -> Expression[Any]:
+    option = json_option("ON NULL", Lit(on_null.name))
+    return Expression(Apply(function, (*map(node_of, operands), option)))
+
+
+def call(f: Any, *args: Any) -> Expression[Any]:
+    """Call a function by its name in the catalog, or a user's function."""
+    if isinstance(f, str):
+        return Expression(Apply(f, tuple(map(node_of, args))))
+    return f(*args)  # type: ignore[no-any-return]
+
+
+def call_sql(sql_expression: str) -> Expression[Any]:
+    """Return an expression written in SQL."""
+    return Expression(parse_expression(sql_expression))
+
+
+def descriptor(*column_names: str) -> Expression[Any]:
+    """Name columns as an argument of a function."""
+    if not column_names:
+        raise ValidationException("descriptor needs at least one column name")
+    return Expression(Apply("DESCRIPTOR", tuple(map(Lit, column_names))))
+
+
+UNBOUNDED_ROW: Expression[Any] = Expression(Lit((UNBOUNDED, "ROWS")))
+UNBOUNDED_RANGE: Expression[Any] = Expression(Lit((UNBOUNDED, "RANGE")))
+CURRENT_ROW: Expression[Any] = Expression(Lit((CURRENT, "ROWS")))
+CURRENT_RANGE: Expression[Any] = Expression(Lit((CURRENT, "RANGE")))

@@ -1,0 +1,209 @@
+"""User-defined functions of tables (module as `pyflink.table.udf`)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.table.function_types import parameter_types, result_type_of
+from firesteel.table.udf_base import (
+    AggregateFunction,
+    AsyncScalarFunction,
+    FunctionContext,
+    ImperativeAggregateFunction,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+    UserDefinedFunction,
+)
+from firesteel.table.udf_wrappers import (
+    UserDefinedAggregateFunctionWrapper,
+    UserDefinedAsyncScalarFunctionWrapper,
+    UserDefinedFunctionWrapper,
+    UserDefinedScalarFunctionWrapper,
+    UserDefinedTableFunctionWrapper,
+)
+
+__all__ = [
+    "AggregateFunction",
+    "AsyncScalarFunction",
+    "FunctionContext",
+    "ImperativeAggregateFunction",
+    "ScalarFunction",
+    "TableAggregateFunction",
+    "TableFunction",
+    "UserDefinedAggregateFunctionWrapper",
+    "UserDefinedAsyncScalarFunctionWrapper",
+    "UserDefinedFunction",
+    "UserDefinedFunctionWrapper",
+    "UserDefinedScalarFunctionWrapper",
+    "UserDefinedTableFunctionWrapper",
+    "udaf",
+    "udf",
+    "udtaf",
+    "udtf",
+]
+
+_FUNC_TYPES = ("general", "pandas")
+
+
+def udf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make a scalar function: one value per row.
+
+    Args:
+        f: A function, lambda, `ScalarFunction`, `AsyncScalarFunction` or coroutine function; None: a decorator.
+        input_types: Types of the arguments; None: any.
+        result_type: Type of the result, as `DataTypes` gives it or as SQL writes it.
+        deterministic: Whether equal arguments give equal results; by default what the function says, else true.
+        name: What it is called in messages; by default the name of the Python function.
+        func_type: `general` for one row at a time, `pandas` for columns as `pandas.Series`.
+
+    Raises:
+        ValueError: `func_type` is neither.
+        TypeError: `f` is no function.
+
+    Example:
+        >>> add_one = udf(lambda i: i + 1, result_type=DataTypes.BIGINT())
+    """
+    _check_func_type(func_type)
+    if f is None:
+        return functools.partial(
+            udf, input_types=input_types, result_type=result_type, deterministic=deterministic, name=name,
+            func_type=func_type,
+        )  # fmt: skip
+    f = _instance(f, UserDefinedFunction)
+    arguments = (f, parameter_types(input_types), result_type_of(result_type), func_type, deterministic, name)
+    if isinstance(f, AsyncScalarFunction) or inspect.iscoroutinefunction(_function_of(f)):
+        return UserDefinedAsyncScalarFunctionWrapper(*arguments)
+    return UserDefinedScalarFunctionWrapper(*arguments)
+
+
+def udtf(
+    f: Any = None,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Make a table function: any number of rows per row.
+
+    Args:
+        f: A function that yields or returns rows, or a `TableFunction`; None: a decorator.
+        input_types: Types of the arguments; None: any.
+        result_types: Types of the result's columns, or a row type.
+        deterministic: Whether equal arguments give equal results.
+        name: What it is called in messages.
+    """
+    if f is None:
+        return functools.partial(
+            udtf, input_types=input_types, result_types=result_types, deterministic=deterministic, name=name
+        )
+    f = _instance(f, TableFunction)
+    return UserDefinedTableFunctionWrapper(f, parameter_types(input_types), result_types, deterministic, name)
+
+
+def udaf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: Any = None,
+    accumulator_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make an aggregate function: one value per group.
+
+    Args:
+        f: An `AggregateFunction`, or with `func_type` `pandas` a function of `pandas.Series`; None: a decorator.
+        input_types: Types of the arguments; None: any.
+        result_type: Type of the result; by default what the function's `get_result_type` says.
+        accumulator_type: Type of the accumulator; by default what `get_accumulator_type` says.
+        deterministic: Whether equal arguments give equal results.
+        name: What it is called in messages.
+        func_type: `general` or `pandas`.
+
+    Raises:
+        ValueError: `func_type` is neither.
+    """
+    _check_func_type(func_type)
+    if f is None:
+        return functools.partial(
+            udaf, input_types=input_types, result_type=result_type, accumulator_type=accumulator_type,
+            deterministic=deterministic, name=name, func_type=func_type,
+        )  # fmt: skip
+    f = _instance(f, AggregateFunction)
+    return _aggregate(f, input_types, result_type, accumulator_type, func_type, deterministic, name, False)
+
+
+def udtaf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: Any = None,
+    accumulator_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make a table aggregate function: any number of rows per group; arguments as of `udaf`.
+
+    Raises:
+        ValueError: `func_type` is not `general`.
+    """
+    if func_type != "general":
+        raise ValueError(f"The func_type must be 'general' for table aggregate functions, got {func_type}")
+    if f is None:
+        return functools.partial(
+            udtaf, input_types=input_types, result_type=result_type, accumulator_type=accumulator_type,
+            deterministic=deterministic, name=name, func_type=func_type,
+        )  # fmt: skip
+    f = _instance(f, TableAggregateFunction)
+    return _aggregate(f, input_types, result_type, accumulator_type, func_type, deterministic, name, True)
+
+
+def _aggregate(
+    f: Any,
+    input_types: Any,
+    result_type: Any,
+    accumulator_type: Any,
+    func_type: str,
+    deterministic: bool | None,
+    name: str | None,
+    is_table_aggregate: bool,
+) -> UserDefinedAggregateFunctionWrapper:
+    inputs = parameter_types(input_types)
+    return UserDefinedAggregateFunctionWrapper(
+        f, inputs, result_type, accumulator_type, func_type, deterministic, name, is_table_aggregate
+    )
+
+
+def _check_func_type(func_type: str) -> None:
+    if func_type not in _FUNC_TYPES:
+        raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}")
+
+
+def _instance(f: Any, base: type) -> Any:
+    """Return the object of a class that was given instead of it.
+
+    Raises:
+        TypeError: it is neither callable nor of the base class.
+    """
+    if inspect.isclass(f):
+        if not issubclass(f, base):
+            raise TypeError(f"Invalid function: not a subclass of {base.__name__}: {f}")
+        f = f()
+    if not callable(f) and not isinstance(f, UserDefinedFunction):
+        raise TypeError(f"Invalid function: not a function or callable (__call__ is not defined): {type(f)}")
+    return f
+
+
+def _function_of(f: Any) -> Callable[..., Any]:
+    return f.eval if isinstance(f, UserDefinedFunction) and hasattr(f, "eval") else f  # type: ignore[no-any-return]

@@ -1,0 +1,154 @@
+"""Base classes of user-defined functions; re-exported by `firesteel.table.udf`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+ACC = TypeVar("ACC")
+
+
+class FunctionContext:
+    """What a function can know of where it runs (Flink: `table.functions.FunctionContext`)."""
+
+    def __init__(
+        self,
+        base_metric_group: Any,
+        job_parameters: dict[str, str] | None,
+        task_name: str | None = None,
+        task_name_with_subtasks: str | None = None,
+        number_of_parallel_subtasks: int | None = None,
+        max_number_of_parallel_subtasks: int | None = None,
+        index_of_this_subtask: int | None = None,
+        attempt_number: int | None = None,
+    ) -> None:
+        self._base_metric_group = base_metric_group
+        self._job_parameters = job_parameters or {}
+        self._task_name = task_name
+        self._task_name_with_subtasks = task_name_with_subtasks
+        self._number_of_parallel_subtasks = number_of_parallel_subtasks
+        self._max_number_of_parallel_subtasks = max_number_of_parallel_subtasks
+        self._index_of_this_subtask = index_of_this_subtask
+        self._attempt_number = attempt_number
+
+    def get_metric_group(self) -> Any:
+        """Return the metric group of the subtask.
+
+        Raises:
+            RuntimeError: metrics are turned off.
+        """
+        if self._base_metric_group is None:
+            raise RuntimeError("Metric has not been enabled. You can enable metric with the 'python.metric.enabled'")
+        return self._base_metric_group
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """Return a value of `pipeline.global-job-parameters`."""
+        return self._job_parameters.get(key, default_value)
+
+    def get_task_name(self) -> str | None:
+        """Return the name of the task."""
+        return self._task_name
+
+    def get_task_name_with_subtasks(self) -> str | None:
+        """Return the name of the task with the number of the subtask."""
+        return self._task_name_with_subtasks
+
+    def get_number_of_parallel_subtasks(self) -> int | None:
+        """Return the parallelism."""
+        return self._number_of_parallel_subtasks
+
+    def get_max_number_of_parallel_subtasks(self) -> int | None:
+        """Return the maximum parallelism."""
+        return self._max_number_of_parallel_subtasks
+
+    def get_index_of_this_subtask(self) -> int | None:
+        """Return the number of the subtask, from 0."""
+        return self._index_of_this_subtask
+
+    def get_attempt_number(self) -> int | None:
+        """Return how often the job was restarted."""
+        return self._attempt_number
+
+
+class UserDefinedFunction(ABC):
+    """A function of the user (Flink: `UserDefinedFunction`)."""
+
+    def open(self, function_context: FunctionContext) -> None:
+        """Prepare the function; called once per subtask before anything else."""
+
+    def close(self) -> None:
+        """Release what the function holds; called at the end."""
+
+    def is_deterministic(self) -> bool:
+        """Return whether equal arguments give equal results."""
+        return True
+
+
+class ScalarFunction(UserDefinedFunction):
+    """One value per row."""
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """Return the value for these arguments."""
+
+
+class AsyncScalarFunction(UserDefinedFunction):
+    """One value per row, computed by a coroutine."""
+
+    @abstractmethod
+    async def eval(self, *args: Any) -> Any:
+        """Return the value for these arguments."""
+
+
+class TableFunction(UserDefinedFunction):
+    """Any number of rows per row."""
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """Yield or return the rows for these arguments."""
+
+
+class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
+    """Base of aggregate functions that keep an accumulator."""
+
+    @abstractmethod
+    def create_accumulator(self) -> ACC:
+        """Return a new accumulator."""
+
+    @abstractmethod
+    def accumulate(self, accumulator: ACC, *args: Any) -> None:
+        """Add the arguments of a row."""
+
+    def retract(self, accumulator: ACC, *args: Any) -> None:
+        """Take back the arguments of a row."""
+        raise RuntimeError("Method retract is not implemented")
+
+    def merge(self, accumulator: ACC, accumulators: Any) -> None:
+        """Add other accumulators to the first one."""
+        raise RuntimeError("Method merge is not implemented")
+
+    def get_result_type(self) -> Any:
+        """Return the type of the result."""
+        raise RuntimeError("Method get_result_type is not implemented")
+
+    def get_accumulator_type(self) -> Any:
+        """Return the type of the accumulator."""
+        raise RuntimeError("Method get_accumulator_type is not implemented")
+
+
+class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
+    """One value per group."""
+
+    @abstractmethod
+    def get_value(self, accumulator: ACC) -> T:
+        """Return the result for an accumulator."""
+
+
+class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
+    """Any number of rows per group."""
+
+    @abstractmethod
+    def emit_value(self, accumulator: ACC) -> Iterable[T]:
+        """Yield the rows for an accumulator."""

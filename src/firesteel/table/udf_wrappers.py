@@ -1,0 +1,166 @@
+"""What `udf`, `udtf`, `udaf` and `udtaf` make: functions with their types, callable on expressions."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from firesteel.table.expression import Expression
+from firesteel.table.expression_base import node_of
+from firesteel.table.function_types import as_data_type, table_result_type
+from firesteel.table.types import DataType, RowType
+from firesteel.table.udf_base import AggregateFunction, FunctionContext, UserDefinedFunction
+from firesteel.table.unresolved import Alias, Apply, Star
+
+
+class UserDefinedFunctionWrapper:
+    """A function of the user with what its declaration says. PyFlink: `UserDefinedFunctionWrapper`.
+
+    Attributes:
+        func: The function, or the object of a function class.
+        input_types: Types of the arguments, None: any.
+        func_type: `general` or `pandas`.
+        deterministic: Whether equal arguments give equal results.
+        name: What it is called.
+    """
+
+    def __init__(
+        self,
+        func: Any,
+        input_types: Any,
+        func_type: str,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.func = func
+        self.input_types = input_types
+        self.func_type = func_type
+        self.name = name or _name_of(func)
+        self.deterministic = func.is_deterministic() if isinstance(func, UserDefinedFunction) else True
+        if deterministic is not None:
+            if isinstance(func, UserDefinedFunction) and deterministic != func.is_deterministic():
+                raise ValueError(
+                    f"Inconsistent deterministic: {deterministic} and {func.is_deterministic()} of {self.name}"
+                )
+            self.deterministic = deterministic
+
+    def __call__(self, *args: Any) -> Expression[Any]:
+        """Return the call with these expressions or constants."""
+        return Expression(Apply(self, tuple(map(node_of, args))))
+
+    def alias(self, *alias_names: str) -> Expression[Any]:
+        """Return the call with whole rows whose result's columns have these names."""
+        return Expression(Alias(Apply(self, (Star(),)), alias_names))
+
+    def open(self, function_context: FunctionContext) -> None:
+        """Prepare the function; called once per subtask."""
+        if isinstance(self.func, UserDefinedFunction):
+            self.func.open(function_context)
+
+    def close(self) -> None:
+        """Release what the function holds."""
+        if isinstance(self.func, UserDefinedFunction):
+            self.func.close()
+
+    @property
+    def eval(self) -> Any:
+        """The callable that computes a result from arguments."""
+        return self.func.eval if isinstance(self.func, UserDefinedFunction) else self.func
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+
+class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
+    """A scalar function.
+
+    Attributes:
+        result_type: Type of the result.
+    """
+
+    def __init__(
+        self,
+        func: Any,
+        input_types: Any,
+        result_type: DataType,
+        func_type: str,
+        deterministic: bool | None,
+        name: str | None,
+    ) -> None:
+        super().__init__(func, input_types, func_type, deterministic, name)
+        self.result_type = result_type
+
+
+class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
+    """A scalar function whose `eval` is a coroutine function."""
+
+
+class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
+    """A table function.
+
+    Attributes:
+        result_type: Names and types of the result's columns.
+    """
+
+    def __init__(
+        self,
+        func: Any,
+        input_types: Any,
+        result_types: Any,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(func, input_types, "general", deterministic, name)
+        self.result_type: RowType = table_result_type(result_types)
+
+
+class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
+    """An aggregate function, or a table aggregate function.
+
+    Attributes:
+        result_type: Type of the result.
+        accumulator_type: Type of the accumulator; of a pandas function None.
+        is_table_aggregate: It gives rows.
+    """
+
+    def __init__(
+        self,
+        func: Any,
+        input_types: Any,
+        result_type: Any,
+        accumulator_type: Any,
+        func_type: str,
+        deterministic: bool | None,
+        name: str | None,
+        is_table_aggregate: bool = False,
+    ) -> None:
+        super().__init__(func, input_types, func_type, deterministic, name)
+        if func_type == "general" and not isinstance(func, UserDefinedFunction):
+            raise TypeError(f"Invalid function: {self.name} must be an AggregateFunction, or func_type be 'pandas'")
+        if result_type is None and isinstance(func, UserDefinedFunction):
+            result_type = func.get_result_type()  # type: ignore[attr-defined]
+        self.result_type = as_data_type(result_type, "result_type")
+        if accumulator_type is None and func_type == "general":
+            accumulator_type = func.get_accumulator_type()
+        self.accumulator_type = None if func_type == "pandas" else as_data_type(accumulator_type, "accumulator_type")
+        self.is_table_aggregate = is_table_aggregate
+
+    @property
+    def eval(self) -> Any:
+        """Of a pandas function: the callable that computes the result from columns."""
+        if isinstance(self.func, AggregateFunction):
+            return functools.partial(_aggregate_columns, self.func)
+        return self.func
+
+
+def _aggregate_columns(function: Any, *columns: Any) -> Any:
+    accumulator = function.create_accumulator()
+    function.accumulate(accumulator, *columns)
+    return function.get_value(accumulator)
+
+
+def _name_of(func: Any) -> str:
+    if isinstance(func, functools.partial):
+        func = func.func
+    name = getattr(func, "__name__", None)
+    return name if isinstance(name, str) else type(func).__name__

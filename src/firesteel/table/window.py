@@ -1,0 +1,233 @@
+"""Windows of the Table API (module as `pyflink.table.window`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.expression_base import node_of
+from firesteel.table.unresolved import CURRENT, Alias, Apply, Lit, Ordering, WindowSpec
+
+__all__ = [
+    "GroupWindow",
+    "Over",
+    "OverWindow",
+    "OverWindowPartitioned",
+    "OverWindowPartitionedOrdered",
+    "OverWindowPartitionedOrderedPreceding",
+    "Session",
+    "SessionWithGap",
+    "SessionWithGapOnTime",
+    "Slide",
+    "SlideWithSize",
+    "SlideWithSizeAndSlide",
+    "SlideWithSizeAndSlideOnTime",
+    "Tumble",
+    "TumbleWithSize",
+    "TumbleWithSizeOnTime",
+]
+
+
+class GroupWindow:
+    """A window for `Table.window`: an `Alias` around a call of TUMBLE, HOP or SESSION."""
+
+    def __init__(self, node: Alias) -> None:
+        self._node = node
+
+
+class Tumble:
+    """Windows of a fixed size that follow one another.
+
+    Example:
+        >>> Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")
+    """
+
+    @classmethod
+    def over(cls, size: Expression[Any]) -> TumbleWithSize:
+        """Set the size, as an interval of time or of rows."""
+        return TumbleWithSize(node_of(size))
+
+
+class TumbleWithSize:
+    """A tumbling window that needs its time attribute."""
+
+    def __init__(self, size: Any) -> None:
+        self._size = size
+
+    def on(self, time_field: Expression[Any]) -> TumbleWithSizeOnTime:
+        """Set the time attribute."""
+        return TumbleWithSizeOnTime(Apply("TUMBLE", (node_of(time_field), self._size)))
+
+
+class _OnTime:
+    def __init__(self, call: Apply) -> None:
+        self._call = call
+
+    def alias(self, alias: str) -> GroupWindow:
+        """Name the window."""
+        return GroupWindow(Alias(self._call, (alias,)))
+
+
+class TumbleWithSizeOnTime(_OnTime):
+    """A tumbling window that needs its name."""
+
+
+class Slide:
+    """Windows of a fixed size that begin every so often.
+
+    Example:
+        >>> Slide.over(lit(10).minutes).every(lit(5).minutes).on(col("rowtime")).alias("w")
+    """
+
+    @classmethod
+    def over(cls, size: Expression[Any]) -> SlideWithSize:
+        """Set the size, as an interval of time or of rows."""
+        return SlideWithSize(node_of(size))
+
+
+class SlideWithSize:
+    """A sliding window that needs its slide."""
+
+    def __init__(self, size: Any) -> None:
+        self._size = size
+
+    def every(self, slide: Expression[Any]) -> SlideWithSizeAndSlide:
+        """Set how often a window begins."""
+        return SlideWithSizeAndSlide(self._size, node_of(slide))
+
+
+class SlideWithSizeAndSlide:
+    """A sliding window that needs its time attribute."""
+
+    def __init__(self, size: Any, slide: Any) -> None:
+        self._size = size
+        self._slide = slide
+
+    def on(self, time_field: Expression[Any]) -> SlideWithSizeAndSlideOnTime:
+        """Set the time attribute."""
+        return SlideWithSizeAndSlideOnTime(Apply("HOP", (node_of(time_field), self._size, self._slide)))
+
+
+class SlideWithSizeAndSlideOnTime(_OnTime):
+    """A sliding window that needs its name."""
+
+
+class Session:
+    """Windows that end after a time without rows.
+
+    Example:
+        >>> Session.with_gap(lit(10).minutes).on(col("rowtime")).alias("w")
+    """
+
+    @classmethod
+    def with_gap(cls, gap: Expression[Any]) -> SessionWithGap:
+        """Set the time without rows that ends a window."""
+        return SessionWithGap(node_of(gap))
+
+
+class SessionWithGap:
+    """A session window that needs its time attribute."""
+
+    def __init__(self, gap: Any) -> None:
+        self._gap = gap
+
+    def on(self, time_field: Expression[Any]) -> SessionWithGapOnTime:
+        """Set the time attribute."""
+        return SessionWithGapOnTime(Apply("SESSION", (node_of(time_field), self._gap)))
+
+
+class SessionWithGapOnTime(_OnTime):
+    """A session window that needs its name."""
+
+
+class OverWindow:
+    """A window for `Table.over_window`: its name and a `WindowSpec`."""
+
+    def __init__(self, name: str, spec: WindowSpec) -> None:
+        self._name = name
+        self._spec = spec
+
+
+class Over:
+    """Windows over the rows around each row.
+
+    Example:
+        >>> Over.partition_by(col("a")).order_by(col("rowtime")).preceding(UNBOUNDED_RANGE).alias("w")
+    """
+
+    @classmethod
+    def order_by(cls, order_by: Expression[Any]) -> OverWindowPartitionedOrdered:
+        """Order all rows by a time attribute."""
+        return OverWindowPartitioned(WindowSpec()).order_by(order_by)
+
+    @classmethod
+    def partition_by(cls, *partition_by: Expression[Any]) -> OverWindowPartitioned:
+        """Partition the rows by columns."""
+        return OverWindowPartitioned(WindowSpec(tuple(map(node_of, partition_by))))
+
+
+class OverWindowPartitioned:
+    """An over window that needs its order."""
+
+    def __init__(self, spec: WindowSpec) -> None:
+        self._spec = spec
+
+    def order_by(self, order_by: Expression[Any]) -> OverWindowPartitionedOrdered:
+        """Order the rows by a time attribute."""
+        node = node_of(order_by)
+        ordering = node if isinstance(node, Ordering) else Ordering(node)
+        return OverWindowPartitionedOrdered(replace(self._spec, order_by=(ordering,)))
+
+
+class OverWindowPartitionedOrdered:
+    """An over window that needs its start or its name."""
+
+    def __init__(self, spec: WindowSpec) -> None:
+        self._spec = spec
+
+    def preceding(self, preceding: Expression[Any]) -> OverWindowPartitionedOrderedPreceding:
+        """Set how many rows, or which time, before the current row belong to the window."""
+        frame, amount = _frame_of(preceding)
+        start = ("CURRENT", CURRENT) if amount == CURRENT else ("PRECEDING", amount)
+        return OverWindowPartitionedOrderedPreceding(
+            replace(self._spec, frame=frame, preceding=start, following=("CURRENT", CURRENT))
+        )
+
+    def alias(self, alias: str) -> OverWindow:
+        """Name the window, which begins with the first row."""
+        return OverWindow(alias, self._spec)
+
+
+class OverWindowPartitionedOrderedPreceding:
+    """An over window that needs its name, and may have an end."""
+
+    def __init__(self, spec: WindowSpec) -> None:
+        self._spec = spec
+
+    def following(self, following: Expression[Any]) -> OverWindowPartitionedOrderedPreceding:
+        """Set how many rows, or which time, after the current row belong to the window.
+
+        Raises:
+            ValidationException: one bound is in rows, the other in time.
+        """
+        frame, amount = _frame_of(following)
+        if frame != self._spec.frame:
+            raise ValidationException("Preceding and following must be of same interval type.")
+        end = ("CURRENT", CURRENT) if amount == CURRENT else ("FOLLOWING", amount)
+        return OverWindowPartitionedOrderedPreceding(replace(self._spec, following=end))
+
+    def alias(self, alias: str) -> OverWindow:
+        """Name the window."""
+        return OverWindow(alias, self._spec)
+
+
+def _frame_of(bound: Expression[Any]) -> tuple[str, Any]:
+    """Return ROWS or RANGE, and the bound: a number of rows, an interval, UNBOUNDED or CURRENT."""
+    node = node_of(bound)
+    if isinstance(node, Lit) and isinstance(node.value, tuple):
+        return node.value[1], node.value[0]
+    if isinstance(node, Apply) and node.function == "ROWS":
+        return "ROWS", node.operands[0]
+    return "RANGE", node
