@@ -94,4 +94,6 @@ class PartitionNotExistException(CatalogException):
 
     def __init__(self, catalog: str, name: str, partition: dict[str, str]) -> None:
         text = ", ".join(f"{key}={value}" for key, value in partition.items())
-        super().__init__(f"Partition CatalogPartitionSpec{{{{{text}}}}} of table {name} in catalog {catalog} does not exist.")
+        super().__init__(
+            f"Partition CatalogPartitionSpec{{{{{text}}}}} of table {name} in catalog {catalog} does not exist."
+        )

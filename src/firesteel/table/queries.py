@@ -118,6 +118,7 @@ class Select:
         items: Expressions, `Alias` or `Star`.
         group_by: Expressions or `GroupingSets`; None: there is no GROUP BY, `()`: one group (`GROUP BY ()`).
         windows: `WINDOW w AS (...)` by name.
+        unnamed: What the names of columns without name begin with; the Table API has `_c`.
     """
 
     source: Any
@@ -127,6 +128,7 @@ class Select:
     having: Any = None
     distinct: bool = False
     windows: tuple[tuple[str, WindowSpec], ...] = ()
+    unnamed: str = "EXPR$"
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,9 @@ def interval_literal(reader: TokenReader) -> Lit:
         )
     if unit in _MONTHS:
         return Lit(sign * value, YearMonthIntervalType(_month_resolution(unit, last), nullable=False))
-    return Lit(datetime.timedelta(milliseconds=sign * value), DayTimeIntervalType(_resolution(unit, last), nullable=False))
+    return Lit(
+        datetime.timedelta(milliseconds=sign * value), DayTimeIntervalType(_resolution(unit, last), nullable=False)
+    )
 
 
 def _unit(reader: TokenReader) -> str:

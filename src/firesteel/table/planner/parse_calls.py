@@ -214,7 +214,6 @@ class SpecialCalls(TokenReader):
         )
 
 
-
 _SPECIAL: dict[str, Callable[[SpecialCalls, str, Any], Any]] = {
     "CAST": SpecialCalls._cast,
     "TRY_CAST": SpecialCalls._cast,

@@ -367,9 +367,7 @@ class QueryParser(ExpressionParser):
         self.expect("DEFINE")
         define = self.comma_list(self._definition)
         self.expect(")")
-        return MatchRecognize(
-            query, partition, order, measures, pattern, define, after, all_rows, within, subsets
-        )
+        return MatchRecognize(query, partition, order, measures, pattern, define, after, all_rows, within, subsets)
 
     def _measure(self) -> Alias:
         self.accept_any("FINAL", "RUNNING")
@@ -448,5 +446,3 @@ def _flattened(sets: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     for item in sets:
         found.extend(item.sets if isinstance(item, GroupingSets) else [item])
     return found
-
-

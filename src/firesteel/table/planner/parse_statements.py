@@ -141,7 +141,6 @@ class StatementParser(AlterParser):
         text = self.sql[begin : self.tokens[self.index - 1].stop]
         return s.CreateView(path, columns, query, text, comment, is_temporary, exists)
 
-
     def _create_function(self, is_temporary: bool, is_system: bool) -> s.CreateFunction:
         exists, path = self._if_not_exists(), self.path()
         self.expect("AS")

@@ -265,7 +265,10 @@ def type_of_literal(value: Any) -> DataType:
     for kind, make in (
         (datetime.date, lambda: DateType(False)),
         (datetime.time, lambda: TimeType(0, False)),
-        (datetime.timedelta, lambda: DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.DAY_TO_SECOND, 2, 3, False)),
+        (
+            datetime.timedelta,
+            lambda: DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.DAY_TO_SECOND, 2, 3, False),
+        ),
     ):
         if isinstance(value, kind):
             return make()

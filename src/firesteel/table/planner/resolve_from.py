@@ -185,13 +185,13 @@ class FromResolver:
             )
         names = list(columns) or kind.names
         types = [t.nullable() if outer else t for t in kind.field_types()]
-        joined = row_type(
-            unique_names([*left.row_type.names, *names]), [*left.row_type.field_types(), *types]
-        )
+        joined = row_type(unique_names([*left.row_type.names, *names]), [*left.row_type.field_types(), *types])
         node = rel.Correlate(left, function, operands, outer, joined, kind)
         width = len(left.row_type)
         qualifier = (named.name,) if named is not None else ()
-        new = [ScopeColumn(n, qualifier, InputRef(width + i, t)) for i, (n, t) in enumerate(zip(names, types, strict=True))]
+        new = [
+            ScopeColumn(n, qualifier, InputRef(width + i, t)) for i, (n, t) in enumerate(zip(names, types, strict=True))
+        ]
         both = Scope([*scope.columns, *new], self.outer)
         if condition is not None:
             rex = ExpressionResolver(both, self.context.catalogs).resolve(condition)

@@ -93,9 +93,7 @@ class QueryResolver:
             return rel.Values(values, kind)
         nothing = rel.Values(((),), row_type([], []))
         types = kind.field_types()
-        parts = [
-            rel.Project(nothing, tuple(cast(v, t) for v, t in zip(row, types, strict=True)), kind) for row in rows
-        ]
+        parts = [rel.Project(nothing, tuple(cast(v, t) for v, t in zip(row, types, strict=True)), kind) for row in rows]
         return parts[0] if len(parts) == 1 else rel.Union(tuple(parts), kind)
 
     def _set_operation(self, query: q.SetOperation, outer: Scope | None) -> Any:
@@ -106,9 +104,7 @@ class QueryResolver:
                 f"SQL validation failed. Column count mismatch in {name}: {len(left.row_type)} and "
                 f"{len(right.row_type)} columns"
             )
-        types = [
-            _common([a, b], name) for a, b in zip(refs(left.row_type), refs(right.row_type), strict=True)
-        ]
+        types = [_common([a, b], name) for a, b in zip(refs(left.row_type), refs(right.row_type), strict=True)]
         kind = row_type(left.row_type.names, types)
         left, right = cast_columns(left, kind), cast_columns(right, kind)
         if query.kind != "UNION":
@@ -291,5 +287,3 @@ def first_columns(node: Any, width: int) -> Any:
 def one_row() -> Any:
     """Return a node of one row without columns: what SELECT without FROM reads."""
     return rel.Values(((),), row_type([], []))
-
-
