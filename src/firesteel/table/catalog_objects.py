@@ -1,0 +1,364 @@
+"""Objects in catalogs: paths, tables, views, databases, functions; re-exported by `firesteel.table.catalog`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from firesteel.columns.type_text import quoted
+from firesteel.table.errors import ValidationException
+from firesteel.table.schema import Schema
+
+if TYPE_CHECKING:
+    from firesteel.common.configuration import Configuration
+    from firesteel.table.table_schema import TableSchema
+
+
+class _Copyable:
+    """An object that can be copied."""
+
+    def copy(self) -> Self:
+        """Return a copy."""
+        return copy.deepcopy(self)
+
+
+class ObjectPath:
+    """Database and name of an object within a catalog."""
+
+    def __init__(self, database_name: str, object_name: str) -> None:
+        self._database_name = database_name
+        self._object_name = object_name
+
+    @staticmethod
+    def from_string(full_name: str) -> ObjectPath:
+        """Return the path of `database.name`.
+
+        Raises:
+            ValueError: the text has no such form.
+        """
+        parts = full_name.split(".")
+        if len(parts) != 2:
+            raise ValueError(f"Cannot get split '{full_name}' to get databaseName and objectName")
+        return ObjectPath(*parts)
+
+    def get_database_name(self) -> str:
+        """Return the name of the database."""
+        return self._database_name
+
+    def get_object_name(self) -> str:
+        """Return the name of the object."""
+        return self._object_name
+
+    def get_full_name(self) -> str:
+        """Return `database.name`."""
+        return f"{self._database_name}.{self._object_name}"
+
+    def compare_to(self, other: ObjectPath) -> int:
+        """Return 0 if both are equal, else a number whose sign says which is first."""
+        mine, others = self.get_full_name(), other.get_full_name()
+        return (mine > others) - (mine < others)
+
+    def __str__(self) -> str:
+        return self.get_full_name()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectPath) and self.get_full_name() == other.get_full_name()
+
+    def __hash__(self) -> int:
+        return hash(self.get_full_name())
+
+
+class ObjectIdentifier:
+    """Catalog, database and name of an object."""
+
+    def __init__(self, catalog_name: str, database_name: str, object_name: str) -> None:
+        self._path = (catalog_name, database_name, object_name)
+
+    @staticmethod
+    def of(catalog_name: str, database_name: str, object_name: str) -> ObjectIdentifier:
+        """Return the identifier of these names."""
+        return ObjectIdentifier(catalog_name, database_name, object_name)
+
+    def get_catalog_name(self) -> str:
+        """Return the name of the catalog."""
+        return self._path[0]
+
+    def get_database_name(self) -> str:
+        """Return the name of the database."""
+        return self._path[1]
+
+    def get_object_name(self) -> str:
+        """Return the name of the object."""
+        return self._path[2]
+
+    def to_object_path(self) -> ObjectPath:
+        """Return the path within the catalog."""
+        return ObjectPath(self._path[1], self._path[2])
+
+    def to_list(self) -> list[str]:
+        """Return the three names."""
+        return list(self._path)
+
+    def as_serializable_string(self) -> str:
+        """Return the names in backticks."""
+        return ".".join(map(quoted, self._path))
+
+    def as_summary_string(self) -> str:
+        """Return the names with dots between them."""
+        return ".".join(self._path)
+
+    def __str__(self) -> str:
+        return self.as_serializable_string()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectIdentifier) and self._path == other._path
+
+    def __hash__(self) -> int:
+        return hash(self._path)
+
+
+class _Described(_Copyable):
+    """An object with properties and a comment."""
+
+    def __init__(self, properties: Mapping[str, str], comment: str | None = None) -> None:
+        self._properties = dict(properties)
+        self._comment = comment
+
+    def get_properties(self) -> dict[str, str]:
+        """Return the properties."""
+        return dict(self._properties)
+
+    def get_comment(self) -> str:
+        """Return the comment, empty if there is none."""
+        return self._comment or ""
+
+    def get_description(self) -> str | None:
+        """Return the comment."""
+        return self._comment
+
+    def get_detailed_description(self) -> str | None:
+        """Return the comment."""
+        return self._comment
+
+
+class CatalogDatabase(_Described):
+    """A database."""
+
+    @staticmethod
+    def create_instance(properties: dict[str, str], comment: str | None = None) -> CatalogDatabase:
+        """Return a database with these properties."""
+        return CatalogDatabase(properties, comment)
+
+
+class CatalogPartition(_Described):
+    """A partition of a table."""
+
+    @staticmethod
+    def create_instance(properties: dict[str, str], comment: str | None = None) -> CatalogPartition:
+        """Return a partition with these properties."""
+        return CatalogPartition(properties, comment)
+
+
+class CatalogPartitionSpec:
+    """The values of a partition's columns."""
+
+    def __init__(self, partition_spec: dict[str, str]) -> None:
+        self._partition_spec = dict(partition_spec)
+
+    def get_partition_spec(self) -> dict[str, str]:
+        """Return the values by column."""
+        return dict(self._partition_spec)
+
+    def __str__(self) -> str:
+        return "CatalogPartitionSpec{" + str(self._partition_spec) + "}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CatalogPartitionSpec) and self._partition_spec == other._partition_spec
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self._partition_spec.items())))
+
+
+class CatalogBaseTable(_Copyable):
+    """A table or a view, as a catalog keeps it: not looked up yet.
+
+    Attributes:
+        schema: Declared columns; of a view those of its query where they are known.
+        options: What stands in WITH.
+        partition_keys: Columns of the partitions.
+        comment: What stands in COMMENT.
+        query: Of a view: its query, looked up whenever the view is used.
+        text: Of a view: how the query was written.
+        view_columns: Of a view: names of its columns, empty: those of the query.
+        distribution: What stands in DISTRIBUTED BY.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        options: Mapping[str, str],
+        partition_keys: tuple[str, ...] = (),
+        comment: str | None = None,
+        *,
+        query: Any = None,
+        text: str = "",
+        view_columns: tuple[str, ...] = (),
+        distribution: Any = None,
+    ) -> None:
+        self.schema = schema
+        self.options = dict(options)
+        self.partition_keys = partition_keys
+        self.comment = comment
+        self.query = query
+        self.text = text
+        self.view_columns = view_columns
+        self.distribution = distribution
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is a view."""
+        return self.query is not None
+
+    @staticmethod
+    def create_table(
+        schema: TableSchema,
+        partition_keys: list[str] = [],  # noqa: B006 - PyFlink's default, not changed
+        properties: dict[str, str] = {},  # noqa: B006 - PyFlink's default, not changed
+        comment: str | None = None,
+    ) -> CatalogBaseTable:
+        """Return a table."""
+        return CatalogBaseTable(schema._unresolved(), properties, tuple(partition_keys), comment)
+
+    @staticmethod
+    def create_view(
+        original_query: str,
+        expanded_query: str,
+        schema: TableSchema,
+        properties: dict[str, str],
+        comment: str | None = None,
+    ) -> CatalogBaseTable:
+        """Return a view of a query.
+
+        Raises:
+            ValidationException: the text is no query.
+        """
+        from firesteel.table.planner.parser import parse
+        from firesteel.table.statements import Query
+
+        statement = parse(expanded_query)
+        if not isinstance(statement, Query):
+            raise ValidationException(f"A view needs a query, found: {expanded_query}")
+        return CatalogBaseTable(
+            schema._unresolved(),
+            properties,
+            comment=comment,
+            query=statement.query,
+            text=original_query,
+            view_columns=tuple(schema.get_field_names()),
+        )
+
+    def copy(self) -> CatalogBaseTable:
+        """Return a copy; the query of a view is shared."""
+        return copy.copy(self)
+
+    def get_options(self) -> dict[str, str]:
+        """Return the options."""
+        return dict(self.options)
+
+    def get_unresolved_schema(self) -> Schema:
+        """Return the declared columns."""
+        return self.schema
+
+    def get_comment(self) -> str:
+        """Return the comment, empty if there is none."""
+        return self.comment or ""
+
+    def get_description(self) -> str | None:
+        """Return the comment."""
+        return self.comment
+
+    def get_detailed_description(self) -> str | None:
+        """Return the comment."""
+        return self.comment
+
+
+class CatalogFunction(_Copyable):
+    """A function by the name of its Python object or Java class."""
+
+    def __init__(self, class_name: str, function_language: str = "Python") -> None:
+        self._class_name = class_name
+        self._function_language = function_language
+
+    @staticmethod
+    def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
+        """Return the function of `module.attribute`."""
+        return CatalogFunction(class_name, function_language)
+
+    def get_class_name(self) -> str:
+        """Return the name of the object or class."""
+        return self._class_name
+
+    def get_description(self) -> str | None:
+        """Return a description."""
+        return f"{self._function_language} function {self._class_name}"
+
+    def get_detailed_description(self) -> str | None:
+        """Return a description."""
+        return self.get_description()
+
+    def get_function_language(self) -> str:
+        """Return the language."""
+        return self._function_language
+
+    def get_options(self) -> dict[str, str]:
+        """Return the options: none."""
+        return {}
+
+
+class CatalogModel(_Copyable):
+    """A model of machine learning; kept, and never run."""
+
+    def __init__(
+        self, input_schema: Schema, output_schema: Schema, options: dict[str, str], comment: str | None
+    ) -> None:
+        self._input_schema = input_schema
+        self._output_schema = output_schema
+        self._options = dict(options)
+        self._comment = comment
+
+    @staticmethod
+    def create_model(
+        input_schema: Schema,
+        output_schema: Schema,
+        options: dict[str, str] = {},  # noqa: B006 - PyFlink's default, not changed
+        comment: str | None = None,
+    ) -> CatalogModel:
+        """Return a model."""
+        return CatalogModel(input_schema, output_schema, options, comment)
+
+    def get_options(self) -> dict[str, str]:
+        """Return the options."""
+        return dict(self._options)
+
+    def get_comment(self) -> str:
+        """Return the comment, empty if there is none."""
+        return self._comment or ""
+
+
+class CatalogDescriptor:
+    """A catalog to be created: its name, options and comment."""
+
+    def __init__(self, catalog_name: str, configuration: Configuration, comment: str | None = None) -> None:
+        self.catalog_name = catalog_name
+        self.configuration = configuration
+        self.comment = comment
+
+    @staticmethod
+    def of(catalog_name: str, configuration: Configuration, comment: str | None = None) -> CatalogDescriptor:
+        """Return a descriptor."""
+        return CatalogDescriptor(catalog_name, configuration, comment)
+
+
+class Procedure:
+    """A procedure; catalogs have none."""

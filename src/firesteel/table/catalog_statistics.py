@@ -1,0 +1,70 @@
+"""Statistics of tables in catalogs; kept, and not used to plan."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+
+class CatalogTableStatistics:
+    """The size of a table."""
+
+    def __init__(
+        self,
+        row_count: int | None = None,
+        field_count: int | None = None,
+        total_size: int | None = None,
+        raw_data_size: int | None = None,
+        properties: dict[str, str] | None = None,
+    ) -> None:
+        self._row_count = row_count
+        self._field_count = field_count
+        self._total_size = total_size
+        self._raw_data_size = raw_data_size
+        self._properties = dict(properties or {})
+
+    def get_row_count(self) -> int | None:
+        """Return the number of rows."""
+        return self._row_count
+
+    def get_field_count(self) -> int | None:
+        """Return the number of files."""
+        return self._field_count
+
+    def get_total_size(self) -> int | None:
+        """Return the size in bytes."""
+        return self._total_size
+
+    def get_raw_data_size(self) -> int | None:
+        """Return the size in bytes without compression."""
+        return self._raw_data_size
+
+    def get_properties(self) -> dict[str, str]:
+        """Return further properties."""
+        return dict(self._properties)
+
+    def copy(self) -> Self:
+        """Return a copy."""
+        return copy.deepcopy(self)
+
+
+class CatalogColumnStatistics:
+    """Statistics by column."""
+
+    def __init__(
+        self, column_statistics_data: dict[str, Any] | None = None, properties: dict[str, str] | None = None
+    ) -> None:
+        self._column_statistics_data = dict(column_statistics_data or {})
+        self._properties = dict(properties or {})
+
+    def get_column_statistics_data(self) -> dict[str, Any]:
+        """Return the statistics by column."""
+        return dict(self._column_statistics_data)
+
+    def get_properties(self) -> dict[str, str]:
+        """Return further properties."""
+        return dict(self._properties)
+
+    def copy(self) -> Self:
+        """Return a copy."""
+        return copy.deepcopy(self)

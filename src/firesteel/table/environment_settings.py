@@ -1,0 +1,94 @@
+"""Settings of a table environment (module as `pyflink.table.environment_settings`)."""
+
+from __future__ import annotations
+
+from firesteel.common.configuration import Configuration
+
+__all__ = ["EnvironmentSettings"]
+
+_CATALOG, _DATABASE = "default_catalog", "default_database"
+_MODE = "execution.runtime-mode"
+
+
+class EnvironmentSettings:
+    """How a table environment runs: streaming or batch, and the names of what it starts with.
+
+    Example:
+        >>> EnvironmentSettings.new_instance().in_streaming_mode().build().is_streaming_mode()
+        True
+    """
+
+    class Builder:
+        """Builds `EnvironmentSettings`."""
+
+        def __init__(self) -> None:
+            self._configuration = Configuration()
+            self._catalog = _CATALOG
+            self._database = _DATABASE
+
+        def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
+            """Take over options."""
+            self._configuration.add_all(config)
+            return self
+
+        def in_batch_mode(self) -> EnvironmentSettings.Builder:
+            """Run queries over bounded data."""
+            self._configuration.set_string(_MODE, "BATCH")
+            return self
+
+        def in_streaming_mode(self) -> EnvironmentSettings.Builder:
+            """Run queries continuously."""
+            self._configuration.set_string(_MODE, "STREAMING")
+            return self
+
+        def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
+            """Set the name of the first catalog."""
+            self._catalog = built_in_catalog_name
+            return self
+
+        def with_built_in_database_name(self, built_in_database_name: str) -> EnvironmentSettings.Builder:
+            """Set the name of the first database."""
+            self._database = built_in_database_name
+            return self
+
+        def build(self) -> EnvironmentSettings:
+            """Return the settings."""
+            return EnvironmentSettings(self._configuration, self._catalog, self._database)
+
+    def __init__(
+        self, configuration: Configuration | None = None, catalog: str = _CATALOG, database: str = _DATABASE
+    ) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+        self._catalog = catalog
+        self._database = database
+
+    def get_built_in_catalog_name(self) -> str:
+        """Return the name of the first catalog."""
+        return self._catalog
+
+    def get_built_in_database_name(self) -> str:
+        """Return the name of the first database."""
+        return self._database
+
+    def is_streaming_mode(self) -> bool:
+        """Return whether queries run continuously."""
+        return self._configuration.get_string(_MODE, "STREAMING").upper() != "BATCH"
+
+    def get_configuration(self) -> Configuration:
+        """Return the options."""
+        return self._configuration
+
+    @staticmethod
+    def new_instance() -> EnvironmentSettings.Builder:
+        """Return a builder."""
+        return EnvironmentSettings.Builder()
+
+    @staticmethod
+    def in_streaming_mode() -> EnvironmentSettings:
+        """Return settings for continuous queries."""
+        return EnvironmentSettings.new_instance().in_streaming_mode().build()
+
+    @staticmethod
+    def in_batch_mode() -> EnvironmentSettings:
+        """Return settings for queries over bounded data."""
+        return EnvironmentSettings.new_instance().in_batch_mode().build()

@@ -1,0 +1,23 @@
+"""Details of explanations (module as `pyflink.table.explain_detail`)."""
+
+from __future__ import annotations
+
+__all__ = ["ExplainDetail"]
+
+
+class ExplainDetail:
+    """What `explain` adds to the plans."""
+
+    ESTIMATED_COST = 0
+    CHANGELOG_MODE = 1
+    JSON_EXECUTION_PLAN = 2
+    PLAN_ADVICE = 3
+
+
+DETAIL_NAMES = {
+    ExplainDetail.ESTIMATED_COST: "ESTIMATED_COST",
+    ExplainDetail.CHANGELOG_MODE: "CHANGELOG_MODE",
+    ExplainDetail.JSON_EXECUTION_PLAN: "JSON_EXECUTION_PLAN",
+    ExplainDetail.PLAN_ADVICE: "PLAN_ADVICE",
+}
+"""The word that EXPLAIN has for a detail."""

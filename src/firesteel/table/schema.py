@@ -1,0 +1,167 @@
+"""Schemas that are not looked up yet (module as `pyflink.table.schema`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.columns.type_text import type_text
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.expression_text import expression_sql, expression_text
+from firesteel.table.function_types import as_data_type
+from firesteel.table.planner.parser import parse_expression
+from firesteel.table.statements import ColumnDefinition, WatermarkDefinition
+from firesteel.table.types import DataType, RowType
+
+if TYPE_CHECKING:
+    from firesteel.table.catalog import ResolvedSchema
+
+__all__ = ["Schema"]
+
+
+class Schema:
+    """The columns, watermarks and primary key of a table, as a program declares them (Flink: `Schema`).
+
+    Example:
+        >>> Schema.new_builder().column("id", DataTypes.BIGINT()).primary_key("id").build()
+    """
+
+    def __init__(
+        self,
+        columns: tuple[ColumnDefinition, ...],
+        watermarks: tuple[WatermarkDefinition, ...] = (),
+        primary_key: tuple[str, ...] = (),
+        constraint_name: str | None = None,
+    ) -> None:
+        self._columns = columns
+        self._watermarks = watermarks
+        self._primary_key = primary_key
+        self._constraint_name = constraint_name
+
+    @staticmethod
+    def new_builder() -> Schema.Builder:
+        """Return a builder."""
+        return Schema.Builder()
+
+    def __str__(self) -> str:
+        lines = [f"  {_column_text(column)}" for column in self._columns]
+        lines += [f"  WATERMARK FOR `{mark.column}` AS [{mark.text}]" for mark in self._watermarks]
+        if self._primary_key:
+            names = ", ".join(f"`{name}`" for name in self._primary_key)
+            lines.append(f"  CONSTRAINT `{self._constraint_name}` PRIMARY KEY ({names}) NOT ENFORCED")
+        return "(\n" + ",\n".join(lines) + "\n)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    class Builder:
+        """Builds a `Schema`."""
+
+        def __init__(self) -> None:
+            self._columns: list[ColumnDefinition] = []
+            self._watermarks: list[WatermarkDefinition] = []
+            self._primary_key: tuple[str, ...] = ()
+            self._constraint_name: str | None = None
+
+        def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
+            """Take over everything of another schema."""
+            self._columns += unresolved_schema._columns
+            self._watermarks += unresolved_schema._watermarks
+            if unresolved_schema._primary_key:
+                self._set_key(unresolved_schema._constraint_name or "", unresolved_schema._primary_key)
+            return self
+
+        def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Schema.Builder:
+            """Take over everything of a schema that was looked up."""
+            return self.from_schema(resolved_schema._unresolved())
+
+        def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
+            """Declare a column per field of a row type.
+
+            Raises:
+                ValidationException: it is no row type.
+            """
+            if not isinstance(data_type, RowType):
+                raise ValidationException(f"Data type of ROW expected, found {data_type}")
+            return self.from_fields(data_type.field_names(), data_type.field_types())
+
+        def from_fields(self, field_names: list[str], field_data_types: list[DataType]) -> Schema.Builder:
+            """Declare columns by names and types.
+
+            Raises:
+                ValidationException: these are not as many types as names.
+            """
+            if len(field_names) != len(field_data_types):
+                raise ValidationException("Field names and field data types must have the same length.")
+            for name, data_type in zip(field_names, field_data_types, strict=True):
+                self.column(name, data_type)
+            return self
+
+        def column(self, column_name: str, data_type: str | DataType) -> Schema.Builder:
+            """Declare a physical column."""
+            self._columns.append(ColumnDefinition(column_name, as_data_type(data_type, "data_type")))
+            return self
+
+        def column_by_expression(self, column_name: str, expr: str | Expression[Any]) -> Schema.Builder:
+            """Declare a column that is computed from others."""
+            node, text = _expression(expr)
+            self._columns.append(ColumnDefinition(column_name, expression=node, text=text))
+            return self
+
+        def column_by_metadata(
+            self,
+            column_name: str,
+            data_type: DataType | str,
+            metadata_key: str | None = None,
+            is_virtual: bool = False,
+        ) -> Schema.Builder:
+            """Declare a column that holds metadata of the connector."""
+            kind = as_data_type(data_type, "data_type")
+            self._columns.append(
+                ColumnDefinition(column_name, kind, is_metadata=True, metadata_key=metadata_key, is_virtual=is_virtual)
+            )
+            return self
+
+        def watermark(self, column_name: str, watermark_expr: str | Expression[Any]) -> Schema.Builder:
+            """Declare a rowtime attribute and its watermarks."""
+            node, text = _expression(watermark_expr)
+            self._watermarks.append(WatermarkDefinition(column_name, node, text))
+            return self
+
+        def primary_key(self, *column_names: str) -> Schema.Builder:
+            """Declare the primary key, which is not enforced."""
+            return self._set_key("PK_" + "_".join(column_names), column_names)
+
+        def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+            """Declare the primary key under a name."""
+            return self._set_key(constraint_name, column_names)
+
+        def _set_key(self, name: str, columns: tuple[str, ...]) -> Schema.Builder:
+            if self._primary_key:
+                raise ValidationException("Multiple primary keys are not supported.")
+            self._primary_key, self._constraint_name = columns, name
+            return self
+
+        def build(self) -> Schema:
+            """Return the schema."""
+            return Schema(tuple(self._columns), tuple(self._watermarks), self._primary_key, self._constraint_name)
+
+
+def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
+    """Return the node and how it is written."""
+    if isinstance(expression, str):
+        return parse_expression(expression), expression
+    return expression._node, expression_sql(expression._node)
+
+
+def _column_text(column: ColumnDefinition) -> str:
+    if column.expression is not None:
+        return f"`{column.name}` AS [{column.text or expression_text(column.expression)}]"
+    text = f"`{column.name}` {type_text(column.type)}"
+    if column.is_metadata:
+        text += " METADATA" + (f" FROM '{column.metadata_key}'" if column.metadata_key else "")
+        text += " VIRTUAL" if column.is_virtual else ""
+    return text

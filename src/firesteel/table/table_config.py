@@ -1,0 +1,150 @@
+"""Options of a table environment (module as `pyflink.table.table_config`)."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import time
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from firesteel.common.configuration import Configuration
+from firesteel.table.errors import ValidationException
+from firesteel.table.sql_dialect import SqlDialect
+
+__all__ = ["TableConfig"]
+
+_TIME_ZONE = "table.local-time-zone"
+_RETENTION = "table.exec.state.ttl"
+_CODE_LENGTH = "table.generated-code.max-length"
+_DIALECT = "table.sql-dialect"
+_PYTHON = "python.executable"
+_OFFSET = re.compile(r"(?:GMT|UTC)?([+-])(\d{1,2})(?::?(\d{2}))?")
+_DURATION = re.compile(r"\s*(\d+)\s*([a-zA-Z]*)\s*")
+_UNITS_MS = {
+    "": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "milliseconds": 1, "s": 1000, "sec": 1000,
+    "secs": 1000, "second": 1000, "seconds": 1000, "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
+    "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000, "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
+}  # fmt: skip
+
+
+class TableConfig:
+    """The options of a table environment; those of the execution environment are behind them.
+
+    Example:
+        >>> table_env.get_config().set("table.local-time-zone", "UTC")
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+
+    @staticmethod
+    def get_default() -> TableConfig:
+        """Return options that all have their defaults."""
+        return TableConfig()
+
+    def get(self, key: str, default_value: str) -> str:
+        """Return an option."""
+        return self._configuration.get_string(key, default_value)
+
+    def set(self, key: str, value: str) -> TableConfig:
+        """Set an option."""
+        self._configuration.set_string(key, value)
+        return self
+
+    def get_configuration(self) -> Configuration:
+        """Return all options; changes count."""
+        return self._configuration
+
+    def add_configuration(self, configuration: Configuration) -> None:
+        """Take over options."""
+        self._configuration.add_all(configuration)
+
+    def get_local_timezone(self) -> str:
+        """Return the time zone of the session."""
+        return self._configuration.get_string(_TIME_ZONE, "default")
+
+    def set_local_timezone(self, timezone_id: str) -> None:
+        """Set the time zone of the session, such as `Europe/Berlin`, `UTC` or `GMT-03:00`.
+
+        Raises:
+            ValidationException: there is no such time zone.
+        """
+        _zone(timezone_id)
+        self._configuration.set_string(_TIME_ZONE, timezone_id)
+
+    @property
+    def time_zone(self) -> datetime.tzinfo:
+        """The time zone of the session; by default that of this machine."""
+        return _zone(self.get_local_timezone())
+
+    def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
+        """Set for how long state is kept that is not used."""
+        self._configuration.set_string(_RETENTION, f"{int(duration.total_seconds() * 1000)} ms")
+
+    def get_idle_state_retention(self) -> datetime.timedelta:
+        """Return for how long state is kept that is not used; 0: for ever."""
+        return self.get_duration(_RETENTION, datetime.timedelta(0))
+
+    def get_duration(self, key: str, default: datetime.timedelta) -> datetime.timedelta:
+        """Return an option that is a duration, such as `5 s` or `100 ms`.
+
+        Raises:
+            ValidationException: it is none.
+        """
+        text = self._configuration.get_string(key, "")
+        if not text:
+            return default
+        found = _DURATION.fullmatch(text)
+        if found is None or found[2].lower() not in _UNITS_MS:
+            raise ValidationException(f"Could not parse value '{text}' for key '{key}': a duration such as '10 s'")
+        return datetime.timedelta(milliseconds=int(found[1]) * _UNITS_MS[found[2].lower()])
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        """Keep the option; no code is generated."""
+        self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
+
+    def get_max_generated_code_length(self) -> int:
+        """Return the option; no code is generated."""
+        return self._configuration.get_integer(_CODE_LENGTH, 4000)
+
+    def get_sql_dialect(self) -> int:
+        """Return the dialect of statements, one of `SqlDialect`."""
+        return SqlDialect._of(self._configuration.get_string(_DIALECT, "default"))
+
+    def set_sql_dialect(self, sql_dialect: int) -> None:
+        """Set the dialect of statements.
+
+        Raises:
+            NotImplementedError: it is Hive's.
+        """
+        if sql_dialect != SqlDialect.DEFAULT:
+            raise NotImplementedError("There is no Hive dialect; use SqlDialect.DEFAULT")
+        self._configuration.set_string(_DIALECT, "default")
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the Python that runs functions of the user."""
+        self._configuration.set_string(_PYTHON, python_exec)
+
+    def get_python_executable(self) -> str:
+        """Return the Python that runs functions of the user."""
+        return self._configuration.get_string(_PYTHON, "python")
+
+    def to_map(self) -> dict[str, str]:
+        """Return all options that are set."""
+        return self._configuration.to_dict()
+
+
+def _zone(name: str) -> Any:
+    if name == "default":
+        return datetime.datetime.fromtimestamp(time.time()).astimezone().tzinfo
+    if found := _OFFSET.fullmatch(name):
+        offset = datetime.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
+        return datetime.timezone(offset if found[1] == "+" else -offset)
+    try:
+        return ZoneInfo("UTC" if name == "Z" else name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ValidationException(
+            f"Invalid time zone '{name}'. The value should be a Time Zone Database (TZDB) ID such as "
+            "'America/Los_Angeles' or a GMT offset such as 'GMT-03:00'"
+        ) from error

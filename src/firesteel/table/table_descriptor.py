@@ -1,0 +1,165 @@
+"""Tables and formats as a program describes them (module as `pyflink.table.table_descriptor`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.common.config_options import ConfigOption
+from firesteel.table.schema import Schema
+
+__all__ = ["FormatDescriptor", "TableDescriptor"]
+
+
+def option_text(value: Any) -> str:
+    """Return an option's value as Flink writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ";".join(map(option_text, value))
+    return str(value)
+
+
+def _key(key: str | ConfigOption) -> str:
+    return key if isinstance(key, str) else key.key()  # type: ignore[no-any-return]
+
+
+class FormatDescriptor:
+    """A format with its options, whose keys do not name the format."""
+
+    def __init__(self, format: str, options: dict[str, str]) -> None:  # noqa: A002 - PyFlink's name
+        self._format = format
+        self._options = options
+
+    @staticmethod
+    def for_format(format: str) -> FormatDescriptor.Builder:  # noqa: A002 - PyFlink's name
+        """Return a builder for a format."""
+        return FormatDescriptor.Builder(format)
+
+    def get_format(self) -> str:
+        """Return the name of the format."""
+        return self._format
+
+    def get_options(self) -> dict[str, str]:
+        """Return the options."""
+        return dict(self._options)
+
+    def __str__(self) -> str:
+        return f"{self._format}{self._options}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FormatDescriptor) and (self._format, self._options) == (other._format, other._options)
+
+    def __hash__(self) -> int:
+        return hash((self._format, tuple(sorted(self._options.items()))))
+
+    class Builder:
+        """Builds a `FormatDescriptor`."""
+
+        def __init__(self, format: str) -> None:  # noqa: A002 - PyFlink's name
+            self._format = format
+            self._options: dict[str, str] = {}
+
+        def option(self, key: str | ConfigOption, value: Any) -> FormatDescriptor.Builder:
+            """Set an option."""
+            self._options[_key(key)] = option_text(value)
+            return self
+
+        def build(self) -> FormatDescriptor:
+            """Return the descriptor."""
+            return FormatDescriptor(self._format, dict(self._options))
+
+
+class TableDescriptor:
+    """A table: its connector, schema, format and options (Flink: `TableDescriptor`)."""
+
+    def __init__(
+        self,
+        schema: Schema | None,
+        options: dict[str, str],
+        partition_keys: tuple[str, ...] = (),
+        comment: str | None = None,
+    ) -> None:
+        self._schema = schema
+        self._options = options
+        self._partition_keys = partition_keys
+        self._comment = comment
+
+    @staticmethod
+    def for_connector(connector: str) -> TableDescriptor.Builder:
+        """Return a builder for a connector."""
+        return TableDescriptor.Builder(connector)
+
+    def get_schema(self) -> Schema | None:
+        """Return the schema."""
+        return self._schema
+
+    def get_options(self) -> dict[str, str]:
+        """Return the options."""
+        return dict(self._options)
+
+    def get_partition_keys(self) -> list[str]:
+        """Return the columns of the partitions."""
+        return list(self._partition_keys)
+
+    def get_comment(self) -> str | None:
+        """Return the comment."""
+        return self._comment
+
+    def __str__(self) -> str:
+        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in self._options.items())
+        partitions = ", ".join(f"`{key}`" for key in self._partition_keys)
+        return "\n".join(
+            [
+                str(self._schema or ""),
+                f"COMMENT '{self._comment or ''}'",
+                *([f"PARTITIONED BY ({partitions})"] if partitions else []),
+                f"WITH (\n{options}\n)",
+            ]
+        )
+
+    class Builder:
+        """Builds a `TableDescriptor`."""
+
+        def __init__(self, connector: str) -> None:
+            self._schema: Schema | None = None
+            self._options: dict[str, str] = {"connector": connector}
+            self._partition_keys: tuple[str, ...] = ()
+            self._comment: str | None = None
+
+        def schema(self, schema: Schema) -> TableDescriptor.Builder:
+            """Set the schema."""
+            self._schema = schema
+            return self
+
+        def option(self, key: str | ConfigOption, value: Any) -> TableDescriptor.Builder:
+            """Set an option."""
+            self._options[_key(key)] = option_text(value)
+            return self
+
+        def format(
+            self,
+            format: str | FormatDescriptor,  # noqa: A002 - PyFlink's name
+            format_option: ConfigOption | None = None,
+        ) -> TableDescriptor.Builder:
+            """Set the format, under the option `format` or another one such as `value.format`."""
+            descriptor = FormatDescriptor(format, {}) if isinstance(format, str) else format
+            key = "format" if format_option is None else _key(format_option)
+            self._options[key] = descriptor.get_format()
+            prefix = key[: -len("format")] + descriptor.get_format()
+            for name, value in descriptor.get_options().items():
+                self._options[f"{prefix}.{name}"] = value
+            return self
+
+        def partitioned_by(self, *partition_keys: str) -> TableDescriptor.Builder:
+            """Set the columns of the partitions."""
+            self._partition_keys = partition_keys
+            return self
+
+        def comment(self, comment: str) -> TableDescriptor.Builder:
+            """Set the comment."""
+            self._comment = comment
+            return self
+
+        def build(self) -> TableDescriptor:
+            """Return the descriptor."""
+            return TableDescriptor(self._schema, dict(self._options), self._partition_keys, self._comment)

@@ -1,0 +1,118 @@
+"""Names and types of a table's columns (module as `pyflink.table.table_schema`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.type_text import type_text
+from firesteel.columns.types import TimestampKind
+from firesteel.table.resolved_schema import ResolvedSchema, column_extras, schema_of_rows
+from firesteel.table.schema import Schema
+from firesteel.table.types import DataType, RowField, RowType
+
+__all__ = ["TableSchema"]
+
+
+class TableSchema:
+    """Names and types of a table's columns; `str()` shows them as a tree (Flink: `TableSchema`).
+
+    Example:
+        >>> print(TableSchema(["a"], [DataTypes.INT()]))
+        root
+         |-- a: INT
+        <BLANKLINE>
+    """
+
+    def __init__(
+        self,
+        field_names: list[str] | None = None,
+        data_types: list[DataType] | None = None,
+        resolved: ResolvedSchema | None = None,
+    ) -> None:
+        if resolved is None:
+            fields = zip(field_names or [], data_types or [], strict=True)
+            resolved = schema_of_rows(RowType([RowField(name, kind) for name, kind in fields]))
+        self._resolved = resolved
+
+    @classmethod
+    def builder(cls) -> TableSchema.Builder:
+        """Return a builder."""
+        return TableSchema.Builder()
+
+    def copy(self) -> TableSchema:
+        """Return a copy."""
+        return TableSchema(resolved=self._resolved)
+
+    def get_field_data_types(self) -> list[DataType]:
+        """Return the types of the columns."""
+        return self._resolved.get_column_data_types()
+
+    def get_field_data_type(self, field: int | str) -> DataType | None:
+        """Return the type of a column by position or name, None if there is none."""
+        column = self._resolved.get_column(field)
+        return None if column is None else column.get_data_type()
+
+    def get_field_count(self) -> int:
+        """Return the number of columns."""
+        return self._resolved.get_column_count()
+
+    def get_field_names(self) -> list[str]:
+        """Return the names of the columns."""
+        return self._resolved.get_column_names()
+
+    def get_field_name(self, field_index: int) -> str | None:
+        """Return the name of a column by position, None if there is none."""
+        column = self._resolved.get_column(field_index)
+        return None if column is None else column.get_name()
+
+    def to_row_data_type(self) -> RowType:
+        """Return the type of the rows."""
+        return self._resolved.to_source_row_data_type()
+
+    def _unresolved(self) -> Schema:
+        return self._resolved._unresolved()
+
+    def __str__(self) -> str:
+        lines = ["root"]
+        for column in self._resolved.get_columns():
+            extras = column_extras(column._column)
+            lines.append(f" |-- {column.get_name()}: {type_text(column.get_data_type())}{f' {extras}' if extras else ''}")
+        for mark in self._resolved.get_watermark_specs():
+            expression = mark.get_watermark_expression()
+            text = _plain_type(expression.get_output_data_type())
+            lines.append(f" |-- WATERMARK FOR {mark.get_rowtime_attribute()}: {text} AS {expression}")
+        key = self._resolved.get_primary_key()
+        if key is not None:
+            lines.append(f" |-- CONSTRAINT {key.get_name()} PRIMARY KEY ({', '.join(key.get_columns())})")
+        return "\n".join(lines) + "\n"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TableSchema) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    class Builder:
+        """Builds a `TableSchema`."""
+
+        def __init__(self) -> None:
+            self._names: list[str] = []
+            self._types: list[DataType] = []
+
+        def field(self, name: str, data_type: DataType) -> TableSchema.Builder:
+            """Add a column."""
+            self._names.append(name)
+            self._types.append(data_type)
+            return self
+
+        def build(self) -> TableSchema:
+            """Return the schema."""
+            return TableSchema(self._names, self._types)
+
+
+def _plain_type(data_type: Any) -> str:
+    """Return the text of a type that may be a time attribute, without saying so."""
+    return type_text(data_type.with_kind(TimestampKind.REGULAR) if hasattr(data_type, "with_kind") else data_type)
