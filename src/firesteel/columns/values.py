@@ -1,0 +1,208 @@
+"""Values of a column as Arrow arrays, and as the Python objects that programs write and get.
+
+TIMESTAMP and TIMESTAMP_LTZ have microseconds here: digits of a precision above 6 are lost.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns import types as t
+from firesteel.columns.type_text import type_text
+from firesteel.columns.value_text import map_types
+from firesteel.common.time import Instant
+from firesteel.common.types import Row
+from firesteel.errors import TypeMismatchError
+
+Converter = Callable[[Any], Any]
+
+_ARROW: dict[type[t.DataType], pa.DataType] = {
+    t.NullType: pa.null(),
+    t.BooleanType: pa.bool_(),
+    t.TinyIntType: pa.int8(),
+    t.SmallIntType: pa.int16(),
+    t.IntType: pa.int32(),
+    t.BigIntType: pa.int64(),
+    t.FloatType: pa.float32(),
+    t.DoubleType: pa.float64(),
+    t.CharType: pa.string(),
+    t.VarCharType: pa.string(),
+    t.BinaryType: pa.binary(),
+    t.VarBinaryType: pa.binary(),
+    t.DateType: pa.date32(),
+    t.TimeType: pa.time32("ms"),
+    t.TimestampType: pa.timestamp("us"),
+    t.LocalZonedTimestampType: pa.timestamp("us", "UTC"),
+    t.DayTimeIntervalType: pa.duration("us"),
+    t.YearMonthIntervalType: pa.int32(),
+}
+
+_WIDE = Context(prec=100, rounding=ROUND_HALF_UP)
+
+
+def arrow_type(data_type: t.DataType) -> pa.DataType:
+    """Return the Arrow type that holds values of a logical type.
+
+    Raises:
+        NotImplementedError: Values of the type can't be held in columns.
+    """
+    plain = _ARROW.get(type(data_type))
+    if plain is not None:
+        return plain
+    if isinstance(data_type, t.DecimalType):
+        return pa.decimal128(data_type.precision, data_type.scale)
+    if isinstance(data_type, t.ArrayType):
+        return pa.list_(arrow_type(data_type.element_type))
+    if isinstance(data_type, (t.MapType, t.MultisetType)):
+        key, item = map_types(data_type)
+        return pa.map_(arrow_type(key), arrow_type(item))
+    if isinstance(data_type, t.RowType):
+        return pa.struct([pa.field(field.name, arrow_type(field.data_type)) for field in data_type.fields])
+    if isinstance(data_type, t.UserDefinedType):
+        return arrow_type(data_type.sql_type())
+    raise NotImplementedError(f"firesteel does not support columns of type {type_text(data_type)}")
+
+
+def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
+    """Return a column of Python values as a program writes them.
+
+    Args:
+        values: None for NULL; Decimal, datetime, date, time, timedelta, bytes or bytearray; lists for ARRAY, dicts for
+            MAP and MULTISET, `Row`, tuples, lists or dicts for ROW; datetime or `Instant` for TIMESTAMP_LTZ, where a
+            datetime without time zone is in the zone of this machine.
+        data_type: The type of the column.
+
+    Raises:
+        TypeMismatchError: A value does not fit the type.
+    """
+    encode = _encoder(data_type)
+    target = arrow_type(data_type)
+    try:
+        return pa.array(values if encode is None else [None if v is None else encode(v) for v in values], target)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, TypeMismatchError):
+            raise
+        raise _mismatch(values, data_type, encode) from error
+
+
+def _mismatch(values: Sequence[Any], data_type: t.DataType, encode: Converter | None) -> TypeMismatchError:
+    """Return an error that names the first value that does not fit."""
+    for value in values:
+        try:
+            pa.array([value if encode is None or value is None else encode(value)], arrow_type(data_type))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, ArithmeticError):
+            return TypeMismatchError(type_text(data_type), value)
+    return TypeMismatchError(type_text(data_type), values)
+
+
+def _encoder(data_type: t.DataType) -> Converter | None:
+    """Return the conversion of a value to what Arrow takes, None if Arrow takes it as it is."""
+    if isinstance(data_type, t.DecimalType):
+        unit = Decimal(1).scaleb(-data_type.scale)
+        return lambda value: Decimal(value).quantize(unit, context=_WIDE)
+    if isinstance(data_type, t.LocalZonedTimestampType):
+        return _utc
+    if isinstance(data_type, t.UserDefinedType):
+        inner = _encoder(data_type.sql_type())
+        return lambda value: data_type.serialize(value) if inner is None else inner(data_type.serialize(value))
+    if isinstance(data_type, t.ArrayType):
+        element = _optional(_encoder(data_type.element_type))
+        return None if element is None else lambda value: [element(item) for item in value]
+    if isinstance(data_type, (t.MapType, t.MultisetType)):
+        key, item = (_optional(_encoder(child)) or _same for child in map_types(data_type))
+        return lambda value: [(key(k), item(v)) for k, v in (value.items() if isinstance(value, dict) else value)]
+    return _row_encoder(data_type) if isinstance(data_type, t.RowType) else None
+
+
+def _row_encoder(data_type: t.RowType) -> Converter:
+    names = data_type.field_names()
+    fields = [_optional(_encoder(field)) or _same for field in data_type.field_types()]
+
+    def encode(value: Any) -> dict[str, Any]:
+        if isinstance(value, dict):
+            items = [value.get(name) for name in names]
+        elif isinstance(value, Row):
+            items = value.get_fields_by_names(names)
+        else:
+            items = list(value) if isinstance(value, (tuple, list)) else [getattr(value, name) for name in names]
+        if len(items) != len(names):
+            raise TypeMismatchError(type_text(data_type), value)
+        return {name: field(item) for name, field, item in zip(names, fields, items, strict=True)}
+
+    return encode
+
+
+def _utc(value: Any) -> datetime.datetime:
+    if isinstance(value, Instant):
+        epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        return epoch + datetime.timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
+    return value.astimezone(datetime.UTC)  # type: ignore[no-any-return]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _optional(convert: Converter | None) -> Converter | None:
+    return None if convert is None else lambda value: None if value is None else convert(value)
+
+
+def to_python(array: pa.Array, data_type: t.DataType, collected: bool = False) -> list[Any]:
+    """Return the values of a column as a program gets them.
+
+    ROW becomes `Row`, MAP and MULTISET `dict`, TIMESTAMP_LTZ `Instant`.
+
+    Args:
+        array: The column.
+        data_type: Its type.
+        collected: Give values as `TableResult.collect()` of PyFlink does: timestamps with milliseconds and rows
+            without field names. Otherwise values are those that a Python function gets.
+    """
+    values: list[Any] = array.to_pylist()
+    decode = _decoder(data_type, collected)
+    return values if decode is None else [None if value is None else decode(value) for value in values]
+
+
+def _decoder(data_type: t.DataType, collected: bool) -> Converter | None:
+    """Return the conversion of what `to_pylist` gives, None if there is nothing to convert."""
+    if isinstance(data_type, t.TimestampType):
+        return _cut_to_millis if collected else None
+    if isinstance(data_type, t.LocalZonedTimestampType):
+        return _instant
+    if isinstance(data_type, t.UserDefinedType):
+        inner = _decoder(data_type.sql_type(), collected)
+        return lambda value: data_type.deserialize(value if inner is None else inner(value))
+    if isinstance(data_type, t.ArrayType):
+        element = _optional(_decoder(data_type.element_type, collected))
+        return None if element is None else lambda value: [element(item) for item in value]
+    if isinstance(data_type, (t.MapType, t.MultisetType)):
+        key, item = (_optional(_decoder(child, collected)) or _same for child in map_types(data_type))
+        return lambda value: {key(k): item(v) for k, v in value}
+    return _row_decoder(data_type, collected) if isinstance(data_type, t.RowType) else None
+
+
+def _row_decoder(data_type: t.RowType, collected: bool) -> Converter:
+    names = data_type.field_names()
+    fields = [_optional(_decoder(field, collected)) or _same for field in data_type.field_types()]
+
+    def decode(value: dict[str, Any]) -> Row:
+        row = Row(*[field(item) for field, item in zip(fields, value.values(), strict=True)])
+        if not collected:
+            row.set_field_names(names)
+        return row
+
+    return decode
+
+
+def _cut_to_millis(value: datetime.datetime) -> datetime.datetime:
+    return value.replace(microsecond=value.microsecond // 1000 * 1000)
+
+
+def _instant(value: datetime.datetime) -> Instant:
+    delta = value - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return Instant(delta.days * 86_400 + delta.seconds, delta.microseconds * 1000)
