@@ -264,6 +264,22 @@ class IntervalJoinOperator(OperatorDescriptor):
     key_type: Any = None
 
 
+# --- tables --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOperator(OperatorDescriptor):
+    """An operator of a table program: its elements are column batches.
+
+    Attributes:
+        factory: Makes its kernel (`firesteel.columns.kernel.KernelFactory`).
+        inputs: How many inputs it has, 1 or 2.
+    """
+
+    factory: Any
+    inputs: int = 1
+
+
 # --- sinks ---------------------------------------------------------------------------------------------------------
 
 

@@ -33,7 +33,8 @@ class Partitioner:
 
     Attributes:
         name: One of `NAMES`; elements on `HASH` and `CUSTOM` edges are `(key, value)`.
-        function: For `CUSTOM`: has `partition(key, n)` or is called as `function(key, n)`.
+        function: For `CUSTOM`: has `partition(key, n)` or is called as `function(key, n)`. For `HASH` over column
+            batches: the indexes of the key columns.
         unspecified: A `FORWARD` that nobody asked for, in a job whose parallelism the scheduler decides; it becomes
             `RESCALE` where the edge does not chain (Flink: `ForwardForUnspecifiedPartitioner`).
     """

@@ -120,6 +120,12 @@ def _keyed_process(d: descriptors.KeyedProcessOperator, name: str, task: TaskInf
     return KeyedProcessRunner(name, task, output, d.key_type, d.function, (call,))
 
 
+def _columns(d: descriptors.ColumnOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    from firesteel.operators.column_runner import ColumnRunner  # needs pyarrow, which only tables do
+
+    return ColumnRunner(name, task, output, d.factory, d.inputs)
+
+
 RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.SourceOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
     descriptors.CollectionSourceOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
@@ -160,6 +166,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.CoProcessOperator: _two_inputs(("process_element1", "process_element2"), _same),
     descriptors.BroadcastProcessOperator: _broadcast,
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
+    descriptors.ColumnOperator: _columns,
     descriptors.PrintSinkOperator: lambda d, name, task, out: PrintRunner(name, task, out, d.identifier, d.input_type),
     descriptors.SinkFunctionOperator: _sink_function,
     descriptors.SinkWriterOperator: lambda d, name, task, out: SinkWriterRunner(name, task, out, d.sink, d.input_type),

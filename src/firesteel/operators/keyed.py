@@ -43,7 +43,7 @@ _STATE_BACKEND = "state.backend.type"
 _IN_MEMORY, _ON_DISK = "hashmap", "rocksdb"
 
 
-def _store_of(task: TaskInfo) -> DiskStore | None:
+def store_of(task: TaskInfo) -> DiskStore | None:
     """Where the state of a task's operator is, None: in memory, as in BATCH mode, where it is that of one key.
 
     Raises:
@@ -67,7 +67,7 @@ class KeyedOperator(Operator):
         super().__init__(name, task, output)
         # map, flat_map, filter and their two-input kin know their key's type from their input alone.
         key_type = task.key_type if key_type is None else key_type
-        self.backend = KeyedStateBackend(key_type, task.max_parallelism, _store_of(task))
+        self.backend = KeyedStateBackend(key_type, task.max_parallelism, store_of(task))
         self.collector = Collector(output)
         self._open_inputs = self.inputs
         self._kept = SortedInput(task) if task.is_batch else None

@@ -432,6 +432,8 @@ def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_wr
     """How the partitioner of an edge splits elements."""
     partitioner = edge.edge.partitioner
     name, count = partitioner.name, len(channels)
+    if name == "HASH" and partitioner.function is not None:
+        return _split_columns(partitioner.function, max_parallelism_of(edge.target), count)
     if name == "HASH":
         select = edge_writer.select_by_key(_key_type_of(edge), max_parallelism_of(edge.target), count)
         return edge_writer.SplitBy(select, count)
@@ -442,6 +444,12 @@ def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_wr
     if name in ("REBALANCE", "RESCALE"):
         return edge_writer.RoundRobin(channels, subtask)
     return edge_writer.SplitToAll(channels[:1] if name == "GLOBAL" else channels)
+
+
+def _split_columns(columns: tuple[int, ...], max_parallelism: int, channels: int) -> edge_writer.Split:
+    from firesteel.operators.column_split import SplitColumns  # needs pyarrow, which only tables do
+
+    return SplitColumns(columns, max_parallelism, channels)
 
 
 def _key_type_of(edge: StageEdge) -> Any:

@@ -1,0 +1,321 @@
+"""The aggregate calls of one operator over the rows of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.rows import freeze
+from firesteel.columns.values import arrow_type, to_arrow, to_python
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """An aggregate call; see `rel.AggregateCall`, of which it is the part that runs."""
+
+    function: Any
+    arguments: tuple[int, ...]
+    type: Any
+    distinct: bool = False
+    condition: int | None = None
+    order_by: tuple[tuple[int, bool, bool], ...] = ()
+
+
+Arguments = tuple[Any, ...]
+"""Per call the values of its arguments, None where its FILTER leaves the row out."""
+
+
+class AggregateSet:
+    """Adds, retracts and merges rows for all calls.
+
+    Args:
+        retracts: Whether rows can be taken back.
+    """
+
+    def __init__(
+        self, calls: tuple[CallPlan, ...], input_types: tuple[Any, ...], retracts: bool, context: KernelContext
+    ) -> None:
+        self._calls = [_make(call, input_types, retracts, context) for call in calls]
+        self._plans = calls
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        for call in self._calls:
+            call.close()
+
+    def new(self) -> list[Any]:
+        """Return the states of an empty group."""
+        return [call.new() for call in self._calls]
+
+    def arguments(self, batch: ColumnBatch) -> Iterable[Arguments]:
+        """Return the arguments of all calls, row by row."""
+        if not self._calls:
+            return [()] * batch.length
+        return zip(*(call.arguments(batch) for call in self._calls), strict=True)
+
+    def add(self, states: list[Any], arguments: Arguments) -> None:
+        """Add a row."""
+        for call, state, values in zip(self._calls, states, arguments, strict=True):
+            if values is not None:
+                call.add(state, values)
+
+    def retract(self, states: list[Any], arguments: Arguments) -> None:
+        """Take a row back."""
+        for call, state, values in zip(self._calls, states, arguments, strict=True):
+            if values is not None:
+                call.retract(state, values)
+
+    def merge(self, states: list[Any], others: list[Any]) -> None:
+        """Add the rows of other states, which came later."""
+        for call, state, other in zip(self._calls, states, others, strict=True):
+            call.merge(state, other)
+
+    def values(self, states: list[Any]) -> tuple[Any, ...]:
+        """Return the results."""
+        return tuple(call.value(state) for call, state in zip(self._calls, states, strict=True))
+
+    def rows(self, states: list[Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of the only call, a table aggregate function."""
+        return self._calls[0].rows(states[0])  # type: ignore[no-any-return]
+
+
+class _BuiltIn:
+    """A call of the library."""
+
+    def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], retracts: bool) -> None:
+        aggregate = find_aggregate(plan.function)
+        assert aggregate is not None, plan.function
+        self._plan = plan
+        self._accumulator = aggregate.create([input_types[i] for i in plan.arguments], plan.type, retracts)
+        self.new = self._accumulator.new
+        self.merge = self._accumulator.merge
+        self.value = self._accumulator.value
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def add(self, state: Any, values: Any) -> None:
+        """Add a row's values."""
+        self._accumulator.add(state, *values)
+
+    def retract(self, state: Any, values: Any) -> None:
+        """Take a row's values back."""
+        self._accumulator.retract(state, *values)
+
+    def arguments(self, batch: ColumnBatch) -> list[Any]:
+        """Return the values per row, None where the row is left out."""
+        return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
+
+
+def _columns(batch: ColumnBatch, indexes: tuple[int, ...]) -> list[Any]:
+    if not indexes:
+        return [()] * batch.length
+    return list(zip(*(batch.columns[i].to_pylist() for i in indexes), strict=True))
+
+
+def _filtered(rows: list[Any], batch: ColumnBatch, plan: CallPlan) -> list[Any]:
+    if plan.condition is None:
+        return rows
+    marks = batch.columns[plan.condition].to_pylist()
+    return [row if mark else None for row, mark in zip(rows, marks, strict=True)]
+
+
+class _Distinct:
+    """Lets each value through once: counts how often it is there."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self.close = call.close
+        self.arguments = call.arguments
+
+    def new(self) -> list[Any]:
+        """Return no values, and the state of the call."""
+        return [{}, self._call.new()]
+
+    def add(self, state: Any, values: Any) -> None:
+        """Add a row's values; those that are new reach the call."""
+        seen, key = state[0], freeze(list(values))
+        count = seen.get(key, 0)
+        seen[key] = count + 1
+        if count == 0:
+            self._call.add(state[1], values)
+
+    def retract(self, state: Any, values: Any) -> None:
+        """Take a row's values back; those that are gone are taken from the call."""
+        seen, key = state[0], freeze(list(values))
+        count = seen.get(key, 0) - 1
+        if count <= 0:
+            seen.pop(key, None)
+            self._call.retract(state[1], values)
+        else:
+            seen[key] = count
+
+    def merge(self, state: Any, other: Any) -> None:
+        """Add the values of another state."""
+        for key, count in other[0].items():
+            before = state[0].get(key, 0)
+            state[0][key] = before + count
+            if before == 0:
+                self._call.add(state[1], key)
+
+    def value(self, state: Any) -> Any:
+        """Return the call's result."""
+        return self._call.value(state[1])
+
+
+class _Sorted:
+    """Keeps the rows and adds them in order when the result is asked for (WITHIN GROUP, ORDER BY of a call)."""
+
+    def __init__(self, call: Any, plan: CallPlan) -> None:
+        self._call = call
+        self._plan = plan
+        self.close = call.close
+
+    def arguments(self, batch: ColumnBatch) -> list[Any]:
+        """Return values with what they are sorted by."""
+        order = _columns(batch, tuple(i for i, _, _ in self._plan.order_by))
+        rows = self._call.arguments(batch)
+        return [None if row is None else (row, by) for row, by in zip(rows, order, strict=True)]
+
+    def new(self) -> list[Any]:
+        """Return no rows."""
+        return []
+
+    def add(self, state: Any, values: Any) -> None:
+        """Keep a row."""
+        state.append(values)
+
+    def retract(self, state: Any, values: Any) -> None:
+        """Forget a row."""
+        if values in state:
+            state.remove(values)
+
+    def merge(self, state: Any, other: Any) -> None:
+        """Keep the rows of another state."""
+        state.extend(other)
+
+    def value(self, state: Any) -> Any:
+        """Return the result over the sorted rows."""
+        rows = list(state)
+        for place, (_, descending, nulls_first) in reversed(list(enumerate(self._plan.order_by))):
+            rows.sort(key=lambda row: sort_key(row[1][place], descending, nulls_first), reverse=descending)  # noqa: B023
+        inner = self._call.new()
+        for values, _ in rows:
+            self._call.add(inner, values)
+        return self._call.value(inner)
+
+
+def sort_key(value: Any, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
+    """Return what a value is sorted by with `reverse=descending`, so that NULL comes where it should."""
+    if value is None:
+        return nulls_first == descending, 0
+    return nulls_first != descending, value
+
+
+class _UserAggregate:
+    """The user's aggregate function over values as Python programs see them."""
+
+    def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], context: KernelContext) -> None:
+        self._plan = plan
+        self._types = [input_types[i] for i in plan.arguments]
+        self._function = plan.function.func
+        self._wrapper = plan.function
+        self._wrapper.open(None)
+        self._result = arrow_type(plan.type)
+
+    def close(self) -> None:
+        """Close the function."""
+        self._wrapper.close()
+
+    def arguments(self, batch: ColumnBatch) -> list[Any]:
+        """Return the values per row."""
+        columns = [to_python(batch.columns[i], t) for i, t in zip(self._plan.arguments, self._types, strict=True)]
+        rows = list(zip(*columns, strict=True)) if columns else [()] * batch.length
+        return _filtered(rows, batch, self._plan)
+
+    def new(self) -> list[Any]:
+        """Return a new accumulator, in a list as functions may replace what it holds."""
+        return [self._function.create_accumulator()]
+
+    def add(self, state: Any, values: Any) -> None:
+        """Call `accumulate`."""
+        self._function.accumulate(state[0], *values)
+
+    def retract(self, state: Any, values: Any) -> None:
+        """Call `retract`."""
+        self._function.retract(state[0], *values)
+
+    def merge(self, state: Any, other: Any) -> None:
+        """Call `merge`."""
+        self._function.merge(state[0], [other[0]])
+
+    def value(self, state: Any) -> Any:
+        """Return the result as Arrow has it."""
+        return to_arrow([self._function.get_value(state[0])], self._plan.type).to_pylist()[0]
+
+    def rows(self, state: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that `emit_value` gives."""
+        kind = self._plan.type
+        types = kind.field_types() if hasattr(kind, "field_types") else [kind]
+        rows = [row if isinstance(row, tuple | list) or hasattr(row, "_values") else (row,) for row in
+                self._function.emit_value(state[0]) or ()]
+        columns = [to_arrow([list(row)[i] for row in rows], t).to_pylist() for i, t in enumerate(types)]
+        return list(zip(*columns, strict=True))
+
+
+class _PandasAggregate:
+    """A pandas aggregate function: keeps the rows, and is called with columns when the result is asked for."""
+
+    def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], context: KernelContext) -> None:
+        self._plan = plan
+        self._types = [input_types[i] for i in plan.arguments]
+        self._function = plan.function
+        self._function.open(None)
+
+    def close(self) -> None:
+        """Close the function."""
+        self._function.close()
+
+    def arguments(self, batch: ColumnBatch) -> list[Any]:
+        """Return the values per row."""
+        return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
+
+    def new(self) -> list[Any]:
+        """Return no rows."""
+        return []
+
+    def add(self, state: Any, values: Any) -> None:
+        """Keep a row."""
+        state.append(values)
+
+    def retract(self, state: Any, values: Any) -> None:
+        """Forget a row."""
+        state.remove(values)
+
+    def merge(self, state: Any, other: Any) -> None:
+        """Keep the rows of another state."""
+        state.extend(other)
+
+    def value(self, state: Any) -> Any:
+        """Call the function with a Series per argument."""
+        import pandas as pd
+
+        columns = [pd.Series([row[i] for row in state]) for i in range(len(self._types))]
+        return to_arrow([self._function.eval(*columns)], self._plan.type).to_pylist()[0]
+
+
+def _make(plan: CallPlan, input_types: tuple[Any, ...], retracts: bool, context: KernelContext) -> Any:
+    call: Any
+    if isinstance(plan.function, str):
+        call = _BuiltIn(plan, input_types, retracts)
+    elif plan.function.func_type == "pandas":
+        return _PandasAggregate(plan, input_types, context)
+    else:
+        call = _UserAggregate(plan, input_types, context)
+    if plan.order_by:
+        call = _Sorted(call, plan)
+    return _Distinct(call) if plan.distinct else call

@@ -1,0 +1,218 @@
+"""Projections, filters, watermarks, grouping sets: operators without state over columns. Flink: `Calc`, `Expand`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns.batch import ColumnBatch, concat
+from firesteel.columns.evaluate import EvaluationContext, compile_filter, compile_rex
+from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.rex import Rex
+from firesteel.columns.values import arrow_type, to_arrow
+
+
+@dataclass(frozen=True)
+class CalcFactory:
+    """A filter, then expressions; None: all rows, all columns.
+
+    Attributes:
+        settings: What expressions know of the query.
+    """
+
+    condition: Rex | None
+    expressions: tuple[Rex, ...] | None
+    settings: Any
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Calc(self)
+
+
+class Calc(Kernel):
+    """Filters and projects batches."""
+
+    def __init__(self, plan: CalcFactory) -> None:
+        self._plan = plan
+        self._evaluation: EvaluationContext | None = None
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the expressions."""
+        super().open(context)
+        plan = self._plan
+        self._evaluation = evaluation = plan.settings.context(context)
+        self._filter = None if plan.condition is None else compile_filter(plan.condition, evaluation)
+        self._columns = None
+        if plan.expressions is not None:
+            self._columns = [compile_rex(expression, evaluation) for expression in plan.expressions]
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        if self._evaluation is not None:
+            self._evaluation.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit what passes."""
+        if self._filter is not None:
+            batch = batch.filter(self._filter(batch))
+        if batch.length and self._columns is not None:
+            batch = batch.with_columns([column(batch) for column in self._columns])
+        self.context.emit(batch)
+
+
+@dataclass(frozen=True)
+class WatermarkFactory:
+    """Watermarks by an expression; `column` is the rowtime."""
+
+    column: int
+    expression: Rex
+    settings: Any
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return WatermarkAssigner(self)
+
+
+AUTO_INTERVAL_MS = 200
+"""Flink's `pipeline.auto-watermark-interval`: a watermark goes out when it is ahead of the last one by more."""
+
+
+class WatermarkAssigner(Kernel):
+    """Emits watermarks between rows. Flink: `WatermarkAssignerOperator`.
+
+    A batch is cut only where a row would be late: rows behind a watermark that no later row is behind see no
+    difference.
+    """
+
+    def __init__(self, plan: WatermarkFactory) -> None:
+        self._plan = plan
+        self._emitted = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the expression."""
+        super().open(context)
+        self._expression = compile_rex(self._plan.expression, self._plan.settings.context(context))
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit the rows and, between them, watermarks."""
+        times = _millis(batch.columns[self._plan.column])
+        marks = np.maximum.accumulate(_millis(self._expression(batch)))
+        start = 0
+        for stop, watermark in _cuts(times, marks, self._emitted):
+            if stop > start:
+                self.context.emit(batch.slice(start, stop))
+            start = stop
+            if watermark > self._emitted:
+                self._emitted = watermark
+                self.emit_watermark(watermark)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Send a watermark; the runner replaces this."""
+
+    def watermark(self, timestamp: int) -> int | None:
+        """Only the end of input passes; other watermarks are made here."""
+        return timestamp if timestamp == 2**63 - 1 else None
+
+    def snapshot(self) -> Any:
+        """Return the last watermark."""
+        return self._emitted
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from the last watermark."""
+        self._emitted = snapshot
+
+
+def _millis(array: pa.Array) -> np.ndarray[Any, Any]:
+    if array.null_count:
+        raise ValueError(
+            "RowTime field should not be null, please convert it to a non-null long value."
+        )
+    return np.floor_divide(array.cast(pa.int64()).to_numpy(zero_copy_only=False), 1000)
+
+
+def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int) -> list[tuple[int, int]]:
+    """Return where to cut rows and which watermark follows each part."""
+    before = _emitted_before(marks, emitted)
+    late = np.flatnonzero(times <= before)
+    cuts = []
+    last = emitted
+    for row in late.tolist():
+        if before[row] > last:
+            last = int(before[row])
+            cuts.append((row, last))
+    final = int(max(emitted, marks[-1]))
+    # At the end of a batch the periodic emission happens, whatever the distance.
+    cuts.append((len(times), final))
+    return cuts
+
+
+def _emitted_before(marks: np.ndarray[Any, Any], emitted: int) -> np.ndarray[Any, Any]:
+    """Return the watermark that went out before each row: the last one that was more than the interval ahead."""
+    result = np.empty(len(marks), np.int64)
+    current = emitted
+    for i, mark in enumerate(marks.tolist()):
+        result[i] = current
+        if mark - current > AUTO_INTERVAL_MS:
+            current = mark
+    return result
+
+
+@dataclass(frozen=True)
+class ExpandFactory:
+    """A row per grouping set (`rel.Expand`)."""
+
+    columns: tuple[int, ...]
+    sets: tuple[frozenset[int], ...]
+    ids: tuple[int, ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Expand(self)
+
+
+class Expand(Kernel):
+    """Repeats each row per grouping set, other columns NULL."""
+
+    def __init__(self, plan: ExpandFactory) -> None:
+        self._plan = plan
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit the rows of all sets, those of one row together."""
+        parts = []
+        for chosen, number in zip(self._plan.sets, self._plan.ids, strict=True):
+            columns = [
+                pa.nulls(batch.length, column.type) if i in self._plan.columns and i not in chosen else column
+                for i, column in enumerate(batch.columns)
+            ]
+            columns.append(pa.array(np.full(batch.length, number, np.int64)))
+            parts.append(batch.with_columns(columns))
+        order = np.arange(batch.length * len(parts)).reshape(len(parts), -1).T.ravel()
+        self.context.emit(concat(parts).take(order))
+
+
+@dataclass(frozen=True)
+class ValuesFactory:
+    """Constant rows; emitted by the first subtask when the single element that starts it comes."""
+
+    rows: tuple[tuple[Any, ...], ...]
+    types: tuple[Any, ...]
+
+    def batch(self) -> ColumnBatch:
+        """Return the rows."""
+        columns = zip(*self.rows, strict=True) if self.types else ()
+        arrays = tuple(to_arrow(list(c), kind) for c, kind in zip(columns, self.types, strict=True))
+        return ColumnBatch(arrays, len(self.rows))
+
+
+def null_columns(types: tuple[Any, ...], length: int) -> list[pa.Array]:
+    """Return columns of NULLs."""
+    return [pa.nulls(length, arrow_type(kind)) for kind in types]
+
+
+def is_true(column: pa.Array) -> np.ndarray[Any, Any]:
+    """Return where a boolean column is true; NULL is not."""
+    return pc.fill_null(column, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -1,0 +1,91 @@
+"""Rows of column batches as Python tuples, for kernels that go row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.hashing import key_groups
+
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = map(int, Kind)
+Row = tuple[Any, ...]
+
+
+def rows_of(batch: ColumnBatch) -> list[Row]:
+    """Return the rows, values as Arrow's `to_pylist` gives them."""
+    if not batch.columns:
+        return [()] * batch.length
+    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def keys_of(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) -> list[Row]:
+    """Return the key of each row: its key group, then the values of the key columns."""
+    if not columns:
+        return [(0,)] * batch.length
+    groups = key_groups(batch, columns, max_parallelism).tolist()
+    values = (_hashable(batch.columns[index]) for index in columns)
+    return list(zip(groups, *values, strict=True))
+
+
+def _hashable(column: pa.Array) -> list[Any]:
+    values = column.to_pylist()
+    return [freeze(value) for value in values] if pa.types.is_nested(column.type) else values
+
+
+def freeze(value: Any) -> Any:
+    """Return a hashable form of a nested value."""
+    if isinstance(value, dict):
+        return tuple((key, freeze(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return tuple(freeze(item) for item in value)
+    return value
+
+
+def kinds_list(batch: ColumnBatch) -> list[int]:
+    """Return the kinds of the rows."""
+    return [0] * batch.length if batch.kinds is None else batch.kinds.tolist()
+
+
+def batch_of(rows: Sequence[Row], types: Sequence[pa.DataType], kinds: Sequence[int] | None = None) -> ColumnBatch:
+    """Return rows as columns."""
+    columns = zip(*rows, strict=True) if rows else ([] for _ in types)
+    arrays = tuple(pa.array(list(column), kind) for column, kind in zip(columns, types, strict=True))
+    marks = None if kinds is None or not any(kinds) else np.array(kinds, np.int8)
+    return ColumnBatch(arrays, len(rows), marks)
+
+
+class RowOutput:
+    """Gathers rows of a changelog and emits them as one batch."""
+
+    def __init__(self, types: Sequence[pa.DataType], emit: Any) -> None:
+        self._types = types
+        self._emit = emit
+        self._rows: list[Row] = []
+        self._kinds: list[int] = []
+
+    def add(self, kind: int, row: Row) -> None:
+        """Take a row."""
+        self._rows.append(row)
+        self._kinds.append(kind)
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Take rows that are inserted."""
+        before = len(self._rows)
+        self._rows.extend(rows)
+        self._kinds.extend([INSERT] * (len(self._rows) - before))
+
+    def flush(self) -> None:
+        """Emit what was taken."""
+        if self._rows:
+            rows, kinds = self._rows, self._kinds
+            self._rows, self._kinds = [], []
+            self._emit(batch_of(rows, self._types, kinds))
+
+
+def is_retraction(kind: int) -> bool:
+    """Return whether a row takes one back."""
+    return kind in (UPDATE_BEFORE, DELETE)

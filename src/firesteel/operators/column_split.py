@@ -1,0 +1,43 @@
+"""Spreads column batches over channels by the values of key columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from firesteel.columns.hashing import key_groups
+from firesteel.operators.edge_writer import Parts
+from firesteel.operators.operator import Timestamps
+
+
+class SplitColumns:
+    """HASH over columns: each row goes to the channel that owns its key group."""
+
+    def __init__(self, columns: tuple[int, ...], max_parallelism: int, channels: int) -> None:
+        self._columns = columns
+        self._max_parallelism = max_parallelism
+        self._channels = channels
+
+    def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
+        """The batches by channel."""
+        if self._channels == 1:
+            return [(0, values, None)]
+        parts: list[list[Any]] = [[] for _ in range(self._channels)]
+        for batch in values:
+            groups = key_groups(batch, self._columns, self._max_parallelism).astype(np.int64)
+            channels = groups * self._channels // self._max_parallelism
+            order = np.argsort(channels, kind="stable")
+            bounds = np.searchsorted(channels[order], np.arange(self._channels + 1))
+            for channel in range(self._channels):
+                start, stop = bounds[channel], bounds[channel + 1]
+                if stop > start:
+                    parts[channel].append(batch.take(order[start:stop]))
+        return [(channel, part, None) for channel, part in enumerate(parts) if part]
+
+    def snapshot(self) -> Any:
+        """Nothing: the rows decide."""
+        return None
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on."""
