@@ -1,0 +1,205 @@
+"""`+ - * / %` over numbers, dates, times and intervals."""
+
+from __future__ import annotations
+
+import datetime
+import operator
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import types as t
+from firesteel.columns.calendar import add_months
+from firesteel.columns.functions.accumulators import WIDE, fit_decimal
+from firesteel.columns.functions.errors import cannot_apply, wrong_count
+from firesteel.columns.functions.function import (
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    per_row,
+)
+from firesteel.columns.type_rules import APPROXIMATE, INTERVALS, arithmetic_type, as_decimal, common_type, is_exact
+from firesteel.columns.values import arrow_type
+
+_FORMS = {
+    "+": ("<NUMERIC> + <NUMERIC>", "<DATETIME_INTERVAL> + <DATETIME_INTERVAL>"),
+    "-": ("<NUMERIC> - <NUMERIC>", "<DATETIME_INTERVAL> - <DATETIME_INTERVAL>"),
+    "*": ("<NUMERIC> * <NUMERIC>", "<DATETIME_INTERVAL> * <NUMERIC>", "<NUMERIC> * <DATETIME_INTERVAL>"),
+    "/": ("<NUMERIC> / <NUMERIC>", "<DATETIME_INTERVAL> / <NUMERIC>"),
+    "%": ("<NUMERIC> % <NUMERIC>",),
+}
+_KERNELS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": pc.add,
+    "-": pc.subtract,
+    "*": pc.multiply,
+    "/": pc.divide,
+}
+_DECIMALS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": WIDE.add,
+    "-": WIDE.subtract,
+    "*": WIDE.multiply,
+    "/": WIDE.divide,
+    "%": WIDE.remainder,
+}
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def _resolve(name: str) -> Callable[[Types, Operands], Resolved]:
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if len(types) == 1 and name in "+-":
+            if not isinstance(types[0], (t.NumericType, *INTERVALS)):
+                raise cannot_apply(name, types, f"{name}<NUMERIC>", f"{name}<INTERVAL>")
+            return list(types), types[0]
+        if len(types) != 2:
+            raise wrong_count(name, len(types), "2")
+        result = arithmetic_type(name, types[0], types[1])
+        if result is None:
+            raise cannot_apply(name, types, *_FORMS[name])
+        left, right = (result if isinstance(x, t.NullType) else x for x in types)
+        return [left.with_nullable(types[0].is_nullable), right.with_nullable(types[1].is_nullable)], result
+
+    return resolve
+
+
+def _bind(name: str) -> Callable[[CallSite], Kernel]:
+    def bind(call: CallSite) -> Kernel:
+        if len(call.types) == 1:
+            return _negate(call) if name == "-" else lambda columns, length: columns[0]
+        left, right = call.types
+        if not (isinstance(left, t.NumericType) and isinstance(right, t.NumericType)):
+            return _temporal(name, call)
+        if isinstance(call.type, t.DecimalType):
+            return _decimal(name, call)
+        return _number(name, call)
+
+    return bind
+
+
+def _negate(call: CallSite) -> Kernel:
+    if isinstance(call.type, t.DayTimeIntervalType):
+        return per_row(lambda _: operator.neg)(call)
+    return lambda columns, length: pc.negate(columns[0])
+
+
+def _number(name: str, call: CallSite) -> Kernel:
+    """Return the kernel for integers, which wrap around, and floating point numbers."""
+    common = common_type(call.types) or call.type
+    operand_type, target = arrow_type(common), call.arrow_type
+    integral = isinstance(common, t.IntegralType)
+
+    def kernel(columns: list[Column], length: int) -> Column:
+        left, right = (column.cast(operand_type) for column in columns)
+        if integral and name in "/%" and pc.any(pc.equal(right, pa.scalar(0, operand_type))).as_py():
+            _refuse_zero(left, right)
+        result = _remainder(left, right) if name == "%" else _KERNELS[name](left, right)
+        return result if result.type == target else result.cast(target, safe=False)
+
+    return kernel
+
+
+def _refuse_zero(left: Column, right: Column) -> None:
+    zero = pc.and_(pc.equal(right, pa.scalar(0, right.type)), pc.is_valid(left))
+    if pc.any(zero).as_py():
+        raise ZeroDivisionError("/ by zero")
+
+
+def _remainder(left: Column, right: Column) -> Column:
+    """Return the remainder with the sign of the dividend, as in Java."""
+    if isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar):
+        left = pa.array([left.as_py()], left.type)
+        return _remainder(left, right)[0]
+    length = len(right if isinstance(left, pa.Scalar) else left)
+    arrays = [pa.repeat(c, length) if isinstance(c, pa.Scalar) else c for c in (left, right)]
+    valid = pc.and_(pc.is_valid(arrays[0]), pc.is_valid(arrays[1]))
+    x, y = (pc.fill_null(array, pa.scalar(1, array.type)).to_numpy(zero_copy_only=False) for array in arrays)
+    with np.errstate(all="ignore"):
+        result = np.fmod(x, y)
+    return pa.array(result, mask=~valid.to_numpy(zero_copy_only=False))
+
+
+def _decimal(name: str, call: CallSite) -> Kernel:
+    """Return the kernel for decimals: Arrow's where it has Flink's result type, else one value at a time."""
+    left, right = (as_decimal(data_type) for data_type in call.types)
+    target, operand_types = call.arrow_type, [arrow_type(left), arrow_type(right)]
+    slow = per_row(lambda _: _decimal_function(name, call.type))(call)
+
+    def kernel(columns: list[Column], length: int) -> Column:
+        if name not in "+-*" or target.precision == t.MAX_DECIMAL_PRECISION:
+            return slow(columns, length)
+        casts = [column.cast(data_type) for column, data_type in zip(columns, operand_types, strict=True)]
+        result = _KERNELS[name](*casts)
+        return result if result.type == target else result.cast(target)
+
+    return kernel
+
+
+def _decimal_function(name: str, data_type: Any) -> Callable[[Any, Any], Any]:
+    compute = _DECIMALS[name]
+
+    def function(x: Any, y: Any) -> Any:
+        if name in "/%" and not y:
+            raise ZeroDivisionError("Division by zero")
+        return fit_decimal(compute(Decimal(x), Decimal(y)), data_type)
+
+    return function
+
+
+def _temporal(name: str, call: CallSite) -> Kernel:
+    left, right = call.types
+    if isinstance(right, t.DayTimeIntervalType) and isinstance(left, (t.TimestampType, t.LocalZonedTimestampType)):
+        return lambda columns, length: _KERNELS[name](*columns)
+    if isinstance(left, INTERVALS) and isinstance(right, (*_MOMENTS,)):
+        flipped = CallSite((call.operands[1], call.operands[0]), call.type, call.context)
+        kernel = _temporal(name, flipped)
+        return lambda columns, length: kernel([columns[1], columns[0]], length)
+    if isinstance(left, t.NumericType):
+        flipped = CallSite((call.operands[1], call.operands[0]), call.type, call.context)
+        return per_row(lambda _: lambda x, y: _scaled("*", y, x))(CallSite(call.operands, call.type, flipped.context))
+    if isinstance(right, t.NumericType):
+        return per_row(lambda _: lambda x, y: _scaled(name, x, y))(call)
+    if isinstance(left, INTERVALS):
+        return per_row(lambda _: _PYTHON[name])(call)
+    sign = 1 if name == "+" else -1
+    if isinstance(right, t.YearMonthIntervalType):
+        return per_row(lambda _: lambda x, months: add_months(x, sign * months))(call)
+    return per_row(lambda _: lambda x, delta: _shifted(x, sign * delta))(call)
+
+
+_MOMENTS = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
+
+
+def _scaled(name: str, interval: Any, factor: Any) -> Any:
+    """Return an interval times or by a number, truncated to milliseconds or months."""
+    if isinstance(interval, datetime.timedelta):
+        millis = interval // datetime.timedelta(milliseconds=1)
+        return datetime.timedelta(milliseconds=int(millis * factor if name == "*" else millis / factor))
+    return int(interval * factor if name == "*" else interval / factor)
+
+
+def _shifted(value: Any, delta: datetime.timedelta) -> Any:
+    """Return a date or a time of day plus a day-time interval; times wrap around at midnight."""
+    if isinstance(value, datetime.time):
+        moment = datetime.datetime.combine(datetime.date(2000, 1, 2), value) + delta
+        return moment.time()
+    return value + datetime.timedelta(days=delta // datetime.timedelta(days=1))
+
+
+def _fails(call: CallSite) -> bool:
+    """Return whether a division may be one by zero."""
+    divisor = call.literal(1)
+    exact = all(is_exact(x) for x in call.types) or not any(isinstance(x, APPROXIMATE) for x in call.types)
+    return exact and not divisor
+
+
+FUNCTIONS = [
+    *(Function(name, _resolve(name), _bind(name)) for name in "+-*"),
+    *(Function(name, _resolve(name), _bind(name), fails=_fails) for name in "/%"),
+]

@@ -1,0 +1,267 @@
+"""Comparisons, logic and conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache, reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import types as t
+from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns.functions.function import (
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    per_row,
+    vector,
+)
+from firesteel.columns.functions.signatures import BOOLEAN, signature
+from firesteel.columns.type_rules import STRINGS, any_nullable, common_type
+
+_NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
+_PYTHON: dict[str, Callable[[Any, Any], bool]] = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b}
+_ARROW: dict[str, Callable[[Any, Any], Any]] = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+def comparable_types(name: str, types: Types) -> list[t.DataType]:
+    """Return the types that operands are cast to so that they can be compared.
+
+    Strings become what they are compared with.
+
+    Raises:
+        FunctionError: The types can't be compared.
+    """
+    others = [data_type for data_type in types if not isinstance(data_type, (*STRINGS, t.NullType))]
+    texts = any(isinstance(data_type, STRINGS) for data_type in types)
+    common = common_type(others if texts and others else types)
+    if common is None or (texts and isinstance(common, (*_NESTED, t.VarBinaryType, t.BinaryType))):
+        raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
+    if isinstance(common, STRINGS):
+        return [common.with_nullable(True) if isinstance(x, t.NullType) else x for x in types]
+    return [common.with_nullable(data_type.is_nullable) for data_type in types]
+
+
+def _resolve_comparison(name: str) -> Callable[[Types, Operands], Resolved]:
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if len(types) != 2:
+            raise wrong_count(name, len(types), "2")
+        casts = comparable_types(name, types)
+        if name not in _PYTHON and isinstance(casts[0], _NESTED):
+            raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
+        return casts, t.BooleanType(any_nullable(types))
+
+    return resolve
+
+
+def _bind_comparison(name: str) -> Callable[[CallSite], Kernel]:
+    def bind(call: CallSite) -> Kernel:
+        if isinstance(call.types[0], _NESTED):
+            return per_row(lambda _: _PYTHON[name])(call)
+        return lambda columns, length: _ARROW[name](*columns)
+
+    return bind
+
+
+def _distinct(negated: bool) -> Callable[[CallSite], Kernel]:
+    def make(call: CallSite) -> Callable[[Any, Any], bool]:
+        return lambda a, b: (a != b) is not negated
+
+    return per_row(make, null_call=True)
+
+
+def _resolve_distinct(types: Types, operands: Operands) -> Resolved:
+    return comparable_types("IS DISTINCT FROM", types), t.BooleanType(False)
+
+
+def _resolve_list(name: str) -> Callable[[Types, Operands], Resolved]:
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if len(types) < 2:
+            raise wrong_count(name, len(types), "2 or more")
+        return comparable_types(name, types), t.BooleanType(any_nullable(types))
+
+    return resolve
+
+
+def _in(negated: bool) -> Callable[[CallSite], Kernel]:
+    def bind(call: CallSite) -> Kernel:
+        equal = _bind_comparison("=")(call)
+
+        def kernel(columns: list[Column], length: int) -> Column:
+            found = reduce(pc.or_kleene, (equal([columns[0], item], length) for item in columns[1:]))
+            return pc.invert(found) if negated else found
+
+        return kernel
+
+    return bind
+
+
+def _between(negated: bool) -> Callable[[CallSite], Kernel]:
+    def bind(call: CallSite) -> Kernel:
+        def kernel(columns: list[Column], length: int) -> Column:
+            value, low, high = columns
+            found = pc.and_kleene(pc.greater_equal(value, low), pc.less_equal(value, high))
+            return pc.invert(found) if negated else found
+
+        return kernel
+
+    return bind
+
+
+def _resolve_between(name: str) -> Callable[[Types, Operands], Resolved]:
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if len(types) != 3:
+            raise wrong_count(name, len(types), "3")
+        return comparable_types(name, types), t.BooleanType(any_nullable(types))
+
+    return resolve
+
+
+def like_regex(pattern: str, escape: str) -> str:
+    r"""Return the regular expression of a LIKE pattern, in RE2's syntax, matching a whole text.
+
+    Raises:
+        FunctionError: The escape character stands before anything but `%`, `_` or itself.
+    """
+    parts, index = [], 0
+    while index < len(pattern):
+        char = pattern[index]
+        index += 1
+        if char == escape:
+            if index == len(pattern) or pattern[index] not in ("%", "_", escape):
+                raise FunctionError(f"Invalid escape sequence '{pattern}', {index - 1}")
+            parts.append(re.escape(pattern[index]))
+            index += 1
+        else:
+            parts.append({"%": ".*", "_": "."}.get(char) or re.escape(char))
+    return rf"(?s)\A{''.join(parts)}\z"
+
+
+def _like(negated: bool) -> Callable[[CallSite], Kernel]:
+    def bind(call: CallSite) -> Kernel:
+        compute = _constant_like(call) if call.literal(1) is not None and len(call.operands) == 2 else None
+        slow = per_row(lambda _: _like_row)(call)
+
+        def kernel(columns: list[Column], length: int) -> Column:
+            found = slow(columns, length) if compute is None else compute(columns[0])
+            return pc.invert(found) if negated else found
+
+        return kernel
+
+    return bind
+
+
+def _constant_like(call: CallSite) -> Callable[[Column], Column]:
+    pattern: str = call.literal(1)
+    inner = pattern.strip("%")
+    if "\\" in pattern or "_" in pattern or "%" in inner or not inner:
+        regex = like_regex(pattern, "\\")
+        return lambda column: pc.match_substring_regex(column, regex)
+    if pattern.startswith("%") and pattern.endswith("%"):
+        return lambda column: pc.match_substring(column, inner)
+    if pattern.startswith("%"):
+        return lambda column: pc.ends_with(column, inner)
+    if pattern.endswith("%"):
+        return lambda column: pc.starts_with(column, inner)
+    return lambda column: pc.equal(column, pa.scalar(pattern))
+
+
+@lru_cache(1000)
+def _compiled_like(pattern: str, escape: str) -> re.Pattern[str]:
+    return re.compile(like_regex(pattern, escape).replace(r"\z", r"\Z"))
+
+
+def _like_row(value: str, pattern: str, escape: str = "\\") -> bool:
+    return _compiled_like(pattern, escape).match(value) is not None
+
+
+def similar_regex(pattern: str) -> str:
+    """Return the Python regular expression of a SIMILAR TO pattern."""
+    parts, in_class = [], False
+    for char in pattern:
+        if in_class:
+            in_class = char != "]"
+            parts.append(char)
+        elif char == "[":
+            in_class = True
+            parts.append(char)
+        else:
+            parts.append({"%": ".*", "_": "."}.get(char) or (re.escape(char) if char in ".^$\\" else char))
+    return "".join(parts)
+
+
+@lru_cache(1000)
+def _compiled_similar(pattern: str) -> re.Pattern[str]:
+    return re.compile(similar_regex(pattern), re.DOTALL)
+
+
+def _similar(negated: bool) -> Callable[[CallSite], Kernel]:
+    def row(value: str, pattern: str) -> bool:
+        return (_compiled_similar(pattern).fullmatch(value) is not None) is not negated
+
+    return per_row(lambda call: row)
+
+
+def _truth(test: Callable[[Column], Column]) -> Callable[[CallSite], Kernel]:
+    return vector(test)
+
+
+def _overlaps(start1: Any, end1: Any, start2: Any, end2: Any) -> bool:
+    """Return whether two spans overlap; the end of each is a moment or an interval."""
+    spans = []
+    for start, end in ((start1, end1), (start2, end2)):
+        moment = end if type(end) is type(start) else start + end
+        spans.append((min(start, moment), max(start, moment)))
+    (low1, high1), (low2, high2) = spans
+    return bool(low1 <= high2 and low2 <= high1)
+
+
+_LOGIC = "BOOLEAN"
+_TRUTH: dict[str, Callable[[Column], Column]] = {
+    "IS TRUE": lambda x: pc.fill_null(x, False),
+    "IS NOT TRUE": lambda x: pc.invert(pc.fill_null(x, False)),
+    "IS FALSE": lambda x: pc.invert(pc.fill_null(x, True)),
+    "IS NOT FALSE": lambda x: pc.fill_null(x, True),
+    "IS UNKNOWN": pc.is_null,
+    "IS NOT UNKNOWN": pc.is_valid,
+}
+
+
+FUNCTIONS = [
+    *(Function(name, _resolve_comparison(name), _bind_comparison(name)) for name in _ARROW),
+    Function("IS NULL", signature("IS NULL", BOOLEAN, "ANY", nullable=False), vector(pc.is_null)),
+    Function("IS NOT NULL", signature("IS NOT NULL", BOOLEAN, "ANY", nullable=False), vector(pc.is_valid)),
+    *(Function(name, signature(name, BOOLEAN, _LOGIC, nullable=False), _truth(test)) for name, test in _TRUTH.items()),
+    Function("IS DISTINCT FROM", _resolve_distinct, _distinct(False)),
+    Function("IS NOT DISTINCT FROM", _resolve_distinct, _distinct(True)),
+    Function("IN", _resolve_list("IN"), _in(False)),
+    Function("NOT IN", _resolve_list("NOT IN"), _in(True)),
+    Function("BETWEEN", _resolve_between("BETWEEN"), _between(False)),
+    Function("NOT BETWEEN", _resolve_between("NOT BETWEEN"), _between(True)),
+    Function("NOT", signature("NOT", BOOLEAN, _LOGIC), vector(pc.invert)),
+    Function("AND", signature("AND", BOOLEAN, _LOGIC, _LOGIC, variadic=True), vector(pc.and_kleene)),
+    Function("OR", signature("OR", BOOLEAN, _LOGIC, _LOGIC, variadic=True), vector(pc.or_kleene)),
+    Function("LIKE", signature("LIKE", BOOLEAN, *["CHARACTER"] * 3, optional=1), _like(False)),
+    Function("NOT LIKE", signature("NOT LIKE", BOOLEAN, *["CHARACTER"] * 3, optional=1), _like(True)),
+    Function("SIMILAR TO", signature("SIMILAR TO", BOOLEAN, "CHARACTER", "CHARACTER"), _similar(False)),
+    Function("NOT SIMILAR TO", signature("NOT SIMILAR TO", BOOLEAN, "CHARACTER", "CHARACTER"), _similar(True)),
+    Function(
+        "OVERLAPS",
+        signature("OVERLAPS", BOOLEAN, "DATETIME", "DATETIME_INTERVAL", "DATETIME", "DATETIME_INTERVAL"),
+        per_row(lambda call: _overlaps),
+    ),
+]

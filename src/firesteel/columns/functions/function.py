@@ -1,0 +1,151 @@
+"""A built-in scalar function: its types and its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns import types as t
+from firesteel.columns.context import EvaluationContext
+from firesteel.columns.rex import Literal, Rex
+from firesteel.columns.values import arrow_type
+
+Types = Sequence[t.DataType]
+Operands = Sequence[Rex]
+Resolved = tuple[list[t.DataType], t.DataType]
+Column = Any  # pa.Array with a value per row, or pa.Scalar for the same value in all rows
+Kernel = Callable[[list[Column], int], Column]
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """One call in a program, for which a kernel is made.
+
+    Attributes:
+        operands: The typed operands.
+        type: The type of the result.
+        context: The surroundings of the expression.
+    """
+
+    operands: tuple[Rex, ...]
+    type: t.DataType
+    context: EvaluationContext
+
+    @property
+    def types(self) -> list[Any]:
+        """Return the types of the operands."""
+        return [operand.type for operand in self.operands]
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """Return the Arrow type of the result."""
+        return arrow_type(self.type)
+
+    def is_literal(self, index: int) -> bool:
+        """Return whether there is such an operand and it is a constant."""
+        return index < len(self.operands) and isinstance(self.operands[index], Literal)
+
+    def literal(self, index: int, default: Any = None) -> Any:
+        """Return the value of a constant operand, `default` if it is missing or not constant."""
+        return self.operands[index].value if self.is_literal(index) else default  # type: ignore[union-attr]
+
+
+Bind = Callable[[CallSite], Kernel]
+
+
+def never_fails(call: CallSite) -> bool:
+    """Return False: the function has a result for all values."""
+    return False
+
+
+def may_fail(call: CallSite) -> bool:
+    """Return True: the function raises for some values."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A built-in scalar function. Flink: `BuiltInFunctionDefinition`.
+
+    Attributes:
+        name: Its name in SQL.
+        resolve: Gives, by types and operands, the types that operands are cast to and the type of the result. Raises
+            `FunctionError` for operands that the function does not take.
+        bind: Makes the kernel of a call. A kernel gets a column per operand and the number of rows.
+        deterministic: Whether equal calls give equal results within a query.
+        fails: Tells whether a call may raise, so that CASE and AND compute it only for rows that need it.
+    """
+
+    name: str
+    resolve: Callable[[Types, Operands], Resolved]
+    bind: Bind
+    deterministic: bool = True
+    fails: Callable[[CallSite], bool] = never_fails
+
+
+def as_array(column: Column, length: int) -> pa.Array:
+    """Return a column with a value per row."""
+    if isinstance(column, pa.Scalar):
+        return pa.repeat(column, length)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def all_scalars(columns: Sequence[Column]) -> bool:
+    """Return whether all columns hold one value for all rows."""
+    return all(isinstance(column, pa.Scalar) for column in columns)
+
+
+def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = False) -> Bind:
+    """Return the kernel of a Python function that is called with the values of one row.
+
+    Args:
+        make: Makes the function for a call. It gets and returns values as `to_pylist` gives them.
+        null_call: Whether the function is called with NULLs; otherwise a NULL operand makes the result NULL.
+    """
+
+    def bind(call: CallSite) -> Kernel:
+        function, result_type = make(call), call.arrow_type
+
+        def kernel(columns: list[Column], length: int) -> Column:
+            constant = all_scalars(columns) and bool(columns)
+            rows = _rows(columns, 1 if constant else length)
+            if null_call:
+                values = [function(*row) for row in rows]
+            else:
+                values = [None if None in row else function(*row) for row in rows]
+            result = pa.array(values, result_type)
+            return result[0] if constant else result
+
+        return kernel
+
+    return bind
+
+
+def _rows(columns: list[Column], length: int) -> Any:
+    if not columns:
+        return [()] * length
+    lists = [[c.as_py()] * length if isinstance(c, pa.Scalar) else c.to_pylist() for c in columns]
+    return zip(*lists, strict=True)
+
+
+def plain(function: Callable[..., Any]) -> Callable[[CallSite], Callable[..., Any]]:
+    """Return a maker for a function that is the same for all calls."""
+    return lambda call: function
+
+
+def vector(function: Callable[..., Column]) -> Bind:
+    """Return the kernel of a function of columns that gives the right Arrow type."""
+    return lambda call: lambda columns, length: function(*columns)
+
+
+def vector_cast(function: Callable[..., Column]) -> Bind:
+    """Return the kernel of a function of columns whose result is cast to the Arrow type of the call."""
+
+    def bind(call: CallSite) -> Kernel:
+        target = call.arrow_type
+        return lambda columns, length: function(*columns).cast(target)
+
+    return bind

@@ -1,0 +1,26 @@
+"""The built-in scalar functions by name."""
+
+from __future__ import annotations
+
+from firesteel.columns.functions import arithmetic, casts, comparison, conditional
+from firesteel.columns.functions.function import Function
+
+_MODULES = (arithmetic, casts, comparison, conditional)
+
+_FUNCTIONS: dict[str, Function] = {function.name: function for module in _MODULES for function in module.FUNCTIONS}
+
+_ALIASES = {
+    "!=": "<>",
+    "MOD": "%",
+}
+
+
+def find_function(name: str) -> Function | None:
+    """Return the scalar function of a name or alias in any case, None if there is none."""
+    upper = name.upper()
+    return _FUNCTIONS.get(_ALIASES.get(upper, upper))
+
+
+def function_names() -> list[str]:
+    """Return the names of all scalar functions, with aliases."""
+    return sorted({*_FUNCTIONS, *_ALIASES})

@@ -1,0 +1,128 @@
+"""Which operands a function takes, and the type of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.columns import type_rules as rules
+from firesteel.columns import types as t
+from firesteel.columns.functions.errors import cannot_apply, wrong_count
+from firesteel.columns.functions.function import Operands, Resolved, Types
+from firesteel.columns.rex import Literal
+
+STRING = rules.STRING
+INT = t.IntType()
+BIGINT = t.BigIntType()
+DOUBLE = t.DoubleType()
+BOOLEAN = t.BooleanType()
+BYTES = t.VarBinaryType(t.MAX_LENGTH)
+
+# What an operand may be, and the type that an untyped NULL takes there.
+FAMILIES: dict[str, tuple[tuple[type[t.DataType], ...], t.DataType]] = {
+    "CHARACTER": (rules.STRINGS, STRING),
+    "BINARY": (rules.BYTES, BYTES),
+    "CHARACTER_OR_BINARY": ((*rules.STRINGS, *rules.BYTES), STRING),
+    "NUMERIC": ((t.NumericType,), INT),
+    "INTEGER": ((t.IntegralType,), INT),
+    "EXACT_NUMERIC": ((t.IntegralType, t.DecimalType), INT),
+    "BOOLEAN": ((t.BooleanType,), BOOLEAN),
+    "DATE": ((t.DateType,), t.DateType()),
+    "TIMESTAMP": (rules.TIMESTAMPS, t.TimestampType(3)),
+    "DATETIME": ((*rules.DATETIMES, t.TimeType), t.TimestampType(3)),
+    "DATETIME_INTERVAL": ((*rules.DATETIMES, t.TimeType, *rules.INTERVALS), t.TimestampType(3)),
+    "INTERVAL": (rules.INTERVALS, rules.DAY_TIME),
+    "ARRAY": ((t.ArrayType,), t.ArrayType(t.NullType())),
+    "MAP": ((t.MapType,), t.MapType(t.NullType(), t.NullType())),
+    "ROW": ((t.RowType,), t.RowType()),
+    "COLLECTION": ((t.ArrayType, t.MapType, t.MultisetType), t.ArrayType(t.NullType())),
+    "ANY": ((t.DataType,), t.NullType()),
+}
+
+Result = t.DataType | Callable[[Types, Operands], t.DataType | None]
+Resolve = Callable[[Types, Operands], Resolved]
+
+
+def signature(
+    name: str,
+    result: Result,
+    *families: str,
+    optional: int = 0,
+    variadic: bool = False,
+    nullable: bool | None = None,
+    common: bool = False,
+) -> Resolve:
+    """Return the resolution of a function whose operands have families.
+
+    Args:
+        name: The function.
+        result: The type of the result, or a function of types and operands; its own nullability does not matter.
+        families: The family of each operand, several ones separated by `|`.
+        optional: How many operands at the end may be left out.
+        variadic: Whether the last operand may be repeated.
+        nullable: Whether the result is nullable; None: if an operand is.
+        common: Whether all operands are cast to their common type.
+    """
+
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        least, most = len(families) - optional, len(families)
+        if len(types) < least or (len(types) > most and not variadic):
+            expected = str(least) if least == most else f"{least} to {most}"
+            raise wrong_count(name, len(types), f"{least} or more" if variadic else expected)
+        casts = []
+        for index, data_type in enumerate(types):
+            cast = _accepted(data_type, families[min(index, most - 1)])
+            if cast is None:
+                raise cannot_apply(name, types, form(name, families))
+            casts.append(cast)
+        if common:
+            casts = _common(name, types, families)
+        found = result(casts, operands) if callable(result) else result
+        if found is None:
+            raise cannot_apply(name, types, form(name, families))
+        is_nullable = rules.any_nullable(types) if nullable is None else nullable
+        return casts, found.with_nullable(is_nullable)
+
+    return resolve
+
+
+def form(name: str, families: tuple[str, ...]) -> str:
+    """Return a call as errors show it."""
+    return f"{name}({', '.join(f'<{family}>' for family in families)})"
+
+
+def _accepted(data_type: t.DataType, families: str) -> t.DataType | None:
+    names = families.split("|")
+    if isinstance(data_type, t.NullType):
+        return FAMILIES[names[0]][1]
+    return data_type if any(isinstance(data_type, FAMILIES[name][0]) for name in names) else None
+
+
+def _common(name: str, types: Types, families: tuple[str, ...]) -> list[t.DataType]:
+    common = rules.common_type(types)
+    if common is None:
+        raise cannot_apply(name, types, form(name, families))
+    return [common.with_nullable(data_type.is_nullable) for data_type in types]
+
+
+def argument(index: int) -> Callable[[Types, Operands], t.DataType]:
+    """Return the rule that the result has the type of an operand."""
+    return lambda types, operands: types[index]
+
+
+def varying(index: int) -> Callable[[Types, Operands], t.DataType]:
+    """Return the rule that the result is the VARCHAR or VARBINARY of an operand's length."""
+
+    def result(types: Types, operands: Operands) -> t.DataType:
+        data_type: Any = types[index]
+        return (t.VarCharType if isinstance(data_type, rules.STRINGS) else t.VarBinaryType)(data_type.length)
+
+    return result
+
+
+def literal_text(operands: Operands, index: int) -> str | None:
+    """Return a constant operand as upper-case text, such as the unit of EXTRACT; None if there is none."""
+    if index >= len(operands):
+        return None
+    operand = operands[index]
+    return operand.value.upper() if isinstance(operand, Literal) and isinstance(operand.value, str) else None

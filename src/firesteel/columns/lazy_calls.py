@@ -1,0 +1,163 @@
+"""Calls that compute an operand only for the rows that need it: AND, OR, CASE, IF, COALESCE.
+
+An operand that can't raise is computed for all rows, which is faster than selecting rows first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.functions.function import Column, as_array
+from firesteel.columns.rex import Call, Literal, Rex
+from firesteel.columns.values import arrow_type
+
+Mask = np.ndarray[Any, Any]
+Node = Callable[[ColumnBatch, dict[Any, Column]], Column]
+
+
+class Compiler(Protocol):
+    """What lazy calls need of the compiler of expressions."""
+
+    def compile(self, rex: Rex) -> Node:
+        """Return the node of an expression."""
+
+    def may_fail(self, rex: Rex) -> bool:
+        """Return whether computing the expression may raise for some rows."""
+
+
+def true_rows(column: Column, length: int) -> Mask:
+    """Return which rows of a boolean column are TRUE."""
+    if isinstance(column, pa.Scalar):
+        return np.full(length, bool(column.as_py()))
+    if column.null_count:
+        column = pc.fill_null(column, False)
+    return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _scatter(column: Column, mask: Mask) -> Column:
+    """Return a column of selected rows with NULL in the rows that were not selected."""
+    if isinstance(column, pa.Scalar):
+        return column
+    positions = np.cumsum(mask) - 1
+    return column.take(pa.array(positions, pa.int64(), mask=~mask))
+
+
+def _and_or(decides: bool, combine: Callable[[Any, Any], Any]) -> Callable[[Compiler, Call], Node]:
+    """Return AND (`decides` is False) or OR: a left operand of that value needs no right one."""
+
+    def build(compiler: Compiler, call: Call) -> Node:
+        node = compiler.compile(call.operands[0])
+        for operand in call.operands[1:]:
+            node = pair(node, compiler.compile(operand), compiler.may_fail(operand))
+        return node
+
+    def pair(left_node: Node, right_node: Node, careful: bool) -> Node:
+        def node(batch: ColumnBatch, memo: dict[Any, Column]) -> Column:
+            left = left_node(batch, memo)
+            if not careful:
+                return combine(left, right_node(batch, memo))
+            decided = left if decides else pc.invert(left)
+            open_rows = ~true_rows(decided, len(batch))
+            if not open_rows.any():
+                return left
+            if open_rows.all():
+                return combine(left, right_node(batch, memo))
+            return combine(left, _scatter(right_node(batch.filter(open_rows), {}), open_rows))
+
+        return node
+
+    return build
+
+
+class _Branch:
+    """A condition or value of CASE."""
+
+    def __init__(self, compiler: Compiler, rex: Rex) -> None:
+        self._node = compiler.compile(rex)
+        self._careful = compiler.may_fail(rex)
+
+    def condition(self, batch: ColumnBatch, memo: dict[Any, Column], rows: Mask) -> Mask:
+        """Return which of the given rows satisfy the condition."""
+        if not self._careful or rows.all():
+            return rows & true_rows(self._node(batch, memo), len(batch))
+        result = np.zeros(len(batch), bool)
+        if rows.any():
+            result[rows] = true_rows(self._node(batch.filter(rows), {}), int(rows.sum()))
+        return result
+
+    def value(self, batch: ColumnBatch, memo: dict[Any, Column], rows: Mask) -> tuple[pa.Array, Any]:
+        """Return values, and the positions in them for the given rows, of which there is at least one."""
+        count = int(rows.sum())
+        if self._careful and count < len(batch):
+            column = self._node(batch.filter(rows), {})
+            positions = np.arange(count)
+        else:
+            column = self._node(batch, memo)
+            positions = np.flatnonzero(rows)
+        if isinstance(column, pa.Scalar):
+            return pa.array([column.as_py()], column.type), 0
+        return as_array(column, len(batch)), positions
+
+
+def _case(compiler: Compiler, call: Call) -> Node:
+    """Return CASE over operands condition, value, condition, value, ..., and the value of ELSE."""
+    operands = call.operands if len(call.operands) % 2 else (*call.operands, _null(call))
+    conditions = [_Branch(compiler, rex) for rex in operands[:-1:2]]
+    values = [_Branch(compiler, rex) for rex in (*operands[1:-1:2], operands[-1])]
+    target = arrow_type(call.type)
+
+    def node(batch: ColumnBatch, memo: dict[Any, Column]) -> Column:
+        length = len(batch)
+        if not length:
+            return pa.array([], target)
+        undecided = np.ones(length, bool)
+        chosen = []
+        for condition in conditions:
+            rows = condition.condition(batch, memo, undecided)
+            chosen.append(rows)
+            undecided = undecided & ~rows
+        chosen.append(undecided)
+        parts: list[pa.Array] = []
+        indices, offset = np.zeros(length, np.int64), 0
+        for value, rows in zip(values, chosen, strict=True):
+            if not rows.any():
+                continue
+            part, positions = value.value(batch, memo, rows)
+            indices[rows] = positions + offset
+            offset += len(part)
+            parts.append(part if part.type == target else part.cast(target))
+        return pa.concat_arrays(parts).take(pa.array(indices))
+
+    return node
+
+
+def _null(call: Call) -> Rex:
+    return Literal(None, call.type)
+
+
+def _coalesce(compiler: Compiler, call: Call) -> Node:
+    """Return COALESCE; operands that may raise make it a CASE."""
+    if any(map(compiler.may_fail, call.operands[1:])):
+        operands: list[Rex] = []
+        for operand in call.operands[:-1]:
+            operands += (Call("IS NOT NULL", (operand,), t.BooleanType(False)), operand)
+        return _case(compiler, Call("CASE", (*operands, call.operands[-1]), call.type))
+    nodes = [compiler.compile(operand) for operand in call.operands]
+    return lambda batch, memo: pc.coalesce(*[node(batch, memo) for node in nodes])
+
+
+LAZY: dict[str, Callable[[Any, Call], Node]] = {
+    "AND": _and_or(False, pc.and_kleene),
+    "OR": _and_or(True, pc.or_kleene),
+    "CASE": _case,
+    "IF": _case,
+    "COALESCE": _coalesce,
+    "IFNULL": _coalesce,
+}

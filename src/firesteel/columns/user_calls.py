@@ -1,0 +1,75 @@
+"""Calls of a program's own scalar functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns import types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.context import EvaluationContext
+from firesteel.columns.functions.function import Column, as_array
+from firesteel.columns.lazy_calls import Node
+from firesteel.columns.rex import UserCall
+from firesteel.columns.values import arrow_type, to_arrow, to_python
+from firesteel.errors import JobExecutionError
+
+
+class UserFunctionNode:
+    """A call of a function that `udf` made. It has `open`, `eval`, `close`, `func_type` and `deterministic`.
+
+    A general function gets the values of one row, a pandas function a `pandas.Series` per argument. Errors of the
+    function are raised as they are.
+    """
+
+    def __init__(self, call: UserCall, operands: list[Node], context: EvaluationContext) -> None:
+        self._function = call.function
+        self._operands = operands
+        self._types = [operand.type for operand in call.operands]
+        self._type = call.type
+        self._context = context
+        self._compute = self._pandas if getattr(call.function, "func_type", "general") == "pandas" else self._general
+
+    def open(self) -> None:
+        """Open the function."""
+        self._function.open(self._context.function_context)
+
+    def close(self) -> None:
+        """Close the function."""
+        self._function.close()
+
+    def __call__(self, batch: ColumnBatch, memo: dict[Any, Column]) -> Column:
+        """Return the results for the rows of a batch."""
+        length = len(batch)
+        return self._compute([as_array(operand(batch, memo), length) for operand in self._operands], length)
+
+    def _general(self, columns: list[pa.Array], length: int) -> Column:
+        function = self._function.eval
+        if not columns:
+            return to_arrow([function() for _ in range(length)], self._type)
+        lists = [to_python(column, data_type) for column, data_type in zip(columns, self._types, strict=True)]
+        return to_arrow([function(*row) for row in zip(*lists, strict=True)], self._type)
+
+    def _pandas(self, columns: list[pa.Array], length: int) -> Column:
+        if not length:
+            return pa.array([], arrow_type(self._type))
+        result = self._function.eval(*map(self._series, columns, self._types))
+        if len(result) != length:
+            raise JobExecutionError(
+                f"The result length '{len(result)}' of Pandas UDF is not equal to the input length '{length}'"
+            )
+        if isinstance(self._type, (t.RowType, t.MapType, t.LocalZonedTimestampType, t.DecimalType)):
+            return to_arrow([None if _missing(value) else value for value in result], self._type)
+        return pa.Array.from_pandas(result, type=arrow_type(self._type))
+
+    def _series(self, column: pa.Array, data_type: t.DataType) -> Any:
+        series = column.to_pandas()
+        if isinstance(data_type, t.LocalZonedTimestampType):
+            return series.dt.tz_convert(self._context.time_zone)
+        return series
+
+
+def _missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or NaT."""
+    return value is None or (not isinstance(value, (list, tuple, dict)) and value != value)
