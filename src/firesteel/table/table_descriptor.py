@@ -20,7 +20,7 @@ def option_text(value: Any) -> str:
 
 
 def _key(key: str | ConfigOption) -> str:
-    return key if isinstance(key, str) else key.key()  # type: ignore[no-any-return]
+    return key if isinstance(key, str) else str(key.key)
 
 
 class FormatDescriptor:

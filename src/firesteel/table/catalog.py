@@ -1,0 +1,77 @@
+"""Catalogs and what is in them (module as `pyflink.table.catalog`)."""
+
+from __future__ import annotations
+
+from firesteel.table.catalog_base import Catalog
+from firesteel.table.catalog_objects import (
+    CatalogBaseTable,
+    CatalogDatabase,
+    CatalogDescriptor,
+    CatalogFunction,
+    CatalogModel,
+    CatalogPartition,
+    CatalogPartitionSpec,
+    ObjectIdentifier,
+    ObjectPath,
+    Procedure,
+)
+from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
+from firesteel.table.memory_catalog import GenericInMemoryCatalog
+from firesteel.table.resolved_schema import (
+    Column,
+    ComputedColumn,
+    Constraint,
+    MetadataColumn,
+    PhysicalColumn,
+    ResolvedSchema,
+    UniqueConstraint,
+    WatermarkSpec,
+)
+
+__all__ = [
+    "Catalog",
+    "CatalogBaseTable",
+    "CatalogColumnStatistics",
+    "CatalogDatabase",
+    "CatalogDescriptor",
+    "CatalogFunction",
+    "CatalogModel",
+    "CatalogPartition",
+    "CatalogPartitionSpec",
+    "CatalogTableStatistics",
+    "Column",
+    "ComputedColumn",
+    "Constraint",
+    "GenericInMemoryCatalog",
+    "HiveCatalog",
+    "JdbcCatalog",
+    "MetadataColumn",
+    "ObjectIdentifier",
+    "ObjectPath",
+    "PhysicalColumn",
+    "Procedure",
+    "ResolvedSchema",
+    "UniqueConstraint",
+    "WatermarkSpec",
+]
+
+
+class HiveCatalog(Catalog):
+    """Hive's metastore; not available."""
+
+    def __init__(
+        self,
+        catalog_name: str,
+        default_database: str | None = None,
+        hive_conf_dir: str | None = None,
+        hadoop_conf_dir: str | None = None,
+        hive_version: str | None = None,
+    ) -> None:
+        raise NotImplementedError("There is no connector for Hive; declare its tables with the filesystem connector")
+
+
+class JdbcCatalog(Catalog):
+    """The tables of a database; not available."""
+
+    def __init__(self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str) -> None:
+        raise NotImplementedError("There is no JDBC catalog; declare its tables with the jdbc connector")

@@ -1,0 +1,239 @@
+"""The interface of catalogs; re-exported by `firesteel.table.catalog`."""
+
+from __future__ import annotations
+
+from firesteel.table.catalog_objects import (
+    CatalogBaseTable,
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogModel,
+    CatalogPartition,
+    CatalogPartitionSpec,
+    ObjectPath,
+    Procedure,
+)
+from firesteel.table.catalog_statistics import CatalogColumnStatistics, CatalogTableStatistics
+
+
+class Catalog:
+    """Databases with tables, views and functions (Flink: `catalog.Catalog`).
+
+    Derive from it to bring a catalog of one's own; methods that are not overridden say that they are not supported.
+    """
+
+    def get_default_database(self) -> str:
+        """Return the name of the database that is current when the catalog is used."""
+        raise self._unsupported("get_default_database")
+
+    def list_databases(self) -> list[str]:
+        """Return the names of all databases."""
+        raise self._unsupported("list_databases")
+
+    def get_database(self, database_name: str) -> CatalogDatabase:
+        """Return a database."""
+        raise self._unsupported("get_database")
+
+    def database_exists(self, database_name: str) -> bool:
+        """Return whether a database exists."""
+        raise self._unsupported("database_exists")
+
+    def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
+        """Create a database."""
+        raise self._unsupported("create_database")
+
+    def drop_database(self, name: str, ignore_if_exists: bool) -> None:
+        """Drop a database, which must be empty."""
+        raise self._unsupported("drop_database")
+
+    def alter_database(self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool) -> None:
+        """Replace the properties of a database."""
+        raise self._unsupported("alter_database")
+
+    def list_tables(self, database_name: str) -> list[str]:
+        """Return the names of all tables and views."""
+        raise self._unsupported("list_tables")
+
+    def list_views(self, database_name: str) -> list[str]:
+        """Return the names of all views."""
+        raise self._unsupported("list_views")
+
+    def list_materialized_tables(self, database_name: str) -> list[str]:
+        """Return the names of all materialized tables."""
+        raise self._unsupported("list_materialized_tables")
+
+    def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
+        """Return a table or view."""
+        raise self._unsupported("get_table")
+
+    def table_exists(self, table_path: ObjectPath) -> bool:
+        """Return whether a table or view exists."""
+        raise self._unsupported("table_exists")
+
+    def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool) -> None:
+        """Drop a table or view."""
+        raise self._unsupported("drop_table")
+
+    def rename_table(self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool) -> None:
+        """Rename a table or view."""
+        raise self._unsupported("rename_table")
+
+    def create_table(self, table_path: ObjectPath, table: CatalogBaseTable, ignore_if_exists: bool) -> None:
+        """Create a table or view."""
+        raise self._unsupported("create_table")
+
+    def alter_table(self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool) -> None:
+        """Replace a table or view."""
+        raise self._unsupported("alter_table")
+
+    def list_partitions(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
+    ) -> list[CatalogPartitionSpec]:
+        """Return the partitions of a table, of those that have these values."""
+        raise self._unsupported("list_partitions")
+
+    def get_partition(self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec) -> CatalogPartition:
+        """Return a partition."""
+        raise self._unsupported("get_partition")
+
+    def partition_exists(self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec) -> bool:
+        """Return whether a partition exists."""
+        raise self._unsupported("partition_exists")
+
+    def create_partition(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, partition: CatalogPartition, ignore_if_exists: bool
+    ) -> None:
+        """Create a partition."""
+        raise self._unsupported("create_partition")
+
+    def drop_partition(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, ignore_if_not_exists: bool
+    ) -> None:
+        """Drop a partition."""
+        raise self._unsupported("drop_partition")
+
+    def alter_partition(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, new_partition: CatalogPartition, ignore_if_not_exists: bool
+    ) -> None:
+        """Replace a partition."""
+        raise self._unsupported("alter_partition")
+
+    def list_functions(self, database_name: str) -> list[str]:
+        """Return the names of all functions."""
+        raise self._unsupported("list_functions")
+
+    def get_function(self, function_path: ObjectPath) -> CatalogFunction:
+        """Return a function."""
+        raise self._unsupported("get_function")
+
+    def function_exists(self, function_path: ObjectPath) -> bool:
+        """Return whether a function exists."""
+        raise self._unsupported("function_exists")
+
+    def create_function(self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool) -> None:
+        """Create a function."""
+        raise self._unsupported("create_function")
+
+    def alter_function(
+        self, function_path: ObjectPath, new_function: CatalogFunction, ignore_if_not_exists: bool
+    ) -> None:
+        """Replace a function."""
+        raise self._unsupported("alter_function")
+
+    def drop_function(self, function_path: ObjectPath, ignore_if_not_exists: bool) -> None:
+        """Drop a function."""
+        raise self._unsupported("drop_function")
+
+    def list_models(self, database_name: str) -> list[str]:
+        """Return the names of all models."""
+        raise self._unsupported("list_models")
+
+    def get_model(self, model_path: ObjectPath) -> CatalogModel:
+        """Return a model."""
+        raise self._unsupported("get_model")
+
+    def model_exists(self, model_path: ObjectPath) -> bool:
+        """Return whether a model exists."""
+        raise self._unsupported("model_exists")
+
+    def drop_model(self, model_path: ObjectPath, ignore_if_not_exists: bool) -> None:
+        """Drop a model."""
+        raise self._unsupported("drop_model")
+
+    def rename_model(self, model_path: ObjectPath, new_model_name: str, ignore_if_not_exists: bool) -> None:
+        """Rename a model."""
+        raise self._unsupported("rename_model")
+
+    def create_model(self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool) -> None:
+        """Create a model."""
+        raise self._unsupported("create_model")
+
+    def alter_model(self, model_path: ObjectPath, new_model: CatalogModel, ignore_if_not_exists: bool) -> None:
+        """Replace a model."""
+        raise self._unsupported("alter_model")
+
+    def list_procedures(self, database_name: str) -> list[str]:
+        """Return the names of all procedures."""
+        raise self._unsupported("list_procedures")
+
+    def get_procedure(self, procedure_path: ObjectPath) -> Procedure:
+        """Return a procedure."""
+        raise self._unsupported("get_procedure")
+
+    def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
+        """Return the statistics of a table."""
+        raise self._unsupported("get_table_statistics")
+
+    def get_table_column_statistics(self, table_path: ObjectPath) -> CatalogColumnStatistics:
+        """Return the statistics of a table's columns."""
+        raise self._unsupported("get_table_column_statistics")
+
+    def get_partition_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogTableStatistics:
+        """Return the statistics of a partition."""
+        raise self._unsupported("get_partition_statistics")
+
+    def bulk_get_partition_statistics(
+        self, table_path: ObjectPath, partition_specs: list[CatalogPartitionSpec]
+    ) -> list[CatalogTableStatistics]:
+        """Return the statistics of several partitions."""
+        raise self._unsupported("bulk_get_partition_statistics")
+
+    def get_partition_column_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogColumnStatistics:
+        """Return the statistics of a partition's columns."""
+        raise self._unsupported("get_partition_column_statistics")
+
+    def bulk_get_partition_column_statistics(
+        self, table_path: ObjectPath, partition_specs: list[CatalogPartitionSpec]
+    ) -> list[CatalogColumnStatistics]:
+        """Return the statistics of the columns of several partitions."""
+        raise self._unsupported("bulk_get_partition_column_statistics")
+
+    def alter_table_statistics(
+        self, table_path: ObjectPath, table_statistics: CatalogTableStatistics, ignore_if_not_exists: bool
+    ) -> None:
+        """Replace the statistics of a table."""
+        raise self._unsupported("alter_table_statistics")
+
+    def alter_table_column_statistics(
+        self, table_path: ObjectPath, column_statistics: CatalogColumnStatistics, ignore_if_not_exists: bool
+    ) -> None:
+        """Replace the statistics of a table's columns."""
+        raise self._unsupported("alter_table_column_statistics")
+
+    def alter_partition_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, partition_statistics: CatalogTableStatistics, ignore_if_not_exists: bool
+    ) -> None:
+        """Replace the statistics of a partition."""
+        raise self._unsupported("alter_partition_statistics")
+
+    def alter_partition_column_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, column_statistics: CatalogColumnStatistics, ignore_if_not_exists: bool
+    ) -> None:
+        """Replace the statistics of a partition's columns."""
+        raise self._unsupported("alter_partition_column_statistics")
+
+    def _unsupported(self, method: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} does not support {method}()")

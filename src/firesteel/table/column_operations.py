@@ -1,0 +1,105 @@
+"""Operations of tables on their columns; part of `firesteel.table.table.Table`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table import queries
+from firesteel.table.column_selection import select_items, selected_names
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.expression_base import node_of
+from firesteel.table.unresolved import Alias, Ref
+
+if TYPE_CHECKING:
+    from firesteel.table.table import Table
+
+
+class ColumnOperations:
+    """Select, add, replace, rename and drop columns."""
+
+    @property
+    @abstractmethod
+    def _query(self) -> queries.Resolved:
+        """The query so far."""
+
+    @property
+    @abstractmethod
+    def _names(self) -> list[str]:
+        """The names of its columns."""
+
+    @abstractmethod
+    def _new(self, query: Any) -> Table:
+        """Return the table of a query."""
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return other columns; aggregates make one row of all rows."""
+        return self._new(queries.Select(self._query, select_items(fields, self._names)))
+
+    def _project_names(self, names: list[str]) -> Table:
+        pairs = zip(self._names, names, strict=True)
+        return self._new(queries.Select(self._query, tuple(Alias(Ref((old,)), (new,)) for old, new in pairs)))
+
+    def add_columns(self, *fields: Expression[Any]) -> Table:
+        """Return all columns and further ones.
+
+        Raises:
+            ValidationException: a name is there already.
+        """
+        items = select_items(fields, self._names)
+        for name in map(_name_of, items):
+            if name in self._names:
+                raise ValidationException(f"Ambiguous column name: {name}")
+        return self._new(queries.Select(self._query, (*self._refs(), *items)))
+
+    def add_or_replace_columns(self, *fields: Expression[Any]) -> Table:
+        """Return all columns and further ones, which replace those of the same name."""
+        items = select_items(fields, self._names)
+        replacing = {name: item for item in items if (name := _name_of(item)) is not None}
+        kept = [replacing.get(name, Ref((name,))) for name in self._names]
+        added = [item for item in items if _name_of(item) not in self._names]
+        return self._new(queries.Select(self._query, (*kept, *added)))
+
+    def rename_columns(self, *fields: Expression[Any]) -> Table:
+        """Rename columns, given as `col("old").alias("new")`.
+
+        Raises:
+            ValidationException: something else is given, or a column does not exist.
+        """
+        new_names = {}
+        for field in fields:
+            node = node_of(field)
+            if not isinstance(node, Alias) or not isinstance(node.expression, Ref):
+                raise ValidationException(f"Unexpected field expression: {field}; give col('old').alias('new')")
+            new_names[node.expression.path[-1]] = node.names[0]
+        self._check(list(new_names), "Rename")
+        return self._project_names([new_names.get(name, name) for name in self._names])
+
+    def drop_columns(self, *fields: Expression[Any]) -> Table:
+        """Return all columns but these.
+
+        Raises:
+            ValidationException: a column does not exist.
+        """
+        dropped = selected_names(fields, self._names)
+        self._check(dropped, "Drop")
+        return self._new(
+            queries.Select(self._query, tuple(Ref((name,)) for name in self._names if name not in dropped))
+        )
+
+    def _check(self, names: list[str], action: str) -> None:
+        for name in names:
+            if name not in self._names:
+                raise ValidationException(
+                    f"Field '{name}' does not exist; {action} columns that are in [{', '.join(self._names)}]"
+                )
+
+    def _refs(self) -> tuple[Ref, ...]:
+        return tuple(Ref((name,)) for name in self._names)
+
+
+def _name_of(item: Any) -> str | None:
+    if isinstance(item, Alias):
+        return item.names[0]
+    return item.path[-1] if isinstance(item, Ref) else None

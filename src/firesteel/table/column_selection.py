@@ -1,0 +1,139 @@
+"""`with_columns`, `without_columns` and ranges as the columns that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression_base import node_of
+from firesteel.table.udf_wrappers import UserDefinedAggregateFunctionWrapper
+from firesteel.table.unresolved import Alias, Apply, Lit, Ref, Star
+
+_PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME")
+
+
+def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
+    """Return the nodes of a select, with the columns that selections stand for.
+
+    Args:
+        fields: Expressions, or names of columns.
+        names: The columns that there are.
+    """
+    items: list[Any] = []
+    for field in fields:
+        node = Ref((field,)) if isinstance(field, str) else node_of(field)
+        items += _expanded(node, names)
+    return tuple(_unique_aliases(items))
+
+
+def _unique_aliases(items: list[Any]) -> Iterator[Any]:
+    """Name unnamed items as the Table API does: aggregates `EXPR$0` ..., fields of rows `row$field`, others `_c1`."""
+    generated = _generated_names(items)
+    for position, item in enumerate(items):
+        if isinstance(item, (Ref, Alias, Star)) or (isinstance(item, Apply) and item.function == "FLATTEN"):
+            yield item
+        else:
+            yield Alias(item, (generated.get(_key(item)) or _field_name(item) or f"_c{position}",))
+
+
+def _generated_names(items: list[Any]) -> dict[Any, str]:
+    """Return the names of aggregates and, after them, of the properties of windows."""
+    calls = [call for item in items for call in _calls(item)]
+    ordered = [call for call in calls if _is_aggregate(call)] + [call for call in calls if _is_property(call)]
+    names: dict[Any, str] = {}
+    for call in ordered:
+        names.setdefault(_key(call), f"EXPR${len(names)}")
+    return names
+
+
+def _calls(node: Any) -> Iterator[Apply]:
+    if isinstance(node, Alias):
+        yield from _calls(node.expression)
+    elif isinstance(node, Apply):
+        yield node
+        if not _is_aggregate(node):
+            for operand in node.operands:
+                yield from _calls(operand)
+
+
+def _is_aggregate(call: Apply) -> bool:
+    if isinstance(call.function, str):
+        return find_aggregate(call.function) is not None
+    return isinstance(call.function, UserDefinedAggregateFunctionWrapper)
+
+
+def _is_property(call: Apply) -> bool:
+    return call.function in _PROPERTIES
+
+
+def _key(item: Any) -> str:
+    return repr(item)
+
+
+def _field_name(item: Any) -> str | None:
+    if isinstance(item, Apply) and item.function == "DOT":
+        base, field = item.operands
+        name = base.path[-1] if isinstance(base, Ref) else _field_name(base)
+        return None if name is None else f"{name}${field.value}"
+    return None
+
+
+def selected_names(fields: Iterable[Any], names: list[str]) -> list[str]:
+    """Return the names of the columns that fields are.
+
+    Raises:
+        ValidationException: a field is no column.
+    """
+    found = []
+    for item in select_items(fields, names):
+        if not isinstance(item, Ref):
+            raise ValidationException(f"Unexpected field expression {item}; give columns")
+        found.append(item.path[-1])
+    return found
+
+
+def _expanded(node: Any, names: list[str]) -> list[Any]:
+    if isinstance(node, Ref) and node.path == ("*",):
+        return [Star()]
+    if isinstance(node, Apply) and node.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS", "RANGE"):
+        return [Ref((name,)) for name in _selected(node, names)]
+    if isinstance(node, Apply) and any(_is_selection(operand) for operand in node.operands):
+        operands = [item for operand in node.operands for item in _expanded(operand, names)]
+        return [Apply(node.function, tuple(operands), node.distinct, node.condition, node.order_by)]
+    if isinstance(node, Alias):
+        (inner,) = _expanded(node.expression, names) if not _is_selection(node.expression) else [node.expression]
+        return [Alias(inner, node.names)]
+    return [node]
+
+
+def _is_selection(node: Any) -> bool:
+    return isinstance(node, Apply) and node.function in ("WITH_COLUMNS", "WITHOUT_COLUMNS", "RANGE")
+
+
+def _selected(node: Apply, names: list[str]) -> list[str]:
+    if node.function == "RANGE":
+        start, end = (_index(operand, names) for operand in node.operands)
+        return names[start : end + 1]
+    chosen = [name for operand in node.operands for name in _of_operand(operand, names)]
+    if node.function == "WITH_COLUMNS":
+        return chosen
+    return [name for name in names if name not in chosen]
+
+
+def _of_operand(operand: Any, names: list[str]) -> list[str]:
+    if _is_selection(operand):
+        return _selected(operand, names)
+    if isinstance(operand, Ref) and operand.path == ("*",):
+        return names
+    return [names[_index(operand, names)]]
+
+
+def _index(operand: Any, names: list[str]) -> int:
+    if isinstance(operand, Ref) and operand.path[-1] in names:
+        return names.index(operand.path[-1])
+    if isinstance(operand, Lit) and isinstance(operand.value, int) and 1 <= operand.value <= len(names):
+        return operand.value - 1
+    shown = operand.path[-1] if isinstance(operand, Ref) else getattr(operand, "value", operand)
+    raise ValidationException(f"Cannot resolve field [{shown}], input field list:[{', '.join(names)}].")

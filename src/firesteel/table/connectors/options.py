@@ -1,0 +1,119 @@
+"""Options of connectors and formats, checked. Flink: `FactoryUtil.TableFactoryHelper`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from firesteel.table.errors import ValidationException
+
+_COMMON = ("connector", "property-version", "scan.parallelism", "sink.parallelism", "scan.watermark.emit.strategy",
+           "scan.watermark.alignment.group", "scan.watermark.alignment.max-drift",
+           "scan.watermark.alignment.update-interval", "scan.watermark.idle-timeout")  # fmt: skip
+_DURATION = re.compile(r"\s*(\d+)\s*([a-zA-Zµ]*)\s*")
+_MILLISECONDS = {
+    "": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "milliseconds": 1, "s": 1000, "sec": 1000,
+    "secs": 1000, "second": 1000, "seconds": 1000, "m": 60_000, "min": 60_000, "minute": 60_000, "minutes": 60_000,
+    "h": 3_600_000, "hour": 3_600_000, "hours": 3_600_000, "d": 86_400_000, "day": 86_400_000, "days": 86_400_000,
+}  # fmt: skip
+
+
+class Options:
+    """Options of a connector or format, which are checked when they are read.
+
+    Args:
+        values: Option and value.
+        owner: What the options are of, for messages.
+    """
+
+    def __init__(self, values: Mapping[str, str], owner: str) -> None:
+        self.values = dict(values)
+        self.owner = owner
+
+    def check(self, required: Iterable[str], optional: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
+        """Check that nothing is missing and nothing is unknown.
+
+        Args:
+            required: Options that must be there.
+            optional: Options that may be there.
+            prefixes: What options of formats, or passed on, begin with.
+
+        Raises:
+            ValidationException: an option is missing or unknown; the text says which ones there are.
+        """
+        missing = [key for key in required if key not in self.values]
+        if missing:
+            raise ValidationException(
+                f"One or more required options are missing.\n\nMissing required options are:\n\n"
+                f"{chr(10).join(sorted(missing))}"
+            )
+        known = {*required, *optional, *_COMMON}
+        unknown = [key for key in self.values if key not in known and not key.startswith(prefixes or ("\0",))]
+        if unknown:
+            raise ValidationException(
+                f"Unsupported options found for '{self.owner}'.\n\nUnsupported options:\n\n"
+                f"{chr(10).join(sorted(unknown))}\n\nSupported options:\n\n{chr(10).join(sorted(known))}"
+            )
+
+    def below(self, prefix: str, owner: str) -> Options:
+        """Return the options that begin with a prefix, without it."""
+        return Options(
+            {key[len(prefix) :]: value for key, value in self.values.items() if key.startswith(prefix)}, owner
+        )
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return an option as it is."""
+        return self.values.get(key, default)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """Return an option that is `true` or `false`."""
+        text = self.values.get(key)
+        if text is None:
+            return default
+        if text.lower() not in ("true", "false"):
+            raise self.invalid(key, "true or false")
+        return text.lower() == "true"
+
+    def number(self, key: str, default: Any = None) -> Any:
+        """Return an option that is an integer."""
+        text = self.values.get(key)
+        if text is None:
+            return default
+        try:
+            return int(text)
+        except ValueError:
+            raise self.invalid(key, "an integer") from None
+
+    def duration_ms(self, key: str, default: int | None = None) -> int | None:
+        """Return an option that is a duration such as `10 s`, in milliseconds."""
+        text = self.values.get(key)
+        if text is None:
+            return default
+        found = _DURATION.fullmatch(text)
+        if found is None or found[2].lower() not in _MILLISECONDS:
+            raise self.invalid(key, "a duration such as '10 s'")
+        return int(found[1]) * _MILLISECONDS[found[2].lower()]
+
+    def choice(self, key: str, allowed: tuple[str, ...], default: str) -> str:
+        """Return an option that is one of several words."""
+        text = self.values.get(key, default).lower()
+        if text not in allowed:
+            raise self.invalid(key, f"one of {', '.join(allowed)}")
+        return text
+
+    def character(self, key: str, default: str | None) -> str | None:
+        r"""Return an option that is one character, also written as `\t` or `\u0001`."""
+        text = self.values.get(key)
+        if text is None:
+            return default
+        text = text.encode().decode("unicode_escape") if text.startswith("\\") and len(text) > 1 else text
+        if len(text) != 1:
+            raise self.invalid(key, "one character")
+        return text
+
+    def invalid(self, key: str, wanted: str) -> ValidationException:
+        """Return the error for an option that does not fit."""
+        return ValidationException(
+            f"Invalid value for option '{key}' of '{self.owner}': expected {wanted}, found '{self.values.get(key)}'"
+        )

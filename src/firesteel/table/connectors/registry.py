@@ -1,0 +1,97 @@
+"""Connectors by the name in the option `connector`. Flink: `FactoryUtil`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from firesteel.table.connectors.base import ResolvedTable, ScanSource, SinkRequest, TableSink
+from firesteel.table.errors import ValidationException
+
+_CONNECTORS = {
+    "blackhole": "blackhole",
+    "datagen": "datagen",
+    "filesystem": "filesystem",
+    "jdbc": "jdbc",
+    "kafka": "kafka",
+    "print": "print_sink",
+    "python": "python",
+    "upsert-kafka": "upsert_kafka",
+}
+"""The module of each connector. It has `source(table, context)`, `sink(table, request, context)` or both."""
+
+
+class ConnectorContext:
+    """What a connector knows beside its table.
+
+    Attributes:
+        config: Options of the environment.
+        is_streaming: Whether queries run continuously.
+    """
+
+    def __init__(self, config: Any, is_streaming: bool) -> None:
+        self.config = config
+        self.is_streaming = is_streaming
+
+
+def create_source(table: ResolvedTable, config: Any, is_streaming: bool) -> ScanSource:
+    """Return what reads a table.
+
+    Raises:
+        ValidationException: the connector can't read, or an option does not fit.
+    """
+    make = getattr(_module(table, "source"), "source", None)
+    if make is None:
+        name = table.options["connector"]
+        raise _failed(table, "source", f"Connector '{name}' can only be used as a sink. It cannot be used as a source.")
+    return _made(table, "source", make, ConnectorContext(config, is_streaming))
+
+
+def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_streaming: bool) -> TableSink:
+    """Return what writes a table.
+
+    Raises:
+        ValidationException: the connector can't write, or an option does not fit.
+    """
+    make = getattr(_module(table, "sink"), "sink", None)
+    if make is None:
+        name = table.options["connector"]
+        raise _failed(table, "sink", f"Connector '{name}' can only be used as a source. It cannot be used as a sink.")
+    return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))
+
+
+def _made(table: ResolvedTable, direction: str, make: Any, *arguments: Any) -> Any:
+    try:
+        return make(table, *arguments)
+    except ValidationException as error:
+        raise _failed(table, direction, str(error)) from error
+
+
+def _module(table: ResolvedTable, direction: str) -> Any:
+    name = table.options.get("connector")
+    if name is None:
+        raise _failed(
+            table,
+            direction,
+            "Table options do not contain an option key 'connector' for discovering a connector. Therefore, Flink "
+            "assumes a managed table. However, a managed table factory that implements "
+            "org.apache.flink.table.factories.ManagedTableFactory is not in the classpath.",
+        )
+    if name not in _CONNECTORS:
+        known = "\n".join(sorted(_CONNECTORS))
+        raise _failed(
+            table,
+            direction,
+            f"Could not find any factory for identifier '{name}' that implements 'DynamicTableFactory'.\n\n"
+            f"Available factory identifiers are:\n\n{known}",
+        )
+    return importlib.import_module(f"firesteel.table.connectors.{_CONNECTORS[name]}")
+
+
+def _failed(table: ResolvedTable, direction: str, reason: str) -> ValidationException:
+    options = "\n".join(f"'{key}'='{value}'" for key, value in sorted(table.options.items()))
+    path = ".".join(table.path)
+    return ValidationException(
+        f"Unable to create a {direction} for {'reading' if direction == 'source' else 'writing'} table '{path}'. "
+        f"{reason}\n\nTable options are:\n\n{options}"
+    )

@@ -1,0 +1,196 @@
+"""Tables with groups or windows, which need a select or aggregate; re-exported by `firesteel.table.table`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table import queries
+from firesteel.table.column_selection import select_items
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.expression_base import node_of
+from firesteel.table.udf_wrappers import UserDefinedFunctionWrapper
+from firesteel.table.unresolved import Alias, Apply, Ref, Star, WindowSpec
+
+if TYPE_CHECKING:
+    from firesteel.table.table import Table
+    from firesteel.table.table_environment import TableEnvironment
+
+
+class _Stage:
+    """A query that is not complete."""
+
+    def __init__(self, query: queries.Resolved, t_env: TableEnvironment) -> None:
+        self._query = query
+        self._t_env = t_env
+
+    def _items(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
+        return select_items(fields, self._query.node.row_type.names)
+
+
+class GroupedTable(_Stage):
+    """A table whose rows are grouped (Flink: `GroupedTable`)."""
+
+    def __init__(self, query: queries.Resolved, t_env: TableEnvironment, keys: tuple[Any, ...]) -> None:
+        super().__init__(query, t_env)
+        self._keys = keys
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return keys and aggregates of each group."""
+        return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """Aggregate each group with a function that may give several columns."""
+        return AggregatedTable(self._query, self._t_env, self._keys, *_call_of(func))
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """Aggregate each group with a function that may give several rows."""
+        return FlatAggregateTable(self._query, self._t_env, self._keys, *_call_of(func))
+
+
+class GroupWindowedTable(_Stage):
+    """A table whose rows are assigned to windows (Flink: `GroupWindowedTable`)."""
+
+    def __init__(self, query: queries.Resolved, t_env: TableEnvironment, window: Alias) -> None:
+        super().__init__(query, t_env)
+        self._window = window
+
+    def group_by(self, *fields: Expression[Any]) -> WindowGroupedTable:
+        """Group the rows by the window, and by columns.
+
+        Raises:
+            ValidationException: the window is missing.
+        """
+        name = self._window.names[0]
+        nodes = tuple(map(node_of, fields))
+        keys = tuple(self._window if isinstance(node, Ref) and node.path == (name,) else node for node in nodes)
+        if self._window not in keys:
+            raise ValidationException(f"GroupBy must contain exactly one window alias: '{name}'")
+        return WindowGroupedTable(self._query, self._t_env, keys)
+
+
+class WindowGroupedTable(_Stage):
+    """A table whose rows are grouped by windows (Flink: `WindowGroupedTable`)."""
+
+    def __init__(self, query: queries.Resolved, t_env: TableEnvironment, keys: tuple[Any, ...]) -> None:
+        super().__init__(query, t_env)
+        self._keys = keys
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return keys, aggregates and properties of each window."""
+        return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """Aggregate each window with a function that may give several columns."""
+        return AggregatedTable(self._query, self._t_env, self._keys, *_call_of(func))
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """Aggregate each window with a function that may give several rows."""
+        return FlatAggregateTable(self._query, self._t_env, self._keys, *_call_of(func))
+
+
+class OverWindowedTable(_Stage):
+    """A table with windows over the rows around each row (Flink: `OverWindowedTable`)."""
+
+    def __init__(
+        self, query: queries.Resolved, t_env: TableEnvironment, windows: tuple[tuple[str, WindowSpec], ...]
+    ) -> None:
+        super().__init__(query, t_env)
+        self._windows = windows
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return columns and aggregates over the windows."""
+        return self._t_env._table(queries.Select(self._query, self._items(fields), windows=self._windows))
+
+
+class AggregatedTable(_Stage):
+    """A table with an aggregate that gives several columns (Flink: `AggregatedTable`)."""
+
+    def __init__(
+        self,
+        query: queries.Resolved,
+        t_env: TableEnvironment,
+        keys: tuple[Any, ...],
+        call: Apply,
+        names: tuple[str, ...],
+    ) -> None:
+        super().__init__(query, t_env)
+        self._keys = keys
+        self._call = call
+        self._names = names
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return columns of the keys and of the aggregate's result.
+
+        Raises:
+            ValidationException: the function gives another number of columns.
+        """
+        keys, inner = _named_keys(self._keys)
+        call: Any = self._call
+        fields_of_result = getattr(getattr(call.function, "result_type", None), "names", None)
+        if fields_of_result is None:
+            names = self._names or ("f0",)
+            result: Any = Alias(call, names)
+        else:
+            names = self._names or tuple(fields_of_result)
+            result = Apply("FLATTEN", (call,))
+        source = self._t_env._table(queries.Select(self._query, (*inner, result), group_by=self._keys))
+        found = source._names[len(inner) :]
+        if len(found) != len(names):
+            raise ValidationException(f"The aggregate function gives the columns {found}, its alias is {list(names)}")
+        renamed = source._project_names([*(name for name in keys), *names])
+        return renamed.select(*fields)
+
+
+class FlatAggregateTable(_Stage):
+    """A table with an aggregate that gives several rows (Flink: `FlatAggregateTable`)."""
+
+    def __init__(
+        self,
+        query: queries.Resolved,
+        t_env: TableEnvironment,
+        keys: tuple[Any, ...],
+        call: Apply,
+        names: tuple[str, ...],
+    ) -> None:
+        super().__init__(query, t_env)
+        self._keys = keys
+        self._call = call
+        self._names = names
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return columns of the keys and of the function's rows."""
+        call: Any = Alias(self._call, self._names) if self._names else self._call
+        keys, _ = _named_keys(self._keys)
+        kind = getattr(self._call.function, "result_type", None)
+        names = self._names or tuple(getattr(kind, "names", ("f0",)))
+        items = select_items(fields, [*keys, *names])
+        return self._t_env._table(queries.FlatAggregate(self._query, self._keys, call, items))
+
+
+def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
+    """Return the names of grouping columns, windows left out, and their items for a select."""
+    names, items = [], []
+    for position, key in enumerate(keys):
+        if isinstance(key, Alias) and getattr(key.expression, "function", None) in ("TUMBLE", "HOP", "SESSION"):
+            continue
+        name = key.path[-1] if isinstance(key, Ref) else key.names[0] if isinstance(key, Alias) else f"_c{position}"
+        names.append(name)
+        items.append(Alias(key.expression if isinstance(key, Alias) else key, (name,)))
+    return names, items
+
+
+def _call_of(func: Any) -> tuple[Apply, tuple[str, ...]]:
+    """Return the call of an aggregate function and the names of its result's columns.
+
+    Raises:
+        ValidationException: it is no call.
+    """
+    if isinstance(func, UserDefinedFunctionWrapper):
+        return Apply(func, (Star(),)), ()
+    node, names = node_of(func), ()
+    if isinstance(node, Alias):
+        node, names = node.expression, node.names
+    if not isinstance(node, Apply):
+        raise ValidationException(f"An aggregate function is expected, found {func}")
+    return node, names

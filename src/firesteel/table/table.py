@@ -1,0 +1,302 @@
+"""Tables and what can be done with them (module as `pyflink.table.table`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table import queries
+from firesteel.table.column_operations import ColumnOperations
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.expression_base import ExpressionBase, node_of
+from firesteel.table.explain_detail import DETAIL_NAMES
+from firesteel.table.grouped_tables import (
+    AggregatedTable,
+    FlatAggregateTable,
+    GroupedTable,
+    GroupWindowedTable,
+    OverWindowedTable,
+    WindowGroupedTable,
+)
+from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
+from firesteel.table.table_schema import TableSchema
+from firesteel.table.udf_wrappers import UserDefinedFunctionWrapper
+from firesteel.table.unresolved import Alias, Apply, Ordering, Ref, Star
+from firesteel.table.window import GroupWindow, OverWindow
+
+if TYPE_CHECKING:
+    import pandas
+
+    from firesteel.table.table_descriptor import TableDescriptor
+    from firesteel.table.table_environment import TableEnvironment
+    from firesteel.table.table_pipeline import TablePipeline
+    from firesteel.table.table_result import TableResult
+
+__all__ = [
+    "AggregatedTable",
+    "FlatAggregateTable",
+    "GroupWindowedTable",
+    "GroupedTable",
+    "OverWindowedTable",
+    "Table",
+    "WindowGroupedTable",
+]
+
+
+class Table(ColumnOperations):
+    """A query, of which more can be made (Flink: `Table`). Each method looks up its names at once.
+
+    Example:
+        >>> table_env.from_path("orders").group_by(col("user")).select(col("user"), col("amount").sum.alias("total"))
+    """
+
+    def __init__(self, node: Any, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
+        self._node = node
+        self._t_env = t_env
+        self._schema = schema_of_rows(node.row_type) if schema is None else schema
+
+    @property
+    def _query(self) -> queries.Resolved:
+        return queries.Resolved(self._node)
+
+    @property
+    def _names(self) -> list[str]:
+        return self._node.row_type.names  # type: ignore[no-any-return]
+
+    def _new(self, query: Any) -> Table:
+        return self._t_env._table(query)
+
+    def __str__(self) -> str:
+        return f"UnnamedTable${id(self):x}"
+
+    def __getattr__(self, name: str) -> Expression[Any]:
+        if name.startswith("_") or name not in self._names:
+            raise AttributeError(f"The current table has no column named '{name}', available columns: [{self._columns()}]")
+        return Expression(Ref((name,)))
+
+    def _columns(self) -> str:
+        return ", ".join(self._names)
+
+    # --- columns and rows --------------------------------------------------------------------------------------------
+
+    def alias(self, field: str, *fields: str) -> Table:
+        """Rename the first columns.
+
+        Raises:
+            ValidationException: there are more names than columns.
+        """
+        names = (field, *fields)
+        if len(names) > len(self._names):
+            raise ValidationException("Aliasing more fields than we actually have.")
+        return self._project_names([*names, *self._names[len(names) :]])
+
+    def filter(self, predicate: Any) -> Table:
+        """Keep the rows for which a condition is true."""
+        return self._new(queries.Select(self._query, (Star(),), where=node_of(predicate)))
+
+    def where(self, predicate: Any) -> Table:
+        """Keep the rows for which a condition is true."""
+        return self.filter(predicate)
+
+    def distinct(self) -> Table:
+        """Keep one of equal rows."""
+        return self._new(queries.Select(self._query, (Star(),), distinct=True))
+
+    def order_by(self, *fields: Expression[Any]) -> Table:
+        """Order the rows; ascending unless said otherwise."""
+        orderings = tuple(_ordering(field) for field in fields)
+        return self._new(queries.OrderBy(self._query, orderings))
+
+    def offset(self, offset: int) -> Table:
+        """Leave out the first rows."""
+        return self._new(queries.Limit(self._query, offset))
+
+    def fetch(self, fetch: int) -> Table:
+        """Keep only the first rows."""
+        if fetch < 0:
+            raise ValidationException("FETCH must be at least 0.")
+        return self._new(queries.Limit(self._query, 0, fetch))
+
+    def limit(self, fetch: int, offset: int = 0) -> Table:
+        """Keep only some rows, from a position on."""
+        return self._new(queries.Limit(self._query, offset, fetch))
+
+    def map(self, func: Any) -> Table:
+        """Replace each row by the row that a scalar function gives for it."""
+        call = self._row_call(func)
+        return self._new(queries.Select(self._query, (Apply("FLATTEN", (call,)),)))
+
+    def flat_map(self, func: Any) -> Table:
+        """Replace each row by the rows that a table function gives for it."""
+        call, names = self._row_call(func), ()
+        if isinstance(call, Alias):
+            call, names = call.expression, call.names
+        kind = call.function.result_type
+        name = "flat_map"
+        columns = names or tuple(kind.field_names())
+        source = queries.Join(self._query, queries.Named(queries.TableFunctionCall(call), name, columns), "CROSS")
+        return self._new(queries.Select(source, (Star((name,)),)))
+
+    def _row_call(self, func: Any) -> Any:
+        """Return the call of a function; one that was given without arguments gets the row."""
+        if isinstance(func, UserDefinedFunctionWrapper):
+            return Apply(func, (Star(),))
+        return node_of(func)
+
+    # --- groups and windows ------------------------------------------------------------------------------------------
+
+    def group_by(self, *fields: Expression[Any]) -> GroupedTable:
+        """Group the rows by columns; without any, all rows are one group."""
+        return GroupedTable(self._query, self._t_env, tuple(map(node_of, fields)))
+
+    def window(self, window: GroupWindow) -> GroupWindowedTable:
+        """Assign the rows to windows."""
+        return GroupWindowedTable(self._query, self._t_env, window._node)
+
+    def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
+        """Define windows over the rows around each row, for `over` in the select that follows.
+
+        Raises:
+            ValidationException: there is none.
+        """
+        if not over_windows:
+            raise ValidationException("over_window needs at least one window")
+        return OverWindowedTable(self._query, self._t_env, tuple((w._name, w._spec) for w in over_windows))
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """Aggregate all rows with a function that may give several columns."""
+        return self.group_by().aggregate(func)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """Aggregate all rows with a function that may give several rows."""
+        return self.group_by().flat_aggregate(func)
+
+    # --- joins and sets ----------------------------------------------------------------------------------------------
+
+    def join(self, right: Table, join_predicate: Any = None) -> Table:
+        """Join two tables; without condition, each row with each."""
+        return self._join(right, "INNER", join_predicate)
+
+    def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
+        """Join two tables; rows on the left without a match stay."""
+        return self._join(right, "LEFT", join_predicate)
+
+    def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
+        """Join two tables; rows on the right without a match stay."""
+        return self._join(right, "RIGHT", join_predicate)
+
+    def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
+        """Join two tables; rows on both sides without a match stay."""
+        return self._join(right, "FULL", join_predicate)
+
+    def _join(self, right: Table, kind: str, condition: Any) -> Table:
+        common = [name for name in self._names if name in right._names]
+        if common:
+            raise ValidationException(f"join relations with ambiguous names: [{', '.join(common)}]")
+        node = None if condition is None else node_of(condition)
+        kind = "CROSS" if node is None and kind == "INNER" else kind
+        source = queries.Join(self._query, right._query, kind, node)
+        return self._new(queries.Select(source, (Star(),)))
+
+    def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
+        """Join each row with the rows that a table function gives for it."""
+        return self._lateral(table_function_call, "INNER", join_predicate)
+
+    def left_outer_join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
+        """Join each row with the rows that a table function gives for it; rows for which it gives none stay."""
+        return self._lateral(table_function_call, "LEFT", join_predicate)
+
+    def _lateral(self, call: Any, kind: str, condition: Any) -> Table:
+        node, names = self._row_call(call), ()
+        if isinstance(node, Alias):
+            node, names = node.expression, node.names
+        function: Any = queries.TableFunctionCall(node)
+        if names:
+            function = queries.Named(function, f"{names[0]}_of_function", names)
+        condition = None if condition is None else node_of(condition)
+        kind = "CROSS" if kind == "INNER" and condition is None else kind
+        return self._new(queries.Select(queries.Join(self._query, function, kind, condition), (Star(),)))
+
+    def minus(self, right: Table) -> Table:
+        """Return the distinct rows that the other table does not have."""
+        return self._set_operation("EXCEPT", False, right)
+
+    def minus_all(self, right: Table) -> Table:
+        """Return the rows that the other table does not have so often."""
+        return self._set_operation("EXCEPT", True, right)
+
+    def union(self, right: Table) -> Table:
+        """Return the distinct rows of both tables."""
+        return self._set_operation("UNION", False, right)
+
+    def union_all(self, right: Table) -> Table:
+        """Return the rows of both tables."""
+        return self._set_operation("UNION", True, right)
+
+    def intersect(self, right: Table) -> Table:
+        """Return the distinct rows that both tables have."""
+        return self._set_operation("INTERSECT", False, right)
+
+    def intersect_all(self, right: Table) -> Table:
+        """Return the rows that both tables have, as often as both have them."""
+        return self._set_operation("INTERSECT", True, right)
+
+    def _set_operation(self, kind: str, keeps_all: bool, right: Table) -> Table:
+        return self._new(queries.SetOperation(kind, keeps_all, self._query, right._query))
+
+    # --- changelogs --------------------------------------------------------------------------------------------------
+
+    def to_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Make the kind of each row a column; not supported."""
+        raise NotImplementedError("Table.to_changelog() is not supported; use StreamTableEnvironment.to_changelog_stream()")
+
+    def from_changelog(self, *arguments: Expression[Any]) -> Table:
+        """Take the kind of each row from a column; not supported."""
+        raise NotImplementedError(
+            "Table.from_changelog() is not supported; use StreamTableEnvironment.from_changelog_stream()"
+        )
+
+    # --- schema, results ---------------------------------------------------------------------------------------------
+
+    def get_schema(self) -> TableSchema:
+        """Return names and types of the columns."""
+        return TableSchema(resolved=self._schema)
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Return the columns with their types."""
+        return self._schema
+
+    def print_schema(self) -> None:
+        """Print the schema as a tree."""
+        print(self._schema)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Run the query and return what is left of its rows as a `pandas.DataFrame`."""
+        return self._t_env._to_pandas(self._node)
+
+    def execute_insert(
+        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
+    ) -> TableResult:
+        """Run the query and write its rows to a table."""
+        return self.insert_into(table_path_or_descriptor, overwrite).execute()
+
+    def insert_into(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TablePipeline:
+        """Return the query with a table to write its rows to."""
+        return self._t_env._pipeline(self, table_path_or_descriptor, overwrite)
+
+    def execute(self) -> TableResult:
+        """Run the query."""
+        return self._t_env._execute_query(self._node)
+
+    def explain(self, *extra_details: int) -> str:
+        """Return how the query is run."""
+        return self._t_env._explain([self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details))
+
+    def print_explain(self, *extra_details: int) -> None:
+        """Print how the query is run."""
+        print(self.explain(*extra_details))
+
+
+def _ordering(field: Any) -> Ordering:
+    node = node_of(field) if isinstance(field, ExpressionBase) else Ref((field,))
+    return node if isinstance(node, Ordering) else Ordering(node)

@@ -1,0 +1,140 @@
+"""Results of statements (module as `pyflink.table.table_result`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any
+
+from firesteel.common.job_client import JobClient
+from firesteel.common.types import Row
+from firesteel.table.print_style import PrintStyle, print_rows
+from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
+from firesteel.table.result_kind import ResultKind
+from firesteel.table.table_schema import TableSchema
+from firesteel.table.types import DataTypes, RowType
+
+__all__ = ["CloseableIterator", "TableResult"]
+
+
+class CloseableIterator:
+    """The rows of a result as they come; closing it cancels the job if it still runs.
+
+    Example:
+        >>> with table_result.collect() as rows:
+        ...     print(list(rows))
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
+        self._iterator = iter(rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        return next(self._iterator)
+
+    def next(self) -> Row:
+        """Return the next row.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        return next(self._iterator)
+
+    def __enter__(self) -> CloseableIterator:
+        return self
+
+    def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the job, if it still runs; may be called again."""
+        close: Callable[[], None] | None = getattr(self._rows, "close", None)
+        if close is not None:
+            close()
+
+
+class TableResult:
+    """What a statement gave: rows, and the job that makes them (Flink: `TableResult`).
+
+    Args:
+        row_type: Names and types of the columns.
+        rows: The rows; those of a job come while it runs.
+        job_client: The job, None: there is none.
+        kind: A `ResultKind`.
+        style: How `print` shows the rows.
+    """
+
+    def __init__(
+        self,
+        row_type: RowType,
+        rows: Iterable[Row],
+        job_client: JobClient | None = None,
+        kind: int = ResultKind.SUCCESS_WITH_CONTENT,
+        style: PrintStyle = PrintStyle.WIDTHS_OF_DATA,
+        is_query: bool = False,
+    ) -> None:
+        self._row_type = row_type
+        self._rows = rows
+        self._job_client = job_client
+        self._kind = kind
+        self._style = style
+        self._is_query = is_query
+
+    def get_job_client(self) -> JobClient | None:
+        """Return the job, None if there is none."""
+        return self._job_client
+
+    def wait(self, timeout_ms: int | None = None) -> None:
+        """Wait until the job has ended; of a query, until it was started.
+
+        Raises:
+            TimeoutError: it has not ended in time.
+            JobExecutionError: the job failed.
+        """
+        if self._job_client is None or self._is_query:
+            return
+        future = self._job_client.get_job_execution_result()
+        try:
+            future.result() if timeout_ms is None else future.result(timeout_ms / 1000)
+        except FutureTimeoutError as error:
+            raise TimeoutError(f"The job has not ended within {timeout_ms} ms") from error
+
+    def get_table_schema(self) -> TableSchema:
+        """Return names and types of the columns."""
+        return TableSchema(resolved=self.get_resolved_schema())
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Return the columns with their types."""
+        return schema_of_rows(self._row_type)
+
+    def get_result_kind(self) -> int:
+        """Return whether the statement only succeeded, or has rows: a `ResultKind`."""
+        return self._kind
+
+    def collect(self) -> CloseableIterator:
+        """Return the rows, with their kinds; each row can be read once."""
+        return CloseableIterator(self._rows)
+
+    def print(self) -> None:
+        """Print the rows as a table; of a query that never ends, as they come."""
+        with self.collect() as rows:
+            print_rows(rows, self._row_type, self._style, sys.stdout)
+
+
+def ok() -> TableResult:
+    """Return the result of a statement that only succeeds."""
+    row_type = RowType([_text_field("result")])
+    return TableResult(row_type, [Row("OK")], kind=ResultKind.SUCCESS, style=PrintStyle.RAW)
+
+
+def texts(column: str, values: Iterable[str], style: PrintStyle = PrintStyle.WIDTHS_OF_DATA) -> TableResult:
+    """Return the result of a statement that gives one column of texts."""
+    return TableResult(RowType([_text_field(column)]), [Row(value) for value in values], style=style)
+
+
+def _text_field(name: str) -> Any:
+    return DataTypes.FIELD(name, DataTypes.STRING())
