@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from firesteel.columns.batch import ColumnBatch, concat
-from firesteel.columns.evaluate import EvaluationContext, compile_filter, compile_rex
+from firesteel.columns.evaluate import CompiledFilter, CompiledRex, compile_filter, compile_rex
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
 from firesteel.columns.rex import Rex
-from firesteel.columns.values import arrow_type, to_arrow
 
 
 @dataclass(frozen=True)
@@ -38,22 +36,23 @@ class Calc(Kernel):
 
     def __init__(self, plan: CalcFactory) -> None:
         self._plan = plan
-        self._evaluation: EvaluationContext | None = None
+        self._filter: CompiledFilter | None = None
+        self._columns: list[CompiledRex] | None = None
 
     def open(self, context: KernelContext) -> None:
         """Compile the expressions."""
         super().open(context)
         plan = self._plan
-        self._evaluation = evaluation = plan.settings.context(context)
+        evaluation = plan.settings.context(context)
         self._filter = None if plan.condition is None else compile_filter(plan.condition, evaluation)
-        self._columns = None
         if plan.expressions is not None:
             self._columns = [compile_rex(expression, evaluation) for expression in plan.expressions]
 
     def close(self) -> None:
         """Close the user's functions."""
-        if self._evaluation is not None:
-            self._evaluation.close()
+        for compiled in (self._filter, *(self._columns or ())):
+            if compiled is not None:
+                compiled.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Emit what passes."""
@@ -192,27 +191,3 @@ class Expand(Kernel):
             parts.append(batch.with_columns(columns))
         order = np.arange(batch.length * len(parts)).reshape(len(parts), -1).T.ravel()
         self.context.emit(concat(parts).take(order))
-
-
-@dataclass(frozen=True)
-class ValuesFactory:
-    """Constant rows; emitted by the first subtask when the single element that starts it comes."""
-
-    rows: tuple[tuple[Any, ...], ...]
-    types: tuple[Any, ...]
-
-    def batch(self) -> ColumnBatch:
-        """Return the rows."""
-        columns = zip(*self.rows, strict=True) if self.types else ()
-        arrays = tuple(to_arrow(list(c), kind) for c, kind in zip(columns, self.types, strict=True))
-        return ColumnBatch(arrays, len(self.rows))
-
-
-def null_columns(types: tuple[Any, ...], length: int) -> list[pa.Array]:
-    """Return columns of NULLs."""
-    return [pa.nulls(length, arrow_type(kind)) for kind in types]
-
-
-def is_true(column: pa.Array) -> np.ndarray[Any, Any]:
-    """Return where a boolean column is true; NULL is not."""
-    return pc.fill_null(column, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from firesteel.columns.functions import FunctionError
+from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.types import BigIntType, BooleanType, DataType, RowType, TimestampKind, TimestampType

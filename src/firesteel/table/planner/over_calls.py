@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from firesteel.columns.functions import FunctionError
+from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_rules import common_type

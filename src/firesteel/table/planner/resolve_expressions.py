@@ -7,7 +7,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from firesteel.columns.functions import FunctionError, find_function
+from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.registry import find_function
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
 from firesteel.columns.type_rules import can_cast, common_type

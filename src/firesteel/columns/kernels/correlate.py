@@ -1,0 +1,314 @@
+"""Table functions, UNNEST, lookup joins and set operations. Flink: `Correlate`, `LookupJoin`, `SetOp`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.evaluate import compile_filter, compile_rex
+from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.rex import Rex
+from firesteel.columns.rows import (
+    DELETE,
+    INSERT,
+    Row,
+    RowOutput,
+    batch_of,
+    is_retraction,
+    keys_of,
+    kinds_list,
+    rows_of,
+)
+from firesteel.columns.values import arrow_type, to_arrow, to_python
+
+
+@dataclass(frozen=True)
+class CorrelateFactory:
+    """Each row with what a table function gives for it; see `rel.Correlate`.
+
+    Attributes:
+        function: The user's function, `UNNEST` or `UNNEST WITH ORDINALITY`.
+        types: Logical types of the input's columns; `result_types` those of the function's.
+    """
+
+    function: Any
+    operands: tuple[Rex, ...]
+    outer: bool
+    types: tuple[Any, ...]
+    result_types: tuple[Any, ...]
+    condition: Rex | None
+    settings: Any
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Correlate(self)
+
+
+class Correlate(Kernel):
+    """Calls a table function per row."""
+
+    def __init__(self, plan: CorrelateFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the arguments, open the function."""
+        super().open(context)
+        plan = self._plan
+        evaluation = plan.settings.context(context)
+        self._operands = [compile_rex(operand, evaluation) for operand in plan.operands]
+        self._results = [arrow_type(kind) for kind in plan.result_types]
+        self._condition = None if plan.condition is None else compile_filter(plan.condition, evaluation)
+        if not isinstance(plan.function, str):
+            plan.function.open(None)
+
+    def close(self) -> None:
+        """Close the function."""
+        if not isinstance(self._plan.function, str):
+            self._plan.function.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit the rows with what the function gives."""
+        if not batch.length:
+            return
+        places: list[int] = []
+        found: list[Row | None] = []
+        for place, rows in enumerate(self._tables(batch)):
+            places += [place] * len(rows)
+            found += rows
+        if self._condition is not None:
+            places, found = self._fitting(batch, places, found)
+        if self._plan.outer:
+            places, found = _padded(places, found, batch.length)
+        nothing = (None,) * len(self._results)
+        rows = [nothing if row is None else row for row in found]
+        columns = [pa.array([row[i] for row in rows], kind) for i, kind in enumerate(self._results)]
+        taken = batch.take(places)
+        self.context.emit(taken.with_columns([*taken.columns, *columns]))
+
+    def _fitting(self, batch: ColumnBatch, places: list[int], found: list[Any]) -> tuple[list[int], list[Any]]:
+        taken = batch.take(places)
+        columns = [pa.array([row[i] for row in found], kind) for i, kind in enumerate(self._results)]
+        assert self._condition is not None
+        marks = self._condition(taken.with_columns([*taken.columns, *columns])).tolist()
+        kept = [i for i, mark in enumerate(marks) if mark]
+        return [places[i] for i in kept], [found[i] for i in kept]
+
+    def _tables(self, batch: ColumnBatch) -> list[list[Row]]:
+        plan = self._plan
+        columns = [operand(batch) for operand in self._operands]
+        if isinstance(plan.function, str):
+            with_ordinality = plan.function.endswith("ORDINALITY")
+            return [_unnest(value, len(self._results), with_ordinality) for value in columns[0].to_pylist()]
+        values = [to_python(c, o.type) for c, o in zip(columns, plan.operands, strict=True)]
+        calls = zip(*values, strict=True) if values else [()] * batch.length
+        return [self._rows(plan.function.eval(*arguments)) for arguments in calls]
+
+    def _rows(self, results: Any) -> list[Row]:
+        if results is None:
+            return []
+        kinds = self._plan.result_types
+        if isinstance(results, str | bytes) or not hasattr(results, "__iter__"):
+            results = [results]
+        elif isinstance(results, tuple) or hasattr(results, "get_row_kind"):
+            results = [results]
+        tuples = [_as_tuple(result, len(kinds)) for result in results]
+        columns = [to_arrow([row[i] for row in tuples], kind).to_pylist() for i, kind in enumerate(kinds)]
+        return list(zip(*columns, strict=True))
+
+
+def _as_tuple(result: Any, width: int) -> tuple[Any, ...]:
+    if isinstance(result, tuple) or hasattr(result, "get_row_kind"):
+        values = tuple(result)
+    elif isinstance(result, list) and width > 1:
+        values = tuple(result)
+    else:
+        values = (result,)
+    if len(values) != width:
+        raise ValueError(f"The table function gave {result!r}, which has {len(values)} fields; it declares {width}")
+    return values
+
+
+def _unnest(value: Any, width: int, with_ordinality: bool) -> list[Row]:
+    if value is None:
+        return []
+    width -= with_ordinality
+    rows: list[Row] = []
+    for item in value:
+        if width == 1:
+            rows.append((item,))
+        elif item is None:
+            rows.append((None,) * width)
+        else:
+            rows.append(tuple(item.values()) if isinstance(item, dict) else tuple(item))
+    return [(*row, i) for i, row in enumerate(rows, 1)] if with_ordinality else rows
+
+
+def _padded(places: list[int], found: list[Any], length: int) -> tuple[list[int], list[Any]]:
+    """Return the rows with one of NULLs for each input row that has none."""
+    by_place: list[list[Any]] = [[] for _ in range(length)]
+    for place, row in zip(places, found, strict=True):
+        by_place[place].append(row)
+    all_places: list[int] = []
+    rows: list[Any] = []
+    for place, group in enumerate(by_place):
+        group = group or [None]
+        all_places += [place] * len(group)
+        rows += group
+    return all_places, rows
+
+
+@dataclass(frozen=True)
+class LookupJoinFactory:
+    """Each row with the rows that a connector finds for its keys.
+
+    Attributes:
+        lookup: Called with a list of keys; gives a list of rows (Python tuples of columns) for each.
+        condition: What else must hold, over both sides' columns.
+    """
+
+    lookup: Any
+    keys: tuple[int, ...]
+    outer: bool
+    types: tuple[Any, ...]
+    result_types: tuple[Any, ...]
+    condition: Rex | None
+    settings: Any
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return LookupJoin(self)
+
+
+class LookupJoin(Kernel):
+    """Asks the connector once per batch for all keys."""
+
+    def __init__(self, plan: LookupJoinFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        plan = self._plan
+        self._types = [arrow_type(kind) for kind in (*plan.types, *plan.result_types)]
+        self._condition = None
+        if plan.condition is not None:
+            self._condition = compile_filter(plan.condition, plan.settings.context(context))
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Emit the rows with what was found."""
+        plan = self._plan
+        keys = list(zip(*(batch.columns[i].to_pylist() for i in plan.keys), strict=True))
+        distinct = [key for key in dict.fromkeys(keys) if None not in key]
+        found = dict(zip(distinct, plan.lookup(distinct), strict=True))
+        nulls = (None,) * len(plan.result_types)
+        output = RowOutput(self._types, self.context.emit)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            pairs = [row + tuple(other) for other in found.get(key, ())]
+            if pairs and self._condition is not None:
+                marks = self._condition(batch_of(pairs, self._types)).tolist()
+                pairs = [pair for pair, mark in zip(pairs, marks, strict=True) if mark]
+            for pair in pairs or ([row + nulls] if plan.outer else []):
+                output.add(kind, pair)
+        output.flush()
+
+
+@dataclass(frozen=True)
+class SetOperationFactory:
+    """INTERSECT or EXCEPT, with or without ALL."""
+
+    kind: str
+    all: bool
+    types: tuple[Any, ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return SetOperation(self)
+
+
+class SetOperation(Kernel):
+    """Counts each row on both sides; how often it is in the result follows from the counts."""
+
+    def __init__(self, plan: SetOperationFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Get the counts by row."""
+        super().open(context)
+        self._table = context.table("counts")
+        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Count rows; on a stream give what changes."""
+        keys = keys_of(batch, range(len(self._plan.types)), self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            entry = self._table.data.get(key) or [0, 0, row]
+            before = self._times(entry)
+            entry[index] += -1 if is_retraction(kind) else 1
+            after = self._times(entry)
+            if entry[0] or entry[1]:
+                self._table.put(key, entry)
+            else:
+                self._table.remove(key)
+            if self.context.is_streaming:
+                for _ in range(abs(after - before)):
+                    self._output.add(INSERT if after > before else DELETE, row)
+        self._output.flush()
+
+    def _times(self, entry: list[Any]) -> int:
+        left, right = max(0, entry[0]), max(0, entry[1])
+        if self._plan.kind == "INTERSECT":
+            return min(left, right) if self._plan.all else int(left > 0 and right > 0)
+        return max(0, left - right) if self._plan.all else int(left > 0 and right == 0)
+
+    def end(self) -> None:
+        """Give the rows of a bounded query."""
+        if not self.context.is_streaming:
+            for entry in self._table.data.values():
+                self._output.extend([entry[2]] * self._times(entry))
+            self._output.flush()
+
+
+@dataclass(frozen=True)
+class NormalizeFactory:
+    """A changelog in full of rows that replace each other by key. Flink: `ChangelogNormalize`."""
+
+    keys: tuple[int, ...]
+    types: tuple[Any, ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Normalize(self)
+
+
+class Normalize(Kernel):
+    """Remembers the row of each key, to take it back."""
+
+    def __init__(self, plan: NormalizeFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Get the rows by key."""
+        super().open(context)
+        self._table = context.table("rows")
+        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Take rows."""
+        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            before = self._table.data.get(key)
+            if is_retraction(kind):
+                if kind == DELETE and before is not None:
+                    self._table.remove(key)
+                    self._output.add(DELETE, before)
+                continue
+            self._table.put(key, row)
+            if before is None:
+                self._output.add(INSERT, row)
+            elif before != row:
+                self._output.add(1, before)
+                self._output.add(2, row)
+        self._output.flush()

@@ -1,0 +1,632 @@
+"""Joins of changelogs, interval joins, temporal joins and window joins. Flink: `StreamingJoinOperator` and its kin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.evaluate import compile_filter
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.rex import Rex
+from firesteel.columns.rows import (
+    DELETE,
+    INSERT,
+    Row,
+    RowOutput,
+    batch_of,
+    is_retraction,
+    keys_of,
+    kinds_list,
+    rows_of,
+)
+from firesteel.columns.values import arrow_type
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """What all joins share.
+
+    Attributes:
+        kind: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
+        keys: The columns that must be equal, of both inputs.
+        condition: What else must hold, over the columns of both.
+        left_types: Logical types of the left input's columns, likewise `right_types`.
+    """
+
+    kind: str
+    keys: tuple[tuple[int, ...], tuple[int, ...]]
+    condition: Rex | None
+    left_types: tuple[Any, ...]
+    right_types: tuple[Any, ...]
+    settings: Any
+    null_aware: bool = False
+
+    def make(self) -> Kernel:
+        """Return the kernel of a regular join."""
+        return SemiJoin(self) if self.kind in ("SEMI", "ANTI") else RegularJoin(self)
+
+
+class Matcher:
+    """Finds which rows of the other side fit a row: equal keys were looked up already."""
+
+    def __init__(self, plan: JoinPlan, context: KernelContext) -> None:
+        self.left = [arrow_type(kind) for kind in plan.left_types]
+        self.right = [arrow_type(kind) for kind in plan.right_types]
+        self._types = [*self.left, *self.right]
+        self._condition = None
+        if plan.condition is not None:
+            self._condition = compile_filter(plan.condition, plan.settings.context(context))
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        if self._condition is not None:
+            self._condition.close()
+
+    @property
+    def types(self) -> list[Any]:
+        """The Arrow types of both sides' columns."""
+        return self._types
+
+    def fitting(self, index: int, row: Row, others: list[Row]) -> list[bool]:
+        """Return for each row of the other side whether the condition holds; `index`: the side of `row`."""
+        if self._condition is None or not others:
+            return [True] * len(others)
+        pairs = [row + other for other in others] if index == 0 else [other + row for other in others]
+        return self._condition(batch_of(pairs, self._types)).tolist()  # type: ignore[no-any-return]
+
+
+def has_null(key: Row) -> bool:
+    """Return whether a key has a NULL, which equals nothing; its first part is the key group."""
+    return None in key[1:]
+
+
+class RegularJoin(Kernel):
+    """Keeps both inputs. State per side and key: rows with their number and how many rows of the other side fit."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self._plan = plan
+        self._outer = (plan.kind in ("LEFT", "FULL"), plan.kind in ("RIGHT", "FULL"))
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._matcher = Matcher(self._plan, context)
+        self._tables = (context.table("left"), context.table("right"))
+        self._output = RowOutput(self._matcher.types, context.emit)
+        self._nulls = ((None,) * len(self._matcher.left), (None,) * len(self._matcher.right))
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Take rows; BATCH gives results at the end, where no outer row is taken back."""
+        keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            if not self.context.is_streaming:
+                self._keep(index, key, row)
+            elif is_retraction(kind):
+                self._retract(index, key, kind, row)
+            else:
+                self._add(index, key, kind, row)
+        self._output.flush()
+
+    def _keep(self, index: int, key: Row, row: Row) -> None:
+        rows = self._tables[index].data.setdefault(key, [])
+        rows.append([row, 0])
+
+    def _pair(self, index: int, row: Row, other: Row) -> Row:
+        return row + other if index == 0 else other + row
+
+    def _others(self, index: int, key: Row, row: Row) -> list[list[Any]]:
+        if has_null(key):
+            return []
+        others = self._tables[1 - index].data.get(key) or []
+        fits = self._matcher.fitting(index, row, [other[0] for other in others])
+        return [other for other, fit in zip(others, fits, strict=True) if fit]
+
+    def _add(self, index: int, key: Row, kind: int, row: Row) -> None:
+        others = self._others(index, key, row)
+        output, other_outer = self._output, self._outer[1 - index]
+        if not others and self._outer[index]:
+            output.add(INSERT, self._pair(index, row, self._nulls[1 - index]))
+        for other in others:
+            if other_outer and other[1] == 0:
+                output.add(DELETE, self._pair(index, self._nulls[index], other[0]))
+                output.add(INSERT, self._pair(index, row, other[0]))
+            else:
+                output.add(INSERT if other_outer or self._outer[index] else kind, self._pair(index, row, other[0]))
+            other[1] += 1
+        if others and other_outer:
+            self._touch(1 - index, key)
+        table = self._tables[index]
+        rows = table.data.get(key) or []
+        rows.append([row, len(others)])
+        table.put(key, rows)
+
+    def _touch(self, index: int, key: Row) -> None:
+        self._tables[index].put(key, self._tables[index].data[key])
+
+    def _retract(self, index: int, key: Row, kind: int, row: Row) -> None:
+        table = self._tables[index]
+        rows = table.data.get(key) or []
+        place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
+        if place is None:
+            return
+        del rows[place]
+        if rows:
+            table.put(key, rows)
+        else:
+            table.remove(key)
+        others = self._others(index, key, row)
+        if not others and self._outer[index]:
+            self._output.add(DELETE, self._pair(index, row, self._nulls[1 - index]))
+        for other in others:
+            other[1] -= 1
+            kept_kind = DELETE if self._outer[0] or self._outer[1] else kind
+            self._output.add(kept_kind, self._pair(index, row, other[0]))
+            if self._outer[1 - index] and other[1] == 0:
+                self._output.add(INSERT, self._pair(index, self._nulls[index], other[0]))
+        if others and self._outer[1 - index]:
+            self._touch(1 - index, key)
+
+    def end(self) -> None:
+        """Join what a bounded query kept."""
+        if self.context.is_streaming:
+            return
+        left, right = (table.data for table in self._tables)
+        for key, rows in left.items():
+            for row, _ in rows:
+                others = self._others(0, key, row)
+                for other in others:
+                    other[1] += 1
+                    self._output.add(INSERT, row + other[0])
+                if not others and self._outer[0]:
+                    self._output.add(INSERT, row + self._nulls[1])
+        if self._outer[1]:
+            for rows in right.values():
+                self._output.extend(self._nulls[0] + row for row, count in rows if count == 0)
+        self._output.flush()
+
+
+class SemiJoin(Kernel):
+    """SEMI and ANTI: rows of the left input that have, or do not have, a fitting row on the right."""
+
+    def __init__(self, plan: JoinPlan) -> None:
+        self._plan = plan
+        self._is_anti = plan.kind == "ANTI"
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._matcher = Matcher(self._plan, context)
+        self._tables = (context.table("left"), context.table("right"))
+        self._output = RowOutput(self._matcher.left, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Take rows."""
+        keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            if not self.context.is_streaming:
+                self._tables[index].data.setdefault(key, []).append([row, 0])
+            elif index == 0:
+                self._left(key, kind, row)
+            else:
+                self._right(key, kind, row)
+        self._output.flush()
+
+    def _count(self, key: Row, row: Row) -> int:
+        if self._plan.null_aware and self._null_decides(key):
+            return 1
+        if has_null(key):
+            return 0
+        others = [other[0] for other in self._tables[1].data.get(key) or []]
+        return sum(self._matcher.fitting(0, row, others))
+
+    def _null_decides(self, key: Row) -> bool:
+        """NOT IN: a NULL on the right, or a NULL on the left of rows that there are, makes it unknown."""
+        right = self._tables[1].data
+        return any(has_null(other) for other in right) or (has_null(key) and bool(right))
+
+    def _left(self, key: Row, kind: int, row: Row) -> None:
+        table = self._tables[0]
+        rows = table.data.get(key) or []
+        if is_retraction(kind):
+            place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
+            if place is None:
+                return
+            _, count = rows.pop(place)
+        else:
+            count = self._count(key, row)
+            rows.append([row, count])
+        if rows:
+            table.put(key, rows)
+        else:
+            table.remove(key)
+        if (count > 0) != self._is_anti:
+            self._output.add(kind, row)
+
+    def _right(self, key: Row, kind: int, row: Row) -> None:
+        table = self._tables[1]
+        rows = table.data.get(key) or []
+        change = 1
+        if is_retraction(kind):
+            place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
+            if place is None:
+                return
+            del rows[place]
+            change = -1
+        else:
+            rows.append([row, 0])
+        if rows:
+            table.put(key, rows)
+        else:
+            table.remove(key)
+        if self._plan.null_aware:
+            self._recount()
+            return
+        if has_null(key):
+            return
+        kept = self._tables[0].data.get(key) or []
+        fits = self._matcher.fitting(1, row, [entry[0] for entry in kept])
+        for entry, fit in zip(kept, fits, strict=True):
+            if fit:
+                self._turn(entry, entry[1] + change)
+        if any(fits):
+            self._tables[0].put(key, kept)
+
+    def _recount(self) -> None:
+        for key, kept in list(self._tables[0].data.items()):
+            for entry in kept:
+                self._turn(entry, self._count(key, entry[0]))
+            self._tables[0].put(key, kept)
+
+    def _turn(self, entry: list[Any], count: int) -> None:
+        before, entry[1] = entry[1] > 0, count
+        if before != (count > 0):
+            self._output.add(INSERT if (count > 0) != self._is_anti else DELETE, entry[0])
+
+    def end(self) -> None:
+        """Give the rows of a bounded query."""
+        if self.context.is_streaming:
+            return
+        for key, rows in self._tables[0].data.items():
+            self._output.extend(row for row, _ in rows if (self._count(key, row) > 0) != self._is_anti)
+        self._output.flush()
+
+
+@dataclass(frozen=True)
+class IntervalJoinFactory:
+    """A join of rows whose times differ by bounded amounts: `low <= left - right <= high` (ms)."""
+
+    join: JoinPlan
+    left_time: int
+    right_time: int
+    low: int
+    high: int
+    is_rowtime: bool
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return IntervalJoin(self)
+
+
+class IntervalJoin(Kernel):
+    """Keeps rows of both sides as long as rows of the other one may still fit. Flink: `TimeIntervalJoin`."""
+
+    def __init__(self, plan: IntervalJoinFactory) -> None:
+        self._plan = plan
+        kind = plan.join.kind
+        self._outer = (kind in ("LEFT", "FULL"), kind in ("RIGHT", "FULL"))
+        self._watermark = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._tables = (context.table("left"), context.table("right"))
+        self._output = RowOutput(self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join rows with those of the other side that came before."""
+        plan = self._plan
+        keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
+        column = batch.columns[plan.right_time if index else plan.left_time]
+        times = times_of(column) if plan.is_rowtime else [self.context.now_ms()] * batch.length
+        for key, time, row in zip(keys, times, rows_of(batch), strict=True):
+            self._take(index, key, time or 0, row)
+        self._output.flush()
+
+    def _take(self, index: int, key: Row, time: int, row: Row) -> None:
+        low, high = (self._plan.low, self._plan.high) if index == 0 else (-self._plan.high, -self._plan.low)
+        others = [] if has_null(key) else self._tables[1 - index].data.get(key) or []
+        near = [other for other in others if low <= time - other[0] <= high]
+        fits = self._matcher.fitting(index, row, [other[1] for other in near])
+        matched = False
+        for other, fit in zip(near, fits, strict=True):
+            if fit:
+                other[2] = matched = True
+                self._output.add(INSERT, row + other[1] if index == 0 else other[1] + row)
+        if matched and self._outer[1 - index]:
+            self._tables[1 - index].put(key, others)
+        if self._may_fit(index, time) and not has_null(key):
+            table = self._tables[index]
+            table.put(key, [*(table.data.get(key) or []), [time, row, matched]])
+        elif not matched and self._outer[index]:
+            self._alone(index, row)
+
+    def _may_fit(self, index: int, time: int) -> bool:
+        """Return whether a row of the other side may still come: right = left - difference."""
+        latest = time - self._plan.low if index == 0 else time + self._plan.high
+        return not self._plan.is_rowtime or latest > self._watermark
+
+    def _alone(self, index: int, row: Row) -> None:
+        nulls = (None,) * len(self._matcher.left if index else self._matcher.right)
+        self._output.add(INSERT, nulls + row if index else row + nulls)
+
+    def watermark(self, timestamp: int) -> int:
+        """Forget rows that nothing can fit any more; outer rows that were alone are given."""
+        self._watermark = timestamp
+        if self.context.is_streaming or timestamp == MAX_WATERMARK:
+            self._clean()
+        return timestamp
+
+    def _clean(self) -> None:
+        for index, table in enumerate(self._tables):
+            for key, rows in list(table.data.items()):
+                left = [entry for entry in rows if self._may_fit(index, entry[0])]
+                if len(left) == len(rows):
+                    continue
+                if self._outer[index]:
+                    for time, row, matched in rows:
+                        if not matched and not self._may_fit(index, time):
+                            self._alone(index, row)
+                if left:
+                    table.put(key, left)
+                else:
+                    table.remove(key)
+        self._output.flush()
+
+    def end(self) -> None:
+        """Give the outer rows that are left."""
+        self._watermark = MAX_WATERMARK
+        self._clean()
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
+
+
+@dataclass(frozen=True)
+class TemporalJoinFactory:
+    """Each left row with the version of the right side at its time; times None: that of processing time."""
+
+    join: JoinPlan
+    left_time: int
+    right_time: int | None
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return ProcessingTimeTemporalJoin(self) if self.right_time is None else TemporalJoin(self)
+
+
+class TemporalJoin(Kernel):
+    """Waits for the watermark, then joins with the version that was valid. Flink: `TemporalRowTimeJoinOperator`."""
+
+    def __init__(self, plan: TemporalJoinFactory) -> None:
+        self._plan = plan
+        self._arrival = 0
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition; state: left rows that wait, versions by key in the order of time."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._waiting, self._versions = context.table("left"), context.table("right")
+        self._output = RowOutput(self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows until the watermark."""
+        plan = self._plan
+        keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
+        assert plan.right_time is not None
+        times = times_of(batch.columns[plan.right_time if index else plan.left_time])
+        table = self._versions if index else self._waiting
+        for key, time, kind, row in zip(keys, times, kinds_list(batch), rows_of(batch), strict=True):
+            if index and kind == 1:  # -U: the version that follows ends it
+                continue
+            rows = table.data.get(key) or []
+            self._arrival += 1
+            rows.append((time, self._arrival, kind, row))
+            table.put(key, rows)
+
+    def watermark(self, timestamp: int) -> int:
+        """Join the left rows up to the watermark, in the order of time."""
+        due = []
+        for key, rows in list(self._waiting.data.items()):
+            ready = [entry for entry in rows if entry[0] <= timestamp]
+            if not ready:
+                continue
+            left = [entry for entry in rows if entry[0] > timestamp]
+            if left:
+                self._waiting.put(key, left)
+            else:
+                self._waiting.remove(key)
+            due += [(entry[0], entry[1], key, entry[2], entry[3]) for entry in ready]
+        for time, _, key, kind, row in sorted(due, key=lambda entry: entry[:2]):
+            self._join(key, time, kind, row)
+        self._output.flush()
+        self._forget(timestamp)
+        return timestamp
+
+    def _join(self, key: Row, time: int, kind: int, row: Row) -> None:
+        versions = [] if has_null(key) else sorted(self._versions.data.get(key) or [], key=lambda v: v[:2])
+        valid = [version for version in versions if version[0] <= time]
+        if valid and valid[-1][2] != DELETE and self._matcher.fitting(0, row, [valid[-1][3]])[0]:
+            self._output.add(kind, row + valid[-1][3])
+        elif self._plan.join.kind == "LEFT":
+            self._output.add(kind, row + (None,) * len(self._matcher.right))
+
+    def _forget(self, timestamp: int) -> None:
+        """Keep of the versions up to the watermark the last one only."""
+        for key, versions in list(self._versions.data.items()):
+            old = sorted((v for v in versions if v[0] <= timestamp), key=lambda v: v[:2])
+            if len(old) > 1:
+                self._versions.put(key, [old[-1], *(v for v in versions if v[0] > timestamp)])
+
+    def end(self) -> None:
+        """Join what still waits."""
+        self.watermark(MAX_WATERMARK)
+
+    def snapshot(self) -> Any:
+        """Return the number of the last row."""
+        return self._arrival
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that number."""
+        self._arrival = snapshot
+
+
+class ProcessingTimeTemporalJoin(Kernel):
+    """Joins each left row with the newest right row of its key at once."""
+
+    def __init__(self, plan: TemporalJoinFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._newest = context.table("right")
+        self._output = RowOutput(self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join left rows, keep right ones."""
+        keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            if index and kind == DELETE:
+                self._newest.remove(key)
+            elif index and kind != 1:
+                self._newest.put(key, row)
+            elif not index:
+                newest = None if has_null(key) else self._newest.data.get(key)
+                if newest is not None and self._matcher.fitting(0, row, [newest])[0]:
+                    self._output.add(kind, row + newest)
+                elif self._plan.join.kind == "LEFT":
+                    self._output.add(kind, row + (None,) * len(self._matcher.right))
+        self._output.flush()
+
+
+@dataclass(frozen=True)
+class WindowJoinFactory:
+    """A join of rows in the same window, given when the window ends.
+
+    Attributes:
+        ends: Indexes of the columns of window ends, of both inputs.
+    """
+
+    join: JoinPlan
+    ends: tuple[int, int]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return WindowJoin(self)
+
+
+class WindowJoin(Kernel):
+    """Keeps the rows of each window of both sides. Flink: `WindowJoinOperator`."""
+
+    def __init__(self, plan: WindowJoinFactory) -> None:
+        self._plan = plan
+        self._watermark = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition; state per side: rows by key, with the end of their window."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._tables = (context.table("left"), context.table("right"))
+        is_semi = self._plan.join.kind in ("SEMI", "ANTI")
+        self._output = RowOutput(self._matcher.left if is_semi else self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows until their window ends; late ones are dropped."""
+        keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
+        ends = times_of(batch.columns[self._plan.ends[index]])
+        table = self._tables[index]
+        for key, end, row in zip(keys, ends, rows_of(batch), strict=True):
+            if end is not None and end - 1 > self._watermark:
+                entry = table.data.get(key) or [end, []]
+                entry[1].append(row)
+                table.put(key, entry)
+
+    def watermark(self, timestamp: int) -> int:
+        """Join the windows that ended."""
+        self._watermark = timestamp
+        left, right = self._tables
+        due = {key: None for table in self._tables for key, entry in table.data.items() if entry[0] - 1 <= timestamp}
+        for key in due:
+            rows = [table.data.get(key, (0, []))[1] for table in self._tables]
+            self._join(key, rows[0], rows[1])
+            left.remove(key)
+            right.remove(key)
+        self._output.flush()
+        return timestamp
+
+    def _join(self, key: Row, left: list[Row], right: list[Row]) -> None:
+        kind = self._plan.join.kind
+        matched = [False] * len(right)
+        others = [] if has_null(key) else right
+        for row in left:
+            fits = self._matcher.fitting(0, row, others)
+            if kind in ("SEMI", "ANTI"):
+                if any(fits) == (kind == "SEMI"):
+                    self._output.add(INSERT, row)
+                continue
+            for i, fit in enumerate(fits):
+                if fit:
+                    matched[i] = True
+                    self._output.add(INSERT, row + right[i])
+            if not any(fits) and kind in ("LEFT", "FULL"):
+                self._output.add(INSERT, row + (None,) * len(self._matcher.right))
+        if kind in ("RIGHT", "FULL"):
+            nulls = (None,) * len(self._matcher.left)
+            self._output.extend(nulls + row for row, found in zip(right, matched, strict=True) if not found)
+
+    def end(self) -> None:
+        """Join all windows of a bounded query."""
+        self.watermark(MAX_WATERMARK)
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
+
+

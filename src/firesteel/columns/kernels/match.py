@@ -1,0 +1,204 @@
+"""MATCH_RECOGNIZE: a pattern over the rows of each partition in the order of time. Flink: `CepOperator`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernels.match_expressions import MatchExpression, Matched
+from firesteel.columns.kernels.match_pattern import Step, steps_of
+from firesteel.columns.kernels.rank import Order, row_key
+from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.rows import Row, RowOutput, keys_of, rows_of
+from firesteel.columns.values import arrow_type
+
+
+@dataclass(frozen=True)
+class MatchFactory:
+    """A pattern; see `rel.Match`."""
+
+    partition: tuple[int, ...]
+    order: Order
+    pattern: Any
+    define: tuple[tuple[str, Any], ...]
+    measures: tuple[Any, ...]
+    after: tuple[str, ...]
+    within: int | None
+    subsets: tuple[tuple[str, tuple[str, ...]], ...]
+    types: tuple[Any, ...]
+    output_types: tuple[Any, ...]
+    is_rowtime: bool
+    settings: Any
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Match(self)
+
+
+class Match(Kernel):
+    """Keeps the rows from which a match may still begin, and looks for matches when time has passed them."""
+
+    def __init__(self, plan: MatchFactory) -> None:
+        self._plan = plan
+        self._steps = steps_of(plan.pattern)
+        self._watermark = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the conditions; state: rows that wait, and rows in order that matches may begin at."""
+        super().open(context)
+        plan = self._plan
+        subsets = dict(plan.subsets)
+        self._define = {name: MatchExpression(rex, plan, subsets, context) for name, rex in plan.define}
+        self._measures = [MatchExpression(rex, plan, subsets, context) for rex in plan.measures]
+        self._waiting, self._rows = context.table("waiting"), context.table("rows")
+        self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
+        self._key = row_key(plan.order)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows; late ones are dropped."""
+        plan = self._plan
+        keys = keys_of(batch, plan.partition, self.context.max_parallelism)
+        now = self.context.now_ms()
+        times = times_of(batch.columns[plan.order[0][0]]) if plan.is_rowtime else [now] * batch.length
+        for key, time, row in zip(keys, times, rows_of(batch), strict=True):
+            if not plan.is_rowtime:
+                self._rows.put(key, [*(self._rows.data.get(key) or []), (time, row)])
+                self._search(key, False)
+            elif time is not None and time > self._watermark:
+                self._waiting.put(key, [*(self._waiting.data.get(key) or []), (time, row)])
+        self._output.flush()
+
+    def watermark(self, timestamp: int) -> int:
+        """Look for matches in the rows up to the watermark."""
+        self._watermark = timestamp
+        if not self._plan.is_rowtime:
+            return timestamp
+        for key in list({**self._waiting.data, **self._rows.data}):
+            waiting = self._waiting.data.get(key) or []
+            due = sorted((e for e in waiting if e[0] <= timestamp), key=lambda e: self._key(e[1]))
+            left = [entry for entry in waiting if entry[0] > timestamp]
+            if due and left:
+                self._waiting.put(key, left)
+            elif due:
+                self._waiting.remove(key)
+            if due:
+                self._rows.put(key, [*(self._rows.data.get(key) or []), *due])
+            self._search(key, timestamp == MAX_WATERMARK)
+        self._output.flush()
+        return timestamp
+
+    def end(self) -> None:
+        """Look for matches in all that is left."""
+        self.watermark(MAX_WATERMARK)
+
+    def _search(self, key: Row, is_final: bool) -> None:
+        """Find matches from each row on; rows from which none can begin any more are forgotten."""
+        rows = self._rows.data.get(key)
+        if not rows:
+            return
+        start = 0
+        while start < len(rows):
+            found, undecided = self._match_at(rows, start, is_final)
+            if undecided:
+                break
+            if found is None:
+                start += 1
+                continue
+            partition = tuple(rows[start][1][i] for i in self._plan.partition)
+            self._output.extend([(*partition, *(measure.value(found, None) for measure in self._measures))])
+            start = self._next_start(found, start)
+        if start >= len(rows):
+            self._rows.remove(key)
+        elif start:
+            self._rows.put(key, rows[start:])
+
+    def _match_at(self, rows: list[Any], start: int, is_final: bool) -> tuple[Matched | None, bool]:
+        """Return the match that begins at a row, and whether later rows may still decide."""
+        search = _Search(self, rows, start, is_final)
+        found = search.run(0, 0, start, [])
+        return found, search.undecided and (found is None or search.could_grow)
+
+    def _next_start(self, found: Matched, start: int) -> int:
+        after = self._plan.after
+        if after[0] == "NEXT ROW":
+            return start + 1
+        if after[0] == "PAST LAST ROW":
+            return start + len(found.labels)
+        places = [i for i, name in enumerate(found.labels) if name == after[1]]
+        if not places:
+            raise RuntimeError(f"Could not skip to {after[0]} {after[1]}: the match has no row of {after[1]}")
+        place = places[0] if after[0] == "FIRST" else places[-1]
+        if place == 0:
+            raise RuntimeError("Could not skip to first element of a match.")
+        return start + place
+
+    def fits(self, name: str, rows: list[Any], start: int, labels: list[str]) -> bool:
+        """Return whether the row behind those that are labelled may be of a variable."""
+        condition = self._define.get(name)
+        if condition is None:
+            return True
+        matched = Matched(rows, start, [*labels, name])
+        return condition.value(matched, name) is True
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The pattern."""
+        return self._steps
+
+    @property
+    def within(self) -> int | None:
+        """How long a match may take (ms)."""
+        return self._plan.within
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
+
+
+class _Search:
+    """Looks for the match that begins at one row, the preferred one first."""
+
+    def __init__(self, kernel: Match, rows: list[Any], start: int, is_final: bool) -> None:
+        self._kernel = kernel
+        self._rows = rows
+        self._start = start
+        self._is_final = is_final
+        self.undecided = False
+        self.could_grow = False
+
+    def run(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
+        """Return the match from a step of the pattern on, `count` rows of which were taken."""
+        steps = self._kernel.steps
+        if step == len(steps):
+            return Matched(self._rows, self._start, labels) if labels else None
+        current = steps[step]
+        choices = [self._take, self._leave] if current.greedy else [self._leave, self._take]
+        for choice in choices:
+            found = choice(step, count, place, labels)
+            if found is not None:
+                return found
+        return None
+
+    def _leave(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
+        return self.run(step + 1, 0, place, labels) if count >= self._kernel.steps[step].low else None
+
+    def _take(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
+        current = self._kernel.steps[step]
+        if current.high is not None and count >= current.high:
+            return None
+        if place >= len(self._rows):
+            if not self._is_final:
+                self.undecided = self.could_grow = True
+            return None
+        within = self._kernel.within
+        if within is not None and self._rows[place][0] - self._rows[self._start][0] >= within:
+            return None
+        if not self._kernel.fits(current.name, self._rows, self._start, labels):
+            return None
+        return self.run(step, count + 1, place + 1, [*labels, current.name])

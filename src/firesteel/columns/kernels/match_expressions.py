@@ -1,0 +1,135 @@
+"""Conditions and measures of MATCH_RECOGNIZE over the rows of a match."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from firesteel.columns.evaluate import compile_rex
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rows import batch_of
+from firesteel.columns.values import arrow_type
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The rows of a match so far: `labels` names the variable of each row from `start` on."""
+
+    rows: list[Any]
+    start: int
+    labels: list[str]
+
+    def of(self, names: tuple[str, ...] | None) -> list[Any]:
+        """Return the rows of some variables, None: all."""
+        found = zip(self.rows[self.start :], self.labels, strict=False)
+        return [row for (_, row), label in found if names is None or label in names]
+
+
+class MatchExpression:
+    """An expression whose parts over the match are computed first, the rest as over a row of these."""
+
+    def __init__(self, rex: Any, plan: Any, subsets: dict[str, tuple[str, ...]], context: KernelContext) -> None:
+        self._plan = plan
+        self._subsets = subsets
+        self._parts: list[Any] = []
+        rest = self._split(rex)
+        self._types = [arrow_type(part.type) for part in self._parts]
+        self._rest = compile_rex(rest, plan.settings.context(context))
+
+    def _split(self, rex: Any) -> Any:
+        if isinstance(rex, Call) and (rex.function in _OVER_MATCH or rex.function.startswith("AGGREGATE ")):
+            if rex not in self._parts:
+                self._parts.append(rex)
+            return InputRef(self._parts.index(rex), rex.type)
+        if isinstance(rex, Call):
+            return replace(rex, operands=tuple(self._split(operand) for operand in rex.operands))
+        return rex
+
+    def value(self, matched: Matched, current: str | None) -> Any:
+        """Return the value; `current` is the variable of the last row while it is being tested."""
+        row = tuple(self._part(part, matched, current) for part in self._parts)
+        return self._rest(batch_of([row], self._types))[0].as_py()
+
+    def _names(self, name: str) -> tuple[str, ...] | None:
+        if name == "*":
+            return None
+        return self._subsets.get(name, (name,))
+
+    def _part(self, part: Any, matched: Matched, current: str | None) -> Any:
+        function = part.function
+        if function == "MATCH_REF":
+            return self._reference(part, matched, 0, True)
+        if function == "MATCH_ROWTIME":
+            time = self._plan.order[0][0]
+            return matched.rows[matched.start + len(matched.labels) - 1][1][time]
+        if function in ("FIRST", "LAST"):
+            offset = part.operands[1].value if len(part.operands) > 1 else 0
+            return self._reference(part.operands[0], matched, offset, function == "LAST")
+        if function in ("PREV", "NEXT"):
+            offset = part.operands[1].value if len(part.operands) > 1 else 1
+            place = matched.start + len(matched.labels) - 1 + (-offset if function == "PREV" else offset)
+            column = _column(part.operands[0])
+            return matched.rows[place][1][column] if 0 <= place < len(matched.rows) else None
+        return self._aggregate(part, matched)
+
+    def _reference(self, part: Any, matched: Matched, offset: int, is_last: bool) -> Any:
+        name, column = part.operands
+        rows = matched.of(self._names(name.value))
+        place = len(rows) - 1 - offset if is_last else offset
+        return rows[place][column.index] if 0 <= place < len(rows) else None
+
+    def _aggregate(self, part: Any, matched: Matched) -> Any:
+        aggregate = find_aggregate(part.function.removeprefix("AGGREGATE "))
+        assert aggregate is not None
+        variable, distinct, *arguments = part.operands
+        name = variable.value if not arguments else _variable(arguments[0]) or variable.value
+        rows = matched.of(self._names(name))
+        accumulator = aggregate.create([argument.type for argument in arguments], part.type, False)
+        state, seen = accumulator.new(), set()
+        for row in rows:
+            values = tuple(_evaluated(argument, row, self._plan) for argument in arguments)
+            if distinct.value and values in seen:
+                continue
+            seen.add(values)
+            accumulator.add(state, *values)
+        return accumulator.value(state)
+
+
+_OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST", "LAST", "PREV", "NEXT"})
+
+
+def _column(rex: Any) -> int:
+    if isinstance(rex, Call) and rex.function == "MATCH_REF":
+        return rex.operands[1].index  # type: ignore[no-any-return]
+    raise ValueError("PREV and NEXT take a column")
+
+
+def _variable(rex: Any) -> str | None:
+    if isinstance(rex, Call):
+        if rex.function == "MATCH_REF":
+            return rex.operands[0].value  # type: ignore[no-any-return]
+        return next((name for name in map(_variable, rex.operands) if name is not None), None)
+    return None
+
+
+def _evaluated(rex: Any, row: Any, plan: Any) -> Any:
+    """Return an aggregate's argument for one row."""
+    plain = _plain(rex)
+    if isinstance(plain, InputRef):
+        return row[plain.index]
+    if isinstance(plain, Literal):
+        return plain.value
+    from firesteel.columns.context import EvaluationContext
+
+    types = [arrow_type(kind) for kind in plan.types]
+    return compile_rex(plain, EvaluationContext())(batch_of([row], types))[0].as_py()
+
+
+def _plain(rex: Any) -> Any:
+    if isinstance(rex, Call) and rex.function == "MATCH_REF":
+        return rex.operands[1]
+    if isinstance(rex, Call):
+        return replace(rex, operands=tuple(_plain(operand) for operand in rex.operands))
+    return rex

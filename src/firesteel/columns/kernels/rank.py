@@ -1,0 +1,347 @@
+"""Top-N, deduplication and sorting. Flink: `AbstractTopNFunction`, `Deduplicate...Function`, `RowTimeSortOperator`."""
+
+from __future__ import annotations
+
+from bisect import insort_right
+from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import count
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.rows import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    Row,
+    RowOutput,
+    is_retraction,
+    keys_of,
+    kinds_list,
+    rows_of,
+)
+from firesteel.columns.values import arrow_type
+
+Order = tuple[tuple[int, bool, bool], ...]
+"""Index, descending and nulls first of each column to sort by."""
+
+
+def row_key(order: Order) -> Any:
+    """Return the key function that sorts rows."""
+
+    def compare(a: Row, b: Row) -> int:
+        for index, descending, nulls_first in order:
+            x, y = a[index], b[index]
+            if x == y:
+                continue
+            if x is None or y is None:
+                return -1 if (x is None) == nulls_first else 1
+            return (-1 if x < y else 1) * (-1 if descending else 1)
+        return 0
+
+    return cmp_to_key(compare)
+
+
+@dataclass(frozen=True)
+class RankFactory:
+    """The rows of each partition with a number from `start` to `end`; see `rel.Rank`.
+
+    Attributes:
+        window_end: Index of the window's end: the result is given when the window ends.
+        keeps_all: Whether rows beyond `end` may come back, as the input takes rows back.
+    """
+
+    function: str
+    partition: tuple[int, ...]
+    order: Order
+    start: int
+    end: int
+    outputs_rank: bool
+    types: tuple[Any, ...]
+    keeps_all: bool
+    window_end: int | None = None
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return WindowRank(self) if self.window_end is not None else Rank(self)
+
+
+class Rank(Kernel):
+    """Keeps the rows of each partition in order and gives what changes between the first and last number."""
+
+    def __init__(self, plan: RankFactory) -> None:
+        self._plan = plan
+        self._key = row_key(plan.order)
+
+    def open(self, context: KernelContext) -> None:
+        """Get the rows per partition."""
+        super().open(context)
+        self._table = context.table("rows")
+        self._output = rank_output(self._plan, context)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Take rows."""
+        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            if self.context.is_streaming:
+                self._change(key, kind, row)
+            else:
+                self._table.data.setdefault(key, []).append(row)
+        self._output.flush()
+
+    def _change(self, key: Row, kind: int, row: Row) -> None:
+        plan = self._plan
+        rows = list(self._table.data.get(key) or [])
+        before = rows[plan.start - 1 : plan.end]
+        if is_retraction(kind):
+            if row not in rows:
+                return
+            rows.remove(row)
+        else:
+            insort_right(rows, row, key=self._key)
+            if not plan.keeps_all:
+                del rows[plan.end :]
+        if rows:
+            self._table.put(key, rows)
+        else:
+            self._table.remove(key)
+        after = rows[plan.start - 1 : plan.end]
+        if plan.outputs_rank:
+            self._numbered(before, after)
+        else:
+            self._unnumbered(before, after)
+
+    def _numbered(self, before: list[Row], after: list[Row]) -> None:
+        for place, number in enumerate(range(self._plan.start, self._plan.start + max(len(before), len(after)))):
+            old = before[place] if place < len(before) else None
+            new = after[place] if place < len(after) else None
+            if old == new:
+                continue
+            if old is None:
+                self._output.add(INSERT, (*new, number))  # type: ignore[misc]
+            elif new is None:
+                self._output.add(DELETE, (*old, number))
+            else:
+                self._output.add(UPDATE_BEFORE, (*old, number))
+                self._output.add(UPDATE_AFTER, (*new, number))
+
+    def _unnumbered(self, before: list[Row], after: list[Row]) -> None:
+        gone, new = list(before), []
+        for row in after:
+            if row in gone:
+                gone.remove(row)
+            else:
+                new.append(row)
+        for row in gone:
+            self._output.add(DELETE, row)
+        for row in new:
+            self._output.add(INSERT, row)
+
+    def end(self) -> None:
+        """Give the rows of a bounded query."""
+        if not self.context.is_streaming:
+            for rows in self._table.data.values():
+                self._output.extend(ranked(self._plan, sorted(rows, key=self._key)))
+            self._output.flush()
+
+
+def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
+    """Return the output of a Top-N."""
+    import pyarrow as pa
+
+    types = [arrow_type(kind) for kind in plan.types]
+    return RowOutput([*types, pa.int64()] if plan.outputs_rank else types, context.emit)
+
+
+def ranked(plan: RankFactory, rows: list[Row]) -> list[Row]:
+    """Return the rows with a number in range, of rows in order; with their number if it is asked for."""
+    columns = [index for index, _, _ in plan.order]
+    found: list[Row] = []
+    rank, dense, last = 0, 0, None
+    for number, row in enumerate(rows, 1):
+        value = [row[i] for i in columns]
+        if value != last:
+            rank, dense, last = number, dense + 1, value
+        place = {"ROW_NUMBER": number, "RANK": rank, "DENSE_RANK": dense}[plan.function]
+        if plan.start <= place <= plan.end:
+            found.append((*row, place) if plan.outputs_rank else row)
+    return found
+
+
+class WindowRank(Kernel):
+    """Top-N of each window, given when the window ends."""
+
+    def __init__(self, plan: RankFactory) -> None:
+        self._plan = plan
+        self._key = row_key(plan.order)
+        self._watermark = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Get the rows per partition, with the end of their window."""
+        super().open(context)
+        self._table = context.table("rows")
+        self._output = rank_output(self._plan, context)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows; late ones are dropped."""
+        plan = self._plan
+        assert plan.window_end is not None
+        keys = keys_of(batch, plan.partition, self.context.max_parallelism)
+        for key, end, row in zip(keys, times_of(batch.columns[plan.window_end]), rows_of(batch), strict=True):
+            if end is None or end - 1 <= self._watermark:
+                continue
+            entry = self._table.data.get(key) or [end, []]
+            insort_right(entry[1], row, key=self._key)
+            if plan.function == "ROW_NUMBER":
+                del entry[1][plan.end :]
+            self._table.put(key, entry)
+
+    def watermark(self, timestamp: int) -> int:
+        """Give the windows that ended."""
+        self._watermark = timestamp
+        if self.context.is_streaming or timestamp == MAX_WATERMARK:
+            for key, (end, rows) in sorted(self._table.data.items(), key=lambda item: item[1][0]):
+                if end - 1 <= timestamp:
+                    self._output.extend(ranked(self._plan, rows))
+                    self._table.remove(key)
+            self._output.flush()
+        return timestamp
+
+    def end(self) -> None:
+        """Give all windows of a bounded query."""
+        self.watermark(MAX_WATERMARK)
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
+
+
+@dataclass(frozen=True)
+class DeduplicateFactory:
+    """The first or last row of each partition, by processing time or (`time`: index) event time."""
+
+    partition: tuple[int, ...]
+    keeps_last: bool
+    time: int | None
+    types: tuple[Any, ...]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Deduplicate(self)
+
+
+class Deduplicate(Kernel):
+    """Keeps one row per partition."""
+
+    def __init__(self, plan: DeduplicateFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Get the row per partition."""
+        super().open(context)
+        self._table = context.table("row")
+        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Take rows."""
+        keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            before = self._table.data.get(key)
+            if is_retraction(kind):
+                if before == row and kind == DELETE:
+                    self._table.remove(key)
+                    self._output.add(DELETE, row)
+            elif before is None:
+                self._table.put(key, row)
+                self._output.add(INSERT, row)
+            elif self._replaces(row, before):
+                self._table.put(key, row)
+                self._output.add(UPDATE_BEFORE, before)
+                self._output.add(UPDATE_AFTER, row)
+        if self.context.is_streaming:
+            self._output.flush()
+
+    def _replaces(self, row: Row, before: Row) -> bool:
+        time = self._plan.time
+        if time is None:
+            return self._plan.keeps_last
+        return bool(row[time] >= before[time]) if self._plan.keeps_last else bool(row[time] < before[time])
+
+
+@dataclass(frozen=True)
+class SortFactory:
+    """Sorts by columns; `time`: index of the rowtime column that comes first, on a stream. `fetch` only in BATCH."""
+
+    order: Order
+    types: tuple[Any, ...]
+    time: int | None
+    offset: int = 0
+    fetch: int | None = None
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return Sort(self)
+
+
+class Sort(Kernel):
+    """Keeps rows until the watermark (streaming) or the end (batch), then gives them in order."""
+
+    def __init__(self, plan: SortFactory) -> None:
+        self._plan = plan
+        self._key = row_key(plan.order)
+        self._watermark = MIN_WATERMARK
+        self._numbers = count()
+
+    def open(self, context: KernelContext) -> None:
+        """Get the rows that wait."""
+        super().open(context)
+        self._table = context.table("rows")
+        self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
+        if self._table.data:
+            self._numbers = count(max(key[1] for key in self._table.data) + 1)
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows; on a stream those behind the watermark are dropped."""
+        time = self._plan.time
+        times = [None] * batch.length if time is None else times_of(batch.columns[time])
+        for at, row in zip(times, rows_of(batch), strict=True):
+            if at is None or at > self._watermark:
+                self._table.put((0, next(self._numbers)), (at, row))
+
+    def watermark(self, timestamp: int) -> int:
+        """Give the rows up to the watermark."""
+        self._watermark = timestamp
+        if self._plan.time is not None:
+            due = [(key, row) for key, (at, row) in self._table.data.items() if at <= timestamp]
+            for key, _ in due:
+                self._table.remove(key)
+            self._output.extend(sorted((row for _, row in due), key=self._key))
+            self._output.flush()
+        return timestamp
+
+    def end(self) -> None:
+        """Give all rows of a bounded query."""
+        plan = self._plan
+        if plan.time is None:
+            rows = [row for _, row in self._table.data.values()]
+            if plan.order:
+                rows.sort(key=self._key)
+            stop = None if plan.fetch is None else plan.offset + plan.fetch
+            self._output.extend(rows[plan.offset : stop])
+            self._table.data.clear()
+            self._output.flush()
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot

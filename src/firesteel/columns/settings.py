@@ -1,0 +1,33 @@
+"""What a query's expressions know, as plain data that travels with the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from firesteel.columns.context import EvaluationContext
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.value_text import time_zone
+
+
+@dataclass(frozen=True)
+class QuerySettings:
+    """The settings of a query.
+
+    Attributes:
+        time_zone: `table.local-time-zone`.
+        query_start_us: When the query started, in microseconds since the epoch.
+    """
+
+    time_zone: str = "UTC"
+    query_start_us: int = 0
+    database: str = "default_database"
+
+    def context(self, kernel: KernelContext, function_context: object = None) -> EvaluationContext:
+        """Return the surroundings of an expression in a kernel."""
+        return EvaluationContext(
+            time_zone(self.time_zone),
+            kernel.is_streaming,
+            self.query_start_us,
+            function_context,
+            database=self.database,
+        )
