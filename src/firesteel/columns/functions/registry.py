@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from firesteel.columns.functions import arithmetic, casts, comparison, conditional
+from firesteel.columns.functions import (
+    arithmetic,
+    casts,
+    comparison,
+    conditional,
+    math_functions,
+    regex_functions,
+    string_functions,
+    text_functions,
+)
 from firesteel.columns.functions.function import Function
 
-_MODULES = (arithmetic, casts, comparison, conditional)
+_MODULES = (
+    arithmetic,
+    casts,
+    comparison,
+    conditional,
+    math_functions,
+    regex_functions,
+    string_functions,
+    text_functions,
+)
 
 _FUNCTIONS: dict[str, Function] = {function.name: function for module in _MODULES for function in module.FUNCTIONS}
 
 _ALIASES = {
     "!=": "<>",
     "MOD": "%",
+    "CEILING": "CEIL",
+    "POW": "POWER",
+    "SUBSTR": "SUBSTRING",
+    "CHARACTER_LENGTH": "CHAR_LENGTH",
+    "RLIKE": "REGEXP",
 }
 
 

@@ -1,0 +1,238 @@
+"""Functions of texts that work on one value at a time."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote_plus, unquote_plus, urlsplit
+
+from firesteel.columns import types as t
+from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.function import Bind, Function, per_row, plain
+from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, signature
+
+_TEXT = "CHARACTER"
+_INT = "INTEGER"
+
+
+def _pad(left: bool) -> Callable[[str, int, str], str | None]:
+    def pad(text: str, length: int, filler: str) -> str | None:
+        if length < 0 or not filler:
+            return None
+        missing = length - len(text)
+        if missing <= 0:
+            return text[:length]
+        fill = (filler * (missing // len(filler) + 1))[:missing]
+        return fill + text if left else text + fill
+
+    return pad
+
+
+def _overlay(text: str, placed: str, start: int, length: int | None = None) -> str:
+    count = len(placed) if length is None else length
+    if start <= 0 or start > len(text):
+        return text
+    rest = text[start - 1 + count :] if start + count <= len(text) and count > 0 else ""
+    return text[: start - 1] + placed + rest
+
+
+def _split_index(text: str, separator: Any, index: int) -> str | None:
+    if isinstance(separator, int):
+        if not 0 <= separator <= 255:
+            return None
+        separator = chr(separator)
+    parts = text.split(separator) if text and separator else []
+    return parts[index] if 0 <= index < len(parts) else None
+
+
+def _split(text: str, separator: str) -> list[str]:
+    return text.split(separator) if separator else list(text)
+
+
+def _ascii(text: str) -> int:
+    first = text.encode()[0] if text else 0
+    return first - 256 if first > 127 else first
+
+
+def _chr(number: int) -> str:
+    return "" if number < 0 else chr(number & 0xFF)
+
+
+def _to_base64(value: Any) -> str:
+    return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
+
+
+def _from_base64(value: Any) -> str | None:
+    try:
+        return base64.b64decode(value, validate=True).decode("utf-8", "replace")
+    except binascii.Error:
+        return None
+
+
+def _str_to_map(text: str, list_delimiter: str = ",", key_delimiter: str = "=") -> list[tuple[str, str | None]]:
+    result: dict[str, str | None] = {}
+    for part in re.split(list_delimiter, text):
+        key, *rest = re.split(key_delimiter, part, maxsplit=1)
+        result[key] = rest[0] if rest else None
+    return list(result.items())
+
+
+def _parse_url(url: str, part: str, key: str | None = None) -> str | None:
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return None
+    if not split.scheme:
+        return None
+    if key is not None:
+        match = re.search(rf"(?:&|^){re.escape(key)}=([^&]*)", split.query) if part == "QUERY" else None
+        return match.group(1) if match else None
+    userinfo = split.netloc.rpartition("@")[0]
+    parts: dict[str, str | None] = {
+        "HOST": split.hostname,
+        "PATH": split.path,
+        "QUERY": split.query or None,
+        "REF": split.fragment or None,
+        "PROTOCOL": split.scheme,
+        "FILE": f"{split.path}?{split.query}" if split.query else split.path,
+        "AUTHORITY": split.netloc,
+        "USERINFO": userinfo or None,
+    }
+    return parts.get(part)
+
+
+def _url_decode(text: str) -> str | None:
+    if re.search("%(?![0-9A-Fa-f]{2})", text):
+        return None
+    return unquote_plus(text)
+
+
+def _translate(text: str, source: str | None, target: str | None) -> str:
+    if not source:
+        return text
+    table: dict[int, str | None] = {}
+    for index, char in enumerate(source):
+        table.setdefault(ord(char), target[index] if target and index < len(target) else None)
+    return text.translate(table)
+
+
+def _elt(index: int, *values: Any) -> Any:
+    return values[index - 1] if index is not None and 1 <= index <= len(values) else None
+
+
+def _printf(format_text: str, *values: Any) -> str | None:
+    try:
+        return format_text.replace("%n", "\n") % values
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_decimal(value: Any) -> bool:
+    if value is None or not isinstance(value, str):
+        return value is not None
+    return re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", value) is not None
+
+
+def _charset(name: str) -> str:
+    names = {"us-ascii", "iso-8859-1", "utf-8", "utf-16be", "utf-16le", "utf-16"}
+    if name.lower() not in names:
+        raise FunctionError(f"Unknown character set {name!r}; known ones: {', '.join(sorted(names))}")
+    return name.lower()
+
+
+def _encode(text: str, charset: str) -> bytes:
+    prefix = b"\xfe\xff" if _charset(charset) == "utf-16" else b""
+    return prefix + text.encode("utf-16be" if prefix else charset.lower(), "replace")
+
+
+def _decode(value: bytes, charset: str) -> str:
+    return value.decode(_charset(charset), "replace")
+
+
+def _inet_aton(text: str) -> int | None:
+    parts = text.split(".")
+    if not 1 <= len(parts) <= 4 or not all(part.isdigit() and int(part) < 256 for part in parts[:-1]):
+        return None
+    if not parts[-1].isdigit() or int(parts[-1]) >= 256 ** (5 - len(parts)):
+        return None
+    head = sum(int(part) << (8 * (3 - index)) for index, part in enumerate(parts[:-1]))
+    return head + int(parts[-1])
+
+
+def _inet_ntoa(number: int) -> str | None:
+    if not 0 <= number < 1 << 32:
+        return None
+    return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+
+
+def _hash(name: str) -> Bind:
+    def digest(value: Any) -> str:
+        return hashlib.new(name, value.encode() if isinstance(value, str) else value).hexdigest()
+
+    return per_row(plain(digest))
+
+
+def _sha2(value: Any, bits: int) -> str:
+    if bits not in (224, 256, 384, 512):
+        raise FunctionError(f"Unsupported algorithm SHA-{bits}; SHA2 takes 224, 256, 384 or 512")
+    return hashlib.new(f"sha{bits}", value.encode() if isinstance(value, str) else value).hexdigest()
+
+
+_HASHES = (("MD5", 32), ("SHA1", 40), ("SHA224", 56), ("SHA256", 64), ("SHA384", 96), ("SHA512", 128))
+
+# Name, result, operands, options of the signature, function of one row.
+_ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
+    ("REPEAT", STRING, (_TEXT, _INT), {"nullable": True}, lambda text, count: text * max(count, 0)),
+    ("LPAD", STRING, (_TEXT, _INT, _TEXT), {"nullable": True}, _pad(True)),
+    ("RPAD", STRING, (_TEXT, _INT, _TEXT), {"nullable": True}, _pad(False)),
+    ("OVERLAY", STRING, (_TEXT, _TEXT, _INT, _INT), {"optional": 1}, _overlay),
+    ("SPLIT_INDEX", STRING, (_TEXT, "CHARACTER|INTEGER", _INT), {"nullable": True}, _split_index),
+    ("SPLIT", t.ArrayType(STRING), (_TEXT, _TEXT), {}, _split),
+    ("ASCII", INT, (_TEXT,), {}, _ascii),
+    ("CHR", STRING, (_INT,), {"nullable": True}, _chr),
+    ("TO_BASE64", STRING, ("CHARACTER_OR_BINARY",), {"nullable": True}, _to_base64),
+    ("FROM_BASE64", STRING, ("CHARACTER_OR_BINARY",), {"nullable": True}, _from_base64),
+    ("STR_TO_MAP", t.MapType(STRING, STRING), (_TEXT,) * 3, {"optional": 2, "nullable": True}, _str_to_map),
+    ("PARSE_URL", STRING, (_TEXT,) * 3, {"optional": 1, "nullable": True}, _parse_url),
+    ("URL_ENCODE", STRING, (_TEXT,), {}, lambda text: quote_plus(text, safe="*-._")),
+    ("URL_DECODE", STRING, (_TEXT,), {"nullable": True}, _url_decode),
+    ("PRINTF", STRING, (_TEXT, "ANY"), {"variadic": True, "optional": 1, "nullable": True}, _printf),
+    ("STARTSWITH", BOOLEAN, ("CHARACTER_OR_BINARY",) * 2, {}, lambda text, prefix: text.startswith(prefix)),
+    ("ENDSWITH", BOOLEAN, ("CHARACTER_OR_BINARY",) * 2, {}, lambda text, suffix: text.endswith(suffix)),
+    ("ENCODE", BYTES, (_TEXT, _TEXT), {}, _encode),
+    ("DECODE", STRING, ("BINARY", _TEXT), {}, _decode),
+    ("SHA2", t.VarCharType(128), ("CHARACTER_OR_BINARY", _INT), {}, _sha2),
+    ("INET_ATON", t.BigIntType(), (_TEXT,), {"nullable": True}, _inet_aton),
+    ("INET_NTOA", STRING, (_INT,), {"nullable": True}, _inet_ntoa),
+)
+
+# Likewise, for functions that get NULLs.
+_NULL_ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
+    ("IS_ALPHA", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isalpha()),
+    ("IS_DIGIT", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isdecimal()),
+    ("IS_DECIMAL", BOOLEAN, ("ANY",), {"nullable": False}, _is_decimal),
+    ("ELT", STRING, (_INT, _TEXT), {"variadic": True, "nullable": True}, _elt),
+    (
+        "TRANSLATE",
+        STRING,
+        (_TEXT,) * 3,
+        {"nullable": True},
+        lambda text, source, target: None if text is None else _translate(text, source, target),
+    ),
+)
+
+FUNCTIONS = [
+    *(Function(n, signature(n, result, *ops, **options), per_row(plain(f))) for n, result, ops, options, f in _ROWS),
+    *(
+        Function(n, signature(n, result, *ops, **options), per_row(plain(f), null_call=True))
+        for n, result, ops, options, f in _NULL_ROWS
+    ),
+    *(
+        Function(name, signature(name, t.CharType(length), "CHARACTER_OR_BINARY"), _hash(name.lower()))
+        for name, length in _HASHES
+    ),
+]
