@@ -48,6 +48,7 @@ class CatalogManager:
         self._catalogs: dict[str, Catalog] = {catalog: GenericInMemoryCatalog(catalog, database)}
         self._descriptions: dict[str, tuple[dict[str, str], str | None]] = {}
         self._temporary: dict[Path, CatalogBaseTable] = {}
+        self._anonymous: dict[Path, CatalogBaseTable] = {}
         self.current_catalog: str | None = catalog
         self.current_database: str | None = database
         self.functions = FunctionCatalog(self)
@@ -153,6 +154,8 @@ class CatalogManager:
         qualified = self.qualify(path)
         if qualified in self._temporary:
             return self._temporary[qualified]
+        if qualified in self._anonymous:
+            return self._anonymous[qualified]
         catalog, object_path = self._catalogs.get(qualified[0]), ObjectPath(*qualified[1:])
         if catalog is None or not catalog.database_exists(qualified[1]) or not catalog.table_exists(object_path):
             return None
@@ -209,6 +212,11 @@ class CatalogManager:
             cause = DatabaseNotExistException(path[0], path[1])
             raise ValidationException(f"Could not execute {action} in path {_quoted(path)}: {cause}") from cause
         return catalog
+
+    def add_anonymous(self, path: Path, table: CatalogBaseTable) -> None:
+        """Add a table that has no name of its own; lists leave it out."""
+        resolve_table(table, path, self)
+        self._anonymous[path] = table
 
     def replace_table(self, path: Path, table: CatalogBaseTable) -> None:
         """Replace a table or view; looks up its columns before."""

@@ -9,7 +9,8 @@ from itertools import chain
 from typing import Any, TextIO
 
 from firesteel.columns import types as t
-from firesteel.columns.value_text import value_text
+from firesteel.columns.value_text import cast_formatter
+from firesteel.columns.values import to_arrow
 from firesteel.common.types import Row
 
 _MOST_WIDTH = 30
@@ -81,7 +82,12 @@ def _shown(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle) -> Itera
 
 def _cells(row: Row, row_type: t.RowType, null: str) -> list[str]:
     pairs = zip(row, row_type.field_types(), strict=True)
-    return [null if value is None else value_text(value, kind) for value, kind in pairs]
+    return [null if value is None else _text(value, kind) for value, kind in pairs]
+
+
+def _text(value: Any, kind: t.DataType) -> str:
+    """Return the text of a value as a program gets it."""
+    return cast_formatter(kind)(to_arrow([value], kind).to_pylist()[0])
 
 
 def _width_of_type(name: str, kind: Any) -> int:

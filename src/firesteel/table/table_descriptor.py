@@ -19,7 +19,8 @@ def option_text(value: Any) -> str:
     return str(value)
 
 
-def _key(key: str | ConfigOption) -> str:
+def option_key(key: str | ConfigOption[Any]) -> str:
+    """Return the name of an option."""
     return key if isinstance(key, str) else str(key.key)
 
 
@@ -59,9 +60,9 @@ class FormatDescriptor:
             self._format = format
             self._options: dict[str, str] = {}
 
-        def option(self, key: str | ConfigOption, value: Any) -> FormatDescriptor.Builder:
+        def option(self, key: str | ConfigOption[Any], value: Any) -> FormatDescriptor.Builder:
             """Set an option."""
-            self._options[_key(key)] = option_text(value)
+            self._options[option_key(key)] = option_text(value)
             return self
 
         def build(self) -> FormatDescriptor:
@@ -131,19 +132,19 @@ class TableDescriptor:
             self._schema = schema
             return self
 
-        def option(self, key: str | ConfigOption, value: Any) -> TableDescriptor.Builder:
+        def option(self, key: str | ConfigOption[Any], value: Any) -> TableDescriptor.Builder:
             """Set an option."""
-            self._options[_key(key)] = option_text(value)
+            self._options[option_key(key)] = option_text(value)
             return self
 
         def format(
             self,
             format: str | FormatDescriptor,  # noqa: A002 - PyFlink's name
-            format_option: ConfigOption | None = None,
+            format_option: ConfigOption[Any] | None = None,
         ) -> TableDescriptor.Builder:
             """Set the format, under the option `format` or another one such as `value.format`."""
             descriptor = FormatDescriptor(format, {}) if isinstance(format, str) else format
-            key = "format" if format_option is None else _key(format_option)
+            key = "format" if format_option is None else option_key(format_option)
             self._options[key] = descriptor.get_format()
             prefix = key[: -len("format")] + descriptor.get_format()
             for name, value in descriptor.get_options().items():

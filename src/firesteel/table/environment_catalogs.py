@@ -1,0 +1,237 @@
+"""Catalogs, functions and modules of a table environment; part of `TableEnvironment`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table import statements as s
+from firesteel.table.catalog_objects import CatalogBaseTable, CatalogModel, ObjectPath
+from firesteel.table.errors import ValidationException
+from firesteel.table.identifiers import parse_path
+from firesteel.table.module import Module, ModuleEntry
+from firesteel.table.schema import Schema
+from firesteel.table.statements import ColumnDefinition
+
+if TYPE_CHECKING:
+    from firesteel.table.catalog_base import Catalog
+    from firesteel.table.catalog_manager import CatalogManager
+    from firesteel.table.catalog_objects import CatalogDescriptor
+    from firesteel.table.model_descriptor import ModelDescriptor
+    from firesteel.table.statement_execution import StatementExecutor
+    from firesteel.table.table import Table
+
+
+class CatalogMethods:
+    """What a table environment does with its catalogs."""
+
+    _catalogs: CatalogManager
+    _executor: StatementExecutor
+
+    # --- catalogs ----------------------------------------------------------------------------------------------------
+
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Create a catalog of a descriptor."""
+        options = tuple(catalog_descriptor.configuration.to_dict().items())
+        self._executor.execute(s.CreateCatalog(catalog_name, options, catalog_descriptor.comment))
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Add a catalog."""
+        self._catalogs.register_catalog(catalog_name, catalog)
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """Return a catalog, None if there is none of that name."""
+        return self._catalogs.find_catalog(catalog_name)
+
+    def list_catalogs(self) -> list[str]:
+        """Return the names of all catalogs."""
+        return self._catalogs.list_catalogs()
+
+    def get_current_catalog(self) -> str | None:
+        """Return the name of the current catalog."""
+        return self._catalogs.current_catalog
+
+    def use_catalog(self, catalog_name: str) -> None:
+        """Make a catalog, and its default database, the current one."""
+        self._catalogs.use_catalog(catalog_name)
+
+    def get_current_database(self) -> str | None:
+        """Return the name of the current database."""
+        return self._catalogs.current_database
+
+    def use_database(self, database_name: str) -> None:
+        """Make a database of the current catalog the current one."""
+        self._catalogs.use_database((database_name,))
+
+    def list_databases(self) -> list[str]:
+        """Return the names of all databases of the current catalog."""
+        return self._catalogs.catalog(self._database()[0]).list_databases()
+
+    def _database(self) -> tuple[str, str]:
+        return self._catalogs.qualify_database(())
+
+    # --- tables and views --------------------------------------------------------------------------------------------
+
+    def list_tables(self) -> list[str]:
+        """Return the names of all tables and views of the current database."""
+        return self._catalogs.list_tables(self._database())
+
+    def list_views(self) -> list[str]:
+        """Return the names of all views of the current database."""
+        return self._catalogs.list_views(self._database())
+
+    def list_materialized_tables(self) -> list[str]:
+        """Return the names of all materialized tables: there are none."""
+        return []
+
+    def list_temporary_tables(self) -> list[str]:
+        """Return the names of all temporary tables and views of the current database."""
+        return self._catalogs.list_temporary(self._database())
+
+    def list_temporary_views(self) -> list[str]:
+        """Return the names of all temporary views of the current database."""
+        return self._catalogs.list_temporary(self._database(), views_only=True)
+
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool | None = False) -> None:
+        """Create a view of a table in a catalog."""
+        self._register_view(view_path, table, False, bool(ignore_if_exists))
+
+    def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
+        row_type = table._node.row_type
+        schema = Schema(tuple(map(ColumnDefinition, row_type.names, row_type.field_types())))
+        view = CatalogBaseTable(schema, {}, query=table._node, view_columns=tuple(row_type.names))
+        self._catalogs.create_table(parse_path(path), view, is_temporary, ignore_if_exists)
+
+    def drop_temporary_view(self, view_path: str) -> bool:
+        """Drop a temporary view; says whether there was one."""
+        return self._catalogs.drop_table(parse_path(view_path), True, True, True)
+
+    def drop_temporary_table(self, table_path: str) -> bool:
+        """Drop a temporary table; says whether there was one."""
+        return self._catalogs.drop_table(parse_path(table_path), False, True, True)
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drop a table; says whether there was one."""
+        return self._catalogs.drop_table(parse_path(table_path), False, False, bool(ignore_if_not_exists))
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drop a view; says whether there was one."""
+        return self._catalogs.drop_table(parse_path(view_path), True, False, bool(ignore_if_not_exists))
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def create_temporary_system_function(self, name: str, function: Any) -> None:
+        """Register a function under a name that goes before all others."""
+        self._catalogs.functions.add_system(name, function)
+
+    def create_temporary_function(self, path: str, function: Any) -> None:
+        """Register a function of a database for this environment."""
+        self._catalogs.functions.add_temporary(parse_path(path), function)
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        """Drop a temporary system function; says whether there was one."""
+        return self._catalogs.functions.drop_system(name)
+
+    def drop_temporary_function(self, path: str) -> bool:
+        """Drop a temporary function; says whether there was one."""
+        return self._catalogs.functions.drop_temporary(parse_path(path))
+
+    def drop_function(self, path: str) -> bool:
+        """Drop a function of a catalog; says whether there was one."""
+        return self._catalogs.functions.drop_stored(parse_path(path), True)
+
+    def list_user_defined_functions(self) -> list[str]:
+        """Return the names of the user's functions."""
+        return self._catalogs.functions.user_defined()
+
+    def list_functions(self) -> list[str]:
+        """Return the names of all functions, built-in ones too."""
+        return self._executor.shows.function_names()
+
+    def create_java_function(
+        self, path: str, function_class_name: str, ignore_if_exists: bool | None = None
+    ) -> None:
+        """Register a Java class; not available."""
+        raise _no_java(function_class_name)
+
+    def create_java_temporary_function(self, path: str, function_class_name: str) -> None:
+        """Register a Java class; not available."""
+        raise _no_java(function_class_name)
+
+    def create_java_temporary_system_function(self, name: str, function_class_name: str) -> None:
+        """Register a Java class; not available."""
+        raise _no_java(function_class_name)
+
+    # --- modules -----------------------------------------------------------------------------------------------------
+
+    def load_module(self, module_name: str, module: Module) -> None:
+        """Load a module of functions."""
+        self._executor.ddl.modules.load(module_name)
+
+    def unload_module(self, module_name: str) -> None:
+        """Unload a module of functions."""
+        self._executor.ddl.modules.unload(module_name)
+
+    def use_modules(self, *module_names: str) -> None:
+        """Set which modules functions are looked up in, in this order."""
+        self._executor.ddl.modules.use(module_names)
+
+    def list_modules(self) -> list[str]:
+        """Return the names of the modules that functions are looked up in."""
+        return self._executor.ddl.modules.used
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """Return all loaded modules."""
+        modules = self._executor.ddl.modules
+        return [ModuleEntry(name, True) for name in modules.used] + [
+            ModuleEntry(name, False) for name in modules.unused
+        ]
+
+    # --- models ------------------------------------------------------------------------------------------------------
+
+    def create_model(
+        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
+    ) -> None:
+        """Keep a model in a catalog; it can't be run."""
+        catalog, path = self._model_place(model_path)
+        catalog.create_model(path, _model_of(model_descriptor), bool(ignore_if_exists))
+
+    def create_temporary_model(
+        self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
+    ) -> None:
+        """Keep a model in this environment; not supported."""
+        raise NotImplementedError("Temporary models are not supported; use create_model()")
+
+    def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> bool:
+        """Drop a model; says whether there was one."""
+        catalog, path = self._model_place(model_path)
+        found = catalog.model_exists(path)
+        catalog.drop_model(path, bool(ignore_if_not_exists))
+        return found
+
+    def drop_temporary_model(self, model_path: str) -> bool:
+        """Drop a temporary model: there are none."""
+        return False
+
+    def list_models(self) -> list[str]:
+        """Return the names of all models of the current database."""
+        catalog, database = self._database()
+        return self._catalogs.catalog(catalog).list_models(database)
+
+    def list_temporary_models(self) -> list[str]:
+        """Return the names of all temporary models: there are none."""
+        return []
+
+    def _model_place(self, model_path: str) -> tuple[Catalog, ObjectPath]:
+        catalog, database, name = self._catalogs.qualify(parse_path(model_path))
+        return self._catalogs.catalog(catalog), ObjectPath(database, name)
+
+
+def _model_of(descriptor: ModelDescriptor) -> CatalogModel:
+    inputs, outputs = descriptor.get_input_schema(), descriptor.get_output_schema()
+    if inputs is None or outputs is None:
+        raise ValidationException("A model needs an input schema and an output schema")
+    return CatalogModel(inputs, outputs, descriptor.get_options(), descriptor.get_comment())
+
+
+def _no_java(name: str) -> NotImplementedError:
+    return NotImplementedError(f"Java functions such as {name} are not available; write the function in Python with udf()")

@@ -1,0 +1,174 @@
+"""Tables of Python values, pandas, paths and descriptors; part of `TableEnvironment`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table import queries
+from firesteel.table.catalog_manager import CatalogManager
+from firesteel.table.catalog_objects import CatalogBaseTable
+from firesteel.table.errors import ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.identifiers import parse_path
+from firesteel.table.inference import infer_schema
+from firesteel.table.pandas_conversion import pandas_scan, to_pandas
+from firesteel.table.planner.rel import Values
+from firesteel.table.resolved_schema import schema_of_table
+from firesteel.table.schema import Schema
+from firesteel.table.table_descriptor import TableDescriptor
+from firesteel.table.types import DataType, RowField, RowType
+from firesteel.table.unresolved import Apply
+
+if TYPE_CHECKING:
+    import pandas
+
+    from firesteel.table.table import Table
+
+_anonymous = count(1)
+
+
+class SourceMethods:
+    """Where tables of a table environment come from."""
+
+    _catalogs: CatalogManager
+    _planner: Any
+
+    @abstractmethod
+    def _table(self, query: Any) -> Table:
+        """Return the table of a query."""
+
+    # --- paths and descriptors ---------------------------------------------------------------------------------------
+
+    def from_path(self, path: str) -> Table:
+        """Return a table or view of a catalog.
+
+        Raises:
+            ValidationException: there is none of that path.
+        """
+        from firesteel.table.table import Table
+
+        parts = parse_path(path)
+        found = self._catalogs.find_table(parts)
+        if found is None:
+            raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found.")
+        node = self._planner.resolve(queries.TableRef(parts))
+        schema = schema_of_table(found) if hasattr(found, "options") else None
+        return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
+
+    def from_descriptor(self, descriptor: TableDescriptor) -> Table:
+        """Return the table that a descriptor describes."""
+        return self.from_path(".".join(f"`{part}`" for part in self._register_anonymous(descriptor)))
+
+    def _register_anonymous(self, descriptor: TableDescriptor) -> tuple[str, ...]:
+        name = f"*anonymous_{descriptor.get_options()['connector']}${next(_anonymous)}*"
+        path = self._catalogs.qualify((name,))
+        self._catalogs.add_anonymous(path, _table_of(descriptor))
+        return path
+
+    def _target_path(self, target: str | TableDescriptor) -> tuple[str, ...]:
+        return self._register_anonymous(target) if isinstance(target, TableDescriptor) else parse_path(target)
+
+    def create_table(
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,  # noqa: N803 - PyFlink's name
+    ) -> None:
+        """Create a table in a catalog."""
+        self._catalogs.create_table(parse_path(path), _table_of(descriptor), False, bool(ignoreIfExists))
+
+    def create_temporary_table(
+        self,
+        path: str,
+        descriptor: TableDescriptor,
+        ignoreIfExists: bool | None = False,  # noqa: N803 - PyFlink's name
+    ) -> None:
+        """Create a table that lives as long as this environment."""
+        self._catalogs.create_table(parse_path(path), _table_of(descriptor), True, bool(ignoreIfExists))
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def from_elements(
+        self, elements: Iterable[Any], schema: DataType | list[str] | None = None, verify_schema: bool = True
+    ) -> Table:
+        """Return a table of Python values, or of expressions such as `row(1, "a")`.
+
+        Args:
+            elements: Rows as tuples, lists, dicts or `Row`.
+            schema: The type of the rows, or names of the columns; by default the types are inferred.
+            verify_schema: Kept for PyFlink; values are always checked.
+
+        Raises:
+            TypeError: the values do not fit the schema, or have no common type.
+            ValueError: there are no elements to infer a type from.
+        """
+        items = list(elements)
+        if items and all(isinstance(item, Expression) for item in items):
+            return self._from_expressions(items, schema)
+        if isinstance(schema, DataType):
+            row_type = schema if isinstance(schema, RowType) else RowType([RowField("value", schema)])
+            if not isinstance(schema, RowType):
+                items = [(item,) for item in items]
+        elif schema is None or isinstance(schema, (list, tuple)):
+            row_type = infer_schema(items, schema)
+        else:
+            raise TypeError(f"schema should be a DataType or a list of names, found {schema!r}")
+        names = row_type.field_names()
+        rows = tuple(_values_of(item, names) for item in items)
+        return self._table(queries.Resolved(Values(rows, row_type)))
+
+    def _from_expressions(self, items: list[Expression[Any]], schema: Any) -> Table:
+        """Return the table of expressions: those that make rows give several columns."""
+        nodes = [item._node for item in items]
+        rows = tuple(
+            node.operands if isinstance(node, Apply) and node.function == "ROW" else (node,) for node in nodes
+        )
+        row_type = schema if isinstance(schema, RowType) else None
+        query: Any = queries.ValuesQuery(rows, row_type)
+        if row_type is None:
+            names = schema or [f"f{index}" for index in range(len(rows[0]))]
+            query = queries.Named(query, "elements", tuple(names))
+        return self._table(query)
+
+    # --- pandas ------------------------------------------------------------------------------------------------------
+
+    def from_pandas(self, pdf: pandas.DataFrame, schema: Any = None, splits_num: int = 1) -> Table:
+        """Return the table of a `pandas.DataFrame`.
+
+        Args:
+            pdf: The data.
+            schema: A row type, names, or types of the columns; by default those of the data.
+            splits_num: Kept for PyFlink; the data is read by one subtask.
+
+        Raises:
+            TypeError: `pdf` is something else.
+        """
+        return self._table(queries.Resolved(pandas_scan(pdf, schema)))
+
+    def _to_pandas(self, node: Any) -> pandas.DataFrame:
+        _, rows = self._planner.collect(node)
+        return to_pandas(rows, node.row_type, self._catalogs.config.time_zone)
+
+
+def _table_of(descriptor: TableDescriptor) -> CatalogBaseTable:
+    schema = descriptor.get_schema() or Schema(())
+    return CatalogBaseTable(
+        schema, descriptor.get_options(), tuple(descriptor.get_partition_keys()), descriptor.get_comment()
+    )
+
+
+def _values_of(item: Any, names: list[str]) -> tuple[Any, ...]:
+    """Return the values of a row in the order of its columns."""
+    if isinstance(item, dict):
+        return tuple(item.get(name) for name in names)
+    if isinstance(item, (tuple, list)) or hasattr(item, "get_row_kind"):
+        values = tuple(item)
+        if len(values) > len(names):
+            raise ValueError(f"Row {item!r} has {len(values)} values for the columns {names}")
+        return values + (None,) * (len(names) - len(values))
+    if hasattr(item, "__dict__"):
+        return tuple(vars(item).get(name) for name in names)
+    raise TypeError(f"A row must be a tuple, list, dict or Row, found {item!r}")

@@ -1,0 +1,79 @@
+"""Several INSERTs as one job (module as `pyflink.table.statement_set`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table import statements as s
+from firesteel.table.errors import ValidationException
+from firesteel.table.explain_detail import DETAIL_NAMES
+from firesteel.table.planner.parser import parse
+
+if TYPE_CHECKING:
+    from firesteel.table.insert_planning import PlannedInsert
+    from firesteel.table.table_descriptor import TableDescriptor
+    from firesteel.table.table_environment import TableEnvironment
+    from firesteel.table.table_pipeline import TablePipeline
+    from firesteel.table.table_result import TableResult
+
+__all__ = ["StatementSet"]
+
+
+class StatementSet:
+    """INSERTs that are planned together and run as one job (Flink: `StatementSet`)."""
+
+    def __init__(self, t_env: TableEnvironment) -> None:
+        self._t_env = t_env
+        self._inserts: list[PlannedInsert] = []
+
+    def add(self, table_pipeline: TablePipeline) -> StatementSet:
+        """Add a query with its table."""
+        self._inserts.append(table_pipeline._insert)
+        return self
+
+    def add_insert_sql(self, stmt: str) -> StatementSet:
+        """Add an INSERT.
+
+        Raises:
+            ValidationException: it is another statement.
+        """
+        statement = parse(stmt)
+        if not isinstance(statement, s.Insert):
+            raise ValidationException("Only insert statement is supported now.")
+        self._inserts.append(self._t_env._executor.plan_insert(statement))
+        return self
+
+    def add_insert(
+        self, target_path_or_descriptor: str | TableDescriptor, table: Any, overwrite: bool = False
+    ) -> StatementSet:
+        """Add a table and where its rows are written to."""
+        return self.add(self._t_env._pipeline(table, target_path_or_descriptor, overwrite))
+
+    def explain(self, *extra_details: int) -> str:
+        """Return how the INSERTs are run."""
+        details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
+        return self._t_env._executor.explain_inserts(self._inserts, details)
+
+    def print_explain(self, *extra_details: int) -> None:
+        """Print how the INSERTs are run."""
+        print(self.explain(*extra_details))
+
+    def execute(self) -> TableResult:
+        """Start the job, and begin anew.
+
+        Raises:
+            ValidationException: there is no INSERT.
+        """
+        if not self._inserts:
+            raise ValidationException("No statement in the statement set; add an INSERT before execute()")
+        inserts, self._inserts = self._inserts, []
+        return self._t_env._executor.run_inserts(inserts)
+
+    def attach_as_datastream(self) -> None:
+        """Add the INSERTs to the job of the StreamExecutionEnvironment, and begin anew."""
+        inserts, self._inserts = self._inserts, []
+        self._t_env._executor.attach_inserts(inserts)
+
+    def compile_plan(self) -> Any:
+        """Compile to a plan; not supported."""
+        raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")

@@ -1,0 +1,44 @@
+"""A query with the table that it writes to (module as `pyflink.table.table_pipeline`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from firesteel.table.catalog_objects import ObjectIdentifier
+from firesteel.table.explain_detail import DETAIL_NAMES
+
+if TYPE_CHECKING:
+    from firesteel.table.table_environment import TableEnvironment
+    from firesteel.table.table_result import TableResult
+
+__all__ = ["TablePipeline"]
+
+
+class TablePipeline:
+    """A query that is to be written to a table (Flink: `TablePipeline`)."""
+
+    def __init__(self, t_env: TableEnvironment, node: Any, path: tuple[str, ...], overwrite: bool) -> None:
+        self._t_env = t_env
+        self._insert = t_env._executor.planned_insert(path, node, overwrite)
+
+    def execute(self) -> TableResult:
+        """Start the job."""
+        return self._t_env._executor.run_inserts([self._insert])
+
+    def explain(self, *extra_details: int) -> str:
+        """Return how the query is run."""
+        details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
+        return self._t_env._executor.explain_inserts([self._insert], details)
+
+    def print_explain(self, *extra_details: int) -> None:
+        """Print how the query is run."""
+        print(self.explain(*extra_details))
+
+    def get_sink_identifier(self) -> ObjectIdentifier | None:
+        """Return the table, None if it has no name of its own."""
+        path = self._insert.table.path
+        return None if path[-1].startswith("*anonymous") else ObjectIdentifier(*path)
+
+    def compile_plan(self) -> Any:
+        """Compile to a plan; not supported."""
+        raise NotImplementedError("compile_plan() is not supported: plans are not compiled; use execute()")
