@@ -1,0 +1,138 @@
+"""From statements to jobs: resolves, optimizes, translates and runs queries. Flink: `PlannerBase`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.values import to_python
+from firesteel.common.types import Row, RowKind
+from firesteel.datastream.closeable_iterator import CloseableIterator
+from firesteel.table.planner.changelog import kinds_of
+from firesteel.table.planner.explain import explain_text
+from firesteel.table.planner.resolve_expressions import ExpressionResolver
+from firesteel.table.planner.resolve_queries import QueryResolver, ResolveContext
+from firesteel.table.planner.rules import optimize
+from firesteel.table.planner.scope import Scope
+from firesteel.table.planner.sinks import add_sink
+from firesteel.table.planner.translate import Translator
+
+_TIME_ZONE = "table.local-time-zone"
+
+
+class Planner:
+    """The planner of one table environment.
+
+    Args:
+        environment: The StreamExecutionEnvironment in which jobs are made.
+        catalogs: Finds tables and functions.
+        config: The options of the table environment.
+        is_streaming: Whether results are given as they change.
+    """
+
+    def __init__(self, environment: Any, catalogs: Any, config: Any, is_streaming: bool) -> None:
+        self._environment = environment
+        self._config = config
+        self._is_streaming = is_streaming
+        self._context = ResolveContext(catalogs, is_streaming)
+
+    def resolve(self, query: Any) -> Any:
+        """Return the relational node of a query (of `firesteel.table.queries`).
+
+        Raises:
+            ValidationException: a name is unknown, or types do not fit.
+        """
+        return QueryResolver(self._context).resolve(query)
+
+    def resolve_expression(self, expression: Any, row_type: Any) -> Any:
+        """Return the typed expression of an unresolved one over the columns of a row.
+
+        Raises:
+            ValidationException: a name is unknown, or types do not fit.
+        """
+        return ExpressionResolver(Scope.of(row_type), self._context.catalogs).resolve(expression)
+
+    def kinds(self, node: Any) -> frozenset[Kind]:
+        """Return the kinds of rows that a query gives."""
+        return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
+
+    def column_stream(self, node: Any) -> Any:
+        """Return the DataStream of column batches of a query."""
+        return self._translator().stream(optimize(node, self._is_streaming))
+
+    def collect(self, node: Any) -> tuple[Any, CloseableIterator]:
+        """Run a query.
+
+        Returns:
+            The job's client, None where there is none, and the rows as they come; to be closed.
+        """
+        with self._own_job() as environment:
+            stream = self.column_stream(node)
+            collect_id = stream.collect_async()
+            self._keep_ancestors_of_last()
+            batches = environment._collect(collect_id, "collect", None)
+        rows = CloseableIterator(_rows(batches, node.row_type), batches.close)
+        return getattr(batches, "job_client", None), rows
+
+    def insert(self, inserts: Sequence[tuple[Any, Any, Any, Any]], job_name: str | None) -> Any:
+        """Run inserts as one job; each is `(node, table, sink, request)`. Returns the job's client."""
+        with self._own_job() as environment:
+            self.attach(inserts)
+            return environment.execute_async(job_name or "insert")
+
+    def attach(self, inserts: Sequence[tuple[Any, Any, Any, Any]]) -> None:
+        """Add inserts to the program of the execution environment."""
+        translator = self._translator()
+        enforcer = self._config.get("table.exec.sink.not-null-enforcer", "ERROR")
+        for node, table, sink, _ in inserts:
+            add_sink(translator, optimize(node, self._is_streaming), table, sink, enforcer)
+
+    @contextmanager
+    def _own_job(self) -> Iterator[Any]:
+        """Keep what the program has put into the environment so far out of the job that is made."""
+        environment = self._environment
+        before = list(environment._transformations)
+        try:
+            yield environment
+        finally:
+            environment._transformations[:] = before
+
+    def _keep_ancestors_of_last(self) -> None:
+        transformations = self._environment._transformations
+        needed, waiting = set(), [transformations[-1]]
+        while waiting:
+            transformation = waiting.pop()
+            if id(transformation) not in needed:
+                needed.add(id(transformation))
+                waiting += transformation.inputs
+        transformations[:] = [t for t in transformations if id(t) in needed]
+
+    def explain(self, nodes: Sequence[Any], sinks: Sequence[Any], details: Sequence[Any]) -> str:
+        """Return the plans as text: the syntax tree, the optimized and the execution plan."""
+        pairs = [(node, optimize(node, self._is_streaming)) for node in nodes]
+        names = [".".join(table.path) for _, table, _, _ in sinks]
+        return explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
+
+    def _translator(self) -> Translator:
+        zone = self._config.get(_TIME_ZONE, "default")
+        settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
+        return Translator(self._environment, self._is_streaming, settings)
+
+
+def _rows(batches: Any, row_type: Any) -> Iterator[Row]:
+    """Yield the rows of column batches as a program gets them."""
+    kinds = list(RowKind)
+    types = row_type.field_types()
+    for batch in batches:
+        columns = [to_python(c, t, collected=True) for c, t in zip(batch.columns, types, strict=True)]
+        marks = [0] * batch.length if batch.kinds is None else batch.kinds.tolist()
+        for mark, values in zip(marks, zip(*columns, strict=True), strict=True):
+            row = Row(*values)
+            row.set_row_kind(kinds[mark])
+            yield row
+
+

@@ -1,0 +1,51 @@
+"""Ends of queries: what is checked and changed between a query and its sink. Flink: `CommonExecSink`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.columns.kernels.sink_guard import SinkGuardFactory
+from firesteel.table.errors import TableException
+from firesteel.table.planner.description import describe
+from firesteel.table.planner.translate import Translator
+
+
+def add_sink(translator: Translator, node: Any, table: Any, sink: Any, enforcer: str) -> Any:
+    """Write a query to a sink; its columns are those of the table already.
+
+    Args:
+        enforcer: `ERROR` or `DROP`: what happens to NULLs in NOT NULL columns.
+
+    Raises:
+        TableException: the sink does not take what the query gives.
+    """
+    kinds = translator.kinds(node)
+    accepted = sink.accepts(kinds)
+    name = ".".join(table.path)
+    missing = kinds - accepted - {Kind.UPDATE_BEFORE}
+    if missing:
+        what = "update and delete" if len(missing) > 1 else "update" if Kind.UPDATE_AFTER in missing else "delete"
+        raise TableException(
+            f"Table sink '{name}' doesn't support consuming {what} changes which is produced by node {_producer(node)}"
+        )
+    stream = translator.stream(node)
+    drops_before = Kind.UPDATE_BEFORE in kinds - accepted
+    columns = [column for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
+    not_null = tuple(
+        (i, column.name)
+        for i, (column, field) in enumerate(zip(columns, node.row_type.fields, strict=True))
+        if not column.type._nullable and field.data_type._nullable
+    )
+    if drops_before or not_null:
+        guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", drops_before)
+        label = f"ConstraintEnforcer(NotNullEnforcer(fields=[{', '.join(name for _, name in not_null)}]))"
+        stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore")
+    return sink.consume(stream, f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])")
+
+
+def _producer(node: Any) -> str:
+    """Return the node that makes a query update its rows."""
+    while type(node).__name__ in ("Project", "Filter"):
+        node = node.input
+    return describe(node)
