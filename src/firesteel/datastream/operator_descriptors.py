@@ -280,6 +280,34 @@ class ColumnOperator(OperatorDescriptor):
     inputs: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class RowsToColumnsOperator(OperatorDescriptor):
+    """Makes column batches of elements.
+
+    Attributes:
+        columns: Where each column is from, and its type; see `firesteel.operators.row_conversion.RowsToColumns`.
+        has_kinds: Whether the kinds of rows count.
+    """
+
+    columns: tuple[tuple[int | str, Any], ...]
+    has_kinds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsToRowsOperator(OperatorDescriptor):
+    """Makes `Row`s of column batches.
+
+    Attributes:
+        types: Types of the columns.
+        names: Names of the columns.
+        is_retract: Give pairs of a flag, true for rows that are added, and a row.
+    """
+
+    types: tuple[Any, ...]
+    names: tuple[str, ...]
+    is_retract: bool = False
+
+
 # --- sinks ---------------------------------------------------------------------------------------------------------
 
 

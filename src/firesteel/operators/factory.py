@@ -126,6 +126,18 @@ def _columns(d: descriptors.ColumnOperator, name: str, task: TaskInfo, output: O
     return ColumnRunner(name, task, output, d.factory, d.inputs)
 
 
+def _rows_to_columns(d: descriptors.RowsToColumnsOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    from firesteel.operators.row_conversion import RowsToColumns  # needs pyarrow, which only tables do
+
+    return RowsToColumns(name, task, output, d.columns, d.has_kinds)
+
+
+def _columns_to_rows(d: descriptors.ColumnsToRowsOperator, name: str, task: TaskInfo, output: Output) -> Operator:
+    from firesteel.operators.row_conversion import ColumnsToRows  # needs pyarrow, which only tables do
+
+    return ColumnsToRows(name, task, output, d.types, d.names, d.is_retract)
+
+
 RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.SourceOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
     descriptors.CollectionSourceOperator: lambda d, name, task, out: SourceRunner(name, task, out, d),
@@ -167,6 +179,8 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
     descriptors.BroadcastProcessOperator: _broadcast,
     descriptors.IntervalJoinOperator: lambda d, name, task, out: IntervalJoinRunner(name, task, out, d),
     descriptors.ColumnOperator: _columns,
+    descriptors.RowsToColumnsOperator: _rows_to_columns,
+    descriptors.ColumnsToRowsOperator: _columns_to_rows,
     descriptors.PrintSinkOperator: lambda d, name, task, out: PrintRunner(name, task, out, d.identifier, d.input_type),
     descriptors.SinkFunctionOperator: _sink_function,
     descriptors.SinkWriterOperator: lambda d, name, task, out: SinkWriterRunner(name, task, out, d.sink, d.input_type),

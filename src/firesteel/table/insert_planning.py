@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from firesteel.columns.type_rules import can_cast_implicitly
+from firesteel.columns.cast_rules import can_cast_implicitly
 from firesteel.columns.type_text import quoted, type_text
 from firesteel.table import queries as q
 from firesteel.table.catalog_manager import ViewEntry

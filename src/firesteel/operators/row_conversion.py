@@ -1,0 +1,137 @@
+"""Operators between elements of a DataStream and the column batches of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.types import DataType, TimestampKind
+from firesteel.columns.values import arrow_type, to_arrow, to_python
+from firesteel.common.types import Row, RowKind
+from firesteel.operators.clock import now_ms
+from firesteel.operators.operator import MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
+
+BATCH_ROWS = 10_000
+"""Rows of a column batch at most, so that operators after it stay responsive."""
+
+_KINDS = list(RowKind)
+_RETRACTIONS = (Kind.UPDATE_BEFORE, Kind.DELETE)
+
+
+class RowsToColumns(Operator):
+    """Makes column batches of elements (Flink: `InputConversionOperator`).
+
+    Args:
+        columns: Where each column is from, and its type: the position of a field, `element` for an element that is no
+            row, `timestamp` for the element's event time, `proctime` for the current time.
+        has_kinds: Whether the kinds of rows count.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        columns: tuple[tuple[int | str, DataType], ...],
+        has_kinds: bool,
+    ) -> None:
+        super().__init__(name, task, output)
+        self._columns = columns
+        self._has_kinds = has_kinds
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit the elements as column batches."""
+        for start in range(0, len(values), BATCH_ROWS):
+            part = values[start : start + BATCH_ROWS]
+            times = None if timestamps is None else timestamps[start : start + BATCH_ROWS]
+            self.output.hand_on([self._batch(part, times)], None)
+
+    def _batch(self, values: list[Any], timestamps: Timestamps) -> ColumnBatch:
+        arrays = tuple(self._array(source, kind, values, timestamps) for source, kind in self._columns)
+        kinds = None
+        if self._has_kinds:
+            kinds = np.fromiter((value.get_row_kind().value for value in values), np.int8, len(values))
+        return ColumnBatch(arrays, len(values), kinds if kinds is not None and kinds.any() else None)
+
+    def _array(self, source: int | str, kind: DataType, values: list[Any], timestamps: Timestamps) -> pa.Array:
+        if source == "element":
+            return to_arrow(values, kind)
+        if source == "proctime":
+            return _times([now_ms()] * len(values), kind)
+        if source == "timestamp":
+            return _times(self._event_times(timestamps, len(values)), kind)
+        return to_arrow([value[source] for value in values], kind)
+
+    def _event_times(self, timestamps: Timestamps, count: int) -> list[int]:
+        found = [MIN_TIMESTAMP] * count if timestamps is None else list(timestamps)
+        if MIN_TIMESTAMP in found or None in found:
+            raise RuntimeError(
+                "Rowtime timestamp is not defined. Please make sure that a proper TimestampAssigner is defined and the "
+                "stream environment uses the EventTime time characteristic."
+            )
+        return found
+
+
+def _times(milliseconds: list[int], kind: DataType) -> pa.Array:
+    wanted = arrow_type(kind)
+    if pa.types.is_integer(wanted):
+        return pa.array(milliseconds, wanted)
+    return pa.array(np.array(milliseconds, np.int64) * 1000, pa.int64()).cast(wanted)
+
+
+class ColumnsToRows(Operator):
+    """Makes `Row`s of column batches (Flink: `OutputConversionOperator`).
+
+    Args:
+        types: Types of the columns; the first rowtime attribute becomes the event time.
+        names: Names of the columns.
+        is_retract: Give pairs of a flag, true for rows that are added, and a row.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        task: TaskInfo,
+        output: Output,
+        types: tuple[DataType, ...],
+        names: tuple[str, ...],
+        is_retract: bool,
+    ) -> None:
+        super().__init__(name, task, output)
+        self._types = types
+        self._names = list(names)
+        self._make: Callable[[int, tuple[Any, ...]], Any] = self._pair if is_retract else self._row
+        self._rowtime = next(
+            (i for i, kind in enumerate(types) if getattr(kind, "kind", None) is TimestampKind.ROWTIME), None
+        )
+
+    def process(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Emit the rows of the batches."""
+        make = self._make
+        for batch in values:
+            columns = [to_python(array, kind) for array, kind in zip(batch.columns, self._types, strict=True)]
+            rows = zip(*columns, strict=True) if columns else iter([()] * batch.length)
+            kinds = batch.kinds_or_inserts().tolist()
+            elements = [make(kind, row) for kind, row in zip(kinds, rows, strict=True)]
+            self.output.hand_on(elements, self._event_times(batch))
+
+    def _row(self, kind: int, values: tuple[Any, ...]) -> Row:
+        row = Row(*values)
+        row.set_field_names(self._names)
+        row.set_row_kind(_KINDS[kind])
+        return row
+
+    def _pair(self, kind: int, values: tuple[Any, ...]) -> tuple[bool, Row]:
+        row = Row(*values)
+        row.set_field_names(self._names)
+        return kind not in _RETRACTIONS, row
+
+    def _event_times(self, batch: ColumnBatch) -> Timestamps:
+        if self._rowtime is None:
+            return None
+        micros = batch.columns[self._rowtime].cast(pa.int64())
+        return [MIN_TIMESTAMP if value is None else value // 1000 for value in micros.to_pylist()]

@@ -1,0 +1,174 @@
+"""Conversions between DataStreams and tables; part of `StreamTableEnvironment`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from firesteel.columns.batch import Kind
+from firesteel.common.typeinfo import TypeInformation, Types
+from firesteel.datastream.data_stream import DataStream
+from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator
+from firesteel.table import queries
+from firesteel.table.changelog_mode import ChangelogMode
+from firesteel.table.connectors.base import INSERT_ONLY
+from firesteel.table.errors import TableException, ValidationException
+from firesteel.table.expression import Expression
+from firesteel.table.schema import Schema
+from firesteel.table.stream_scans import stream_table
+from firesteel.table.type_information import data_type_of, type_info_of
+from firesteel.table.types import RowType
+from firesteel.table.unresolved import Alias, Apply, Ref, TypeName
+
+if TYPE_CHECKING:
+    from firesteel.table.catalog_manager import CatalogManager
+    from firesteel.table.table import Table
+
+
+class StreamMethods:
+    """What a table environment does with DataStreams."""
+
+    _catalogs: CatalogManager
+    _planner: Any
+
+    @abstractmethod
+    def _table(self, query: Any) -> Table:
+        """Return the table of a query."""
+
+    # --- streams to tables -------------------------------------------------------------------------------------------
+
+    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | Schema) -> Table:
+        """Return the table of a stream whose elements are all inserted.
+
+        Args:
+            data_stream: Elements with a declared type; rows give a column per field, others one column `f0`.
+            fields_or_schema: Either a schema, or the columns: `col("a")`, `col("a").alias("b")`, and time attributes
+                `col("rt").rowtime`, `col("pt").proctime`.
+
+        Raises:
+            ValidationException: the type has no columns, or a column does not exist.
+        """
+        return self._stream_table(data_stream, fields_or_schema, ChangelogMode.insert_only(), False)
+
+    def from_changelog_stream(
+        self, data_stream: DataStream, schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+    ) -> Table:
+        """Return the table of a stream of rows with kinds.
+
+        Args:
+            data_stream: Rows; their `RowKind` counts.
+            schema: Names, types, primary key and time attributes; by default by the type of the stream.
+            changelog_mode: The kinds that there are; `ChangelogMode.upsert()` needs a primary key.
+        """
+        mode = ChangelogMode.all() if changelog_mode is None else changelog_mode
+        return self._stream_table(data_stream, () if schema is None else (schema,), mode, True)
+
+    def _stream_table(
+        self, stream: DataStream, fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool
+    ) -> Table:
+        kinds = mode._kinds
+        node = stream_table(stream, fields, kinds, has_kinds, self._catalogs)
+        if has_kinds and Kind.UPDATE_AFTER in kinds and Kind.UPDATE_BEFORE not in kinds and not getattr(node, "primary_key", ()):
+            raise ValidationException(
+                "The stream is an upsert changelog, which requires a primary key; declare one in the schema"
+            )
+        return self._table(queries.Resolved(node))
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Table | DataStream, *fields_or_schema: Any
+    ) -> None:
+        """Register a table or a stream as a temporary view."""
+        table = table_or_data_stream
+        if isinstance(table, DataStream):
+            table = self.from_data_stream(table, *fields_or_schema)
+        self._register_view(view_path, table, True)
+
+    @abstractmethod
+    def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
+        """Register a table as a view."""
+
+    # --- tables to streams -------------------------------------------------------------------------------------------
+
+    def to_data_stream(self, table: Table) -> DataStream:
+        """Return the rows of a table that only has insertions.
+
+        Raises:
+            TableException: the table has updates or deletions.
+        """
+        self._require_insert_only(table, "toDataStream")
+        return self._stream_of(table._node, type_info_of(table._node.row_type), False)
+
+    def to_changelog_stream(
+        self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+    ) -> DataStream:
+        """Return the changes of a table as rows with kinds.
+
+        Args:
+            table: Any table.
+            target_schema: Types that the columns are cast to.
+            changelog_mode: The kinds that the stream may have.
+
+        Raises:
+            TableException: the table has changes of other kinds.
+        """
+        node = table._node
+        if target_schema is not None:
+            node = self._cast_to(node, target_schema)
+        allowed = ChangelogMode.all() if changelog_mode is None else changelog_mode
+        found = self._planner.kinds(node)
+        if not found <= allowed._kinds and not (found - {Kind.UPDATE_BEFORE} <= allowed._kinds):
+            names = ", ".join(sorted(kind.name for kind in found - allowed._kinds))
+            raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
+        if Kind.UPDATE_BEFORE in found - allowed._kinds:
+            raise NotImplementedError("to_changelog_stream() gives updates with UPDATE_BEFORE; use ChangelogMode.all()")
+        return self._stream_of(node, type_info_of(node.row_type), False)
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """Return the rows of a table that only has insertions, as elements of a type.
+
+        Raises:
+            TableException: the table has updates or deletions.
+        """
+        self._require_insert_only(table, "toAppendStream")
+        self._check_type(table, type_info)
+        return self._stream_of(table._node, type_info, False)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """Return the changes of a table as pairs: true for rows that are added, false for those taken back."""
+        self._check_type(table, type_info)
+        return self._stream_of(table._node, Types.TUPLE([Types.BOOLEAN(), type_info]), True)
+
+    def _require_insert_only(self, table: Table, method: str) -> None:
+        found = self._planner.kinds(table._node)
+        if not found <= INSERT_ONLY:
+            changes = "update and delete" if Kind.DELETE in found else "update"
+            raise TableException(
+                f"Table sink 'Unregistered_DataStream_Sink' of {method} doesn't support consuming {changes} changes; use "
+                "to_changelog_stream()"
+            )
+
+    def _check_type(self, table: Table, type_info: TypeInformation) -> None:
+        wanted, found = data_type_of(type_info), table._node.row_type
+        count = len(wanted) if isinstance(wanted, RowType) else 1
+        if count != len(found):
+            raise ValidationException(
+                f"Arity [{len(found)}] of result does not match the number [{count}] of requested type {type_info!r}"
+            )
+
+    def _cast_to(self, node: Any, schema: Schema) -> Any:
+        names = node.row_type.names
+        items = []
+        for column in schema._columns:
+            if column.name not in names or column.type is None:
+                raise ValidationException(
+                    f"Column '{column.name}' of the target schema is not in the query: [{', '.join(names)}]"
+                )
+            items.append(Alias(Apply("CAST", (Ref((column.name,)), TypeName(column.type))), (column.name,)))
+        return self._planner.resolve(queries.Select(queries.Resolved(node), tuple(items)))
+
+    def _stream_of(self, node: Any, type_info: TypeInformation, is_retract: bool) -> DataStream:
+        row_type = node.row_type
+        stream = self._planner.column_stream(node)
+        operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract)
+        transformation = stream._operator("TableToDataStream", operator, type_info)
+        return DataStream(stream.get_execution_environment(), transformation)
