@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from firesteel.columns.functions import function_names
+from firesteel.columns.functions.registry import function_names
 from firesteel.columns.type_text import type_text
 from firesteel.common.types import Row
 from firesteel.table import statements as s

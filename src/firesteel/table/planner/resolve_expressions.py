@@ -11,7 +11,8 @@ from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
-from firesteel.columns.type_rules import can_cast, common_type
+from firesteel.columns.cast_rules import can_cast
+from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import (
     BigIntType,
     BinaryType,
