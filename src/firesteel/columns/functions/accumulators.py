@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -152,8 +153,7 @@ def quotient(dividend: int, divisor: int) -> int:
 class Variance(Accumulator):
     """VAR_POP, VAR_SAMP and their roots, from the count, the sum and the sum of squares.
 
-    Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n` in the type of the argument, so that
-    integers divide as integers.
+    Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n`; of integers the result alone is cut.
     """
 
     def __init__(self, result_type: t.DataType, sample: bool, root: bool) -> None:
@@ -194,8 +194,7 @@ class Variance(Accumulator):
         if count <= 0 or divisor <= 0:
             return None
         if isinstance(self._type, t.IntegralType):
-            total, squares = self._convert(total), self._convert(squares)
-            variance: Any = quotient(squares - quotient(self._convert(total * total), count), divisor)
+            variance: Any = (Fraction(squares) - Fraction(total * total, count)) / divisor
         elif isinstance(self._type, t.DecimalType):
             mean_square = WIDE.divide(WIDE.multiply(total, total), count)
             variance = WIDE.divide(WIDE.subtract(squares, mean_square), divisor)

@@ -241,11 +241,11 @@ class _Call:
             first, last = self._bounds(entries, i)
             while high < last:
                 if high >= low:
-                    aggregates.add(states, (values[high],))
+                    aggregates.add(states, values[high])
                 high += 1
             while low < first:
                 if low < high:
-                    aggregates.retract(states, (values[low],))
+                    aggregates.retract(states, values[low])
                 low += 1
             found.append(aggregates.values(states)[0])
         return found

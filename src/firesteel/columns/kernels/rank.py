@@ -109,7 +109,7 @@ class Rank(Kernel):
         else:
             self._table.remove(key)
         after = rows[plan.start - 1 : plan.end]
-        if plan.outputs_rank:
+        if plan.outputs_rank or plan.start > 1:
             self._numbered(before, after)
         else:
             self._unnumbered(before, after)
@@ -120,13 +120,14 @@ class Rank(Kernel):
             new = after[place] if place < len(after) else None
             if old == new:
                 continue
-            if old is None:
-                self._output.add(INSERT, (*new, number))  # type: ignore[misc]
-            elif new is None:
-                self._output.add(DELETE, (*old, number))
+            rank = (number,) if self._plan.outputs_rank else ()
+            if new is None:
+                self._output.add(DELETE, (*old, *rank))  # type: ignore[misc]
+            elif old is None:
+                self._output.add(INSERT, (*new, *rank))
             else:
-                self._output.add(UPDATE_BEFORE, (*old, number))
-                self._output.add(UPDATE_AFTER, (*new, number))
+                self._output.add(UPDATE_BEFORE, (*old, *rank))
+                self._output.add(UPDATE_AFTER, (*new, *rank))
 
     def _unnumbered(self, before: list[Row], after: list[Row]) -> None:
         gone, new = list(before), []
