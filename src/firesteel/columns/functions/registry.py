@@ -5,11 +5,15 @@ from __future__ import annotations
 from firesteel.columns.functions import (
     arithmetic,
     casts,
+    collection_functions,
     comparison,
     conditional,
+    current_functions,
+    json_functions,
     math_functions,
     regex_functions,
     string_functions,
+    temporal_functions,
     text_functions,
 )
 from firesteel.columns.functions.function import Function
@@ -17,11 +21,15 @@ from firesteel.columns.functions.function import Function
 _MODULES = (
     arithmetic,
     casts,
+    collection_functions,
     comparison,
     conditional,
+    current_functions,
+    json_functions,
     math_functions,
     regex_functions,
     string_functions,
+    temporal_functions,
     text_functions,
 )
 
@@ -30,6 +38,8 @@ _FUNCTIONS: dict[str, Function] = {function.name: function for module in _MODULE
 _ALIASES = {
     "!=": "<>",
     "MOD": "%",
+    "JSON_OBJECT": "JSON_OBJECT_NULL_ON_NULL",
+    "JSON_ARRAY": "JSON_ARRAY_ABSENT_ON_NULL",
     "CEILING": "CEIL",
     "POW": "POWER",
     "SUBSTR": "SUBSTRING",

@@ -46,7 +46,6 @@ def resolve_rounding(name: str, types: Types, operands: Operands) -> Resolved:
 def bind_rounding(call: CallSite, up: bool) -> Kernel:
     """Return the kernel that rounds down or up to a unit."""
     unit, multiple = _UNITS[call.literal(1).upper()]
-    compute = pc.ceil_temporal if up else pc.floor_temporal
     options: dict[str, Any] = {"unit": unit, "multiple": multiple, "week_starts_monday": False}
     zoned = isinstance(call.types[0], t.LocalZonedTimestampType)
     target = call.arrow_type
@@ -57,7 +56,9 @@ def bind_rounding(call: CallSite, up: bool) -> Kernel:
             return _round_time(column, call, up)
         if pa.types.is_date(column.type):
             column = column.cast(pa.timestamp("us"))
-        rounded = compute(column, **options)
+        rounded = pc.floor_temporal(column, **options)
+        if up:  # Arrow's ceiling goes on by a unit from the beginning of a month.
+            rounded = pc.if_else(pc.equal(rounded, column), column, pc.ceil_temporal(column, **options))
         return to_instant(rounded, call.context.time_zone) if zoned else rounded.cast(target)
 
     return kernel

@@ -1,0 +1,341 @@
+"""Constructors of arrays, maps and rows, access to their parts, and functions of arrays and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import types as t
+from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns.functions.function import (
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    as_array,
+    may_fail,
+    per_row,
+    plain,
+)
+from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
+from firesteel.columns.functions.value_accumulators import freeze
+from firesteel.columns.rex import Literal
+from firesteel.columns.type_rules import STRINGS, any_nullable, common_type
+
+
+def _common(name: str, types: Types) -> t.DataType:
+    common = common_type(types)
+    if common is None:
+        raise FunctionError(f"Could not find a common type for all {name} elements: {cannot_apply(name, types)}")
+    return common
+
+
+def _resolve_array(types: Types, operands: Operands) -> Resolved:
+    if not types:
+        raise wrong_count("ARRAY", 0, "1 or more")
+    element = _common("ARRAY", types)
+    return [element] * len(types), t.ArrayType(element, False)
+
+
+def _resolve_map(types: Types, operands: Operands) -> Resolved:
+    if not types or len(types) % 2:
+        raise FunctionError(f"MAP requires an even number of arguments, found {len(types)}")
+    key, value = _common("MAP", types[::2]), _common("MAP", types[1::2])
+    return [key, value] * (len(types) // 2), t.MapType(key, value, False)
+
+
+def _resolve_row(types: Types, operands: Operands) -> Resolved:
+    fields = [t.RowField(f"EXPR${index}", data_type) for index, data_type in enumerate(types)]
+    return list(types), t.RowType(fields, False)
+
+
+def _map_of(*items: Any) -> list[tuple[Any, Any]]:
+    pairs = {freeze(key): (key, value) for key, value in zip(items[::2], items[1::2], strict=True)}
+    return list(pairs.values())
+
+
+def _bind_row(call: CallSite) -> Kernel:
+    def kernel(columns: list[Column], length: int) -> Column:
+        arrays = [as_array(column, length) for column in columns]
+        if not arrays:
+            return pa.array([{}] * length, call.arrow_type)
+        return pa.StructArray.from_arrays(arrays, fields=list(call.arrow_type))
+
+    return kernel
+
+
+def _field_index(types: Types, operands: Operands) -> int:
+    row: Any = types[0]
+    if len(types) != 2 or not isinstance(row, t.RowType) or not isinstance(operands[1], Literal):
+        raise cannot_apply("DOT", types, "<ROW>.<NAME>")
+    name = operands[1].value
+    if isinstance(name, int) and 0 <= name < len(row):
+        return name
+    if name not in row.names:
+        raise FunctionError(f"Field '{name}' not found in a row with fields {', '.join(row.names)}")
+    return row.names.index(name)
+
+
+def _resolve_field(types: Types, operands: Operands) -> Resolved:
+    row: Any = types[0]
+    field = row.fields[_field_index(types, operands)].data_type
+    return list(types), field.with_nullable(field.is_nullable or row.is_nullable)
+
+
+def _bind_field(call: CallSite) -> Kernel:
+    index = _field_index(call.types, call.operands)
+    return lambda columns, length: pc.struct_field(columns[0], [index])
+
+
+def _resolve_item(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 2:
+        raise wrong_count("ITEM", len(types), "2")
+    container: Any = types[0]
+    if isinstance(container, t.ArrayType) and isinstance(types[1], t.IntegralType):
+        if isinstance(operands[1], Literal) and operands[1].value is not None and operands[1].value < 1:
+            raise FunctionError(f"Array element access needs an index starting at 1 but was {operands[1].value}.")
+        return list(types), container.element_type.nullable()
+    if isinstance(container, t.MapType):
+        key = common_type([container.key_type, types[1]])
+        if key is not None:
+            return [container, types[1]], container.value_type.nullable()
+    if isinstance(container, t.RowType):
+        return _resolve_field(types, operands)
+    raise cannot_apply("ITEM", types, "<ARRAY>[<INTEGER>]", "<MAP>[<KEY>]")
+
+
+def _bind_item(call: CallSite) -> Kernel:
+    if isinstance(call.types[0], t.RowType):
+        return _bind_field(call)
+    if isinstance(call.types[0], t.ArrayType):
+        return per_row(plain(_element_at))(call)
+    return per_row(plain(_value_of_key))(call)
+
+
+def _element_at(values: list[Any], index: int) -> Any:
+    if index < 1:
+        raise FunctionError(f"Array element access needs an index starting at 1 but was {index}.")
+    return values[index - 1] if index <= len(values) else None
+
+
+def _value_of_key(pairs: list[tuple[Any, Any]], key: Any) -> Any:
+    return next((value for k, value in pairs if k == key), None)
+
+
+def _resolve_element(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 1 or not isinstance(types[0], (t.ArrayType, t.MultisetType)):
+        raise cannot_apply("ELEMENT", types, "ELEMENT(<ARRAY>)")
+    element = types[0].element_type
+    return list(types), element.with_nullable(element.is_nullable or types[0].is_nullable)
+
+
+def _only_element(values: list[Any]) -> Any:
+    if len(values) > 1:
+        raise FunctionError("Array has more than one element.")
+    return values[0] if values else None
+
+
+def _resolve_with_element(name: str, result: t.DataType | None) -> Callable[[Types, Operands], Resolved]:
+    """Return the resolution of a function of an array and an element, which is cast to the array's type.
+
+    Args:
+        name: The function.
+        result: The type of the result, None: that of the array.
+    """
+
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if len(types) != 2:
+            raise wrong_count(name, len(types), "2")
+        array: Any = types[0]
+        common = common_type([array.element_type, types[1]]) if isinstance(array, t.ArrayType) else None
+        if common is None:
+            raise cannot_apply(name, types, f"{name}(<ARRAY>, <ELEMENT>)")
+        widened = common.with_nullable(array.element_type.is_nullable or (result is None and types[1].is_nullable))
+        if name in ("ARRAY_REMOVE", "ARRAY_CONTAINS", "ARRAY_POSITION"):
+            widened = common.with_nullable(array.element_type.is_nullable)
+        new_array = t.ArrayType(widened, array.is_nullable)
+        nullable = array.is_nullable or (name == "ARRAY_POSITION" and types[1].is_nullable)
+        return [new_array, common.with_nullable(types[1].is_nullable)], (result or new_array).with_nullable(nullable)
+
+    return resolve
+
+
+def _resolve_arrays(name: str) -> Callable[[Types, Operands], Resolved]:
+    """Return the resolution of a function of arrays that have a common type."""
+
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if not types or not all(isinstance(x, t.ArrayType) for x in types):
+            raise cannot_apply(name, types, f"{name}(<ARRAY>, <ARRAY>)")
+        common = _common(name, types)
+        return [common.with_nullable(x.is_nullable) for x in types], common.with_nullable(any_nullable(types))
+
+    return resolve
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    seen: dict[Any, Any] = {}
+    for value in values:
+        seen.setdefault(freeze(value), value)
+    return list(seen.values())
+
+
+def _contains(values: list[Any] | None, needle: Any) -> bool | None:
+    return None if values is None else needle in values
+
+
+def _position(values: list[Any] | None, needle: Any) -> int | None:
+    if values is None or needle is None:
+        return None
+    return values.index(needle) + 1 if needle in values else 0
+
+
+def _remove(values: list[Any] | None, needle: Any) -> list[Any] | None:
+    return None if values is None else [value for value in values if value != needle]
+
+
+def _append(values: list[Any] | None, addition: Any) -> list[Any] | None:
+    return None if values is None else [*values, addition]
+
+
+def _prepend(values: list[Any] | None, addition: Any) -> list[Any] | None:
+    return None if values is None else [addition, *values]
+
+
+def _concat(*arrays: list[Any]) -> list[Any]:
+    return [value for array in arrays for value in array]
+
+
+def _except(values: list[Any], others: list[Any]) -> list[Any]:
+    unwanted = set(map(freeze, others))
+    return [value for value in _distinct(values) if freeze(value) not in unwanted]
+
+
+def _intersect(values: list[Any], others: list[Any]) -> list[Any]:
+    wanted = set(map(freeze, others))
+    return [value for value in _distinct(values) if freeze(value) in wanted]
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    return lambda values: choose((value for value in values if value is not None), default=None)
+
+
+def _slice(values: list[Any], start: int, end: int | None = None) -> list[Any]:
+    """Return the elements from one position to another, both included and counted from 1, or from -1 at the end."""
+    count = len(values)
+    first = start if start >= 0 else count + start + 1
+    last = count if end is None else end if end >= 0 else count + end + 1
+    if not values or first > count or last < 1 or first > last:
+        return []
+    return values[max(first, 1) - 1 : last]
+
+
+def _sort(values: list[Any], ascending: bool = True, null_first: bool | None = None) -> list[Any]:
+    present = sorted((value for value in values if value is not None), reverse=not ascending)
+    nulls = [None] * (len(values) - len(present))
+    return nulls + present if (ascending if null_first is None else null_first) else present + nulls
+
+
+def _resolve_join(types: Types, operands: Operands) -> Resolved:
+    array: Any = types[0] if types else None
+    if isinstance(array, t.ArrayType) and not isinstance(array.element_type, STRINGS):
+        raise cannot_apply("ARRAY_JOIN", types, "ARRAY_JOIN(<ARRAY<CHARACTER>>, <CHARACTER>)")
+    return signature("ARRAY_JOIN", STRING, "ARRAY", "CHARACTER", "CHARACTER", optional=1)(types, operands)
+
+
+def _join(values: list[Any], delimiter: str, null_text: str | None = None) -> str:
+    texts = (null_text if value is None else value for value in values)
+    return delimiter.join(text for text in texts if text is not None)
+
+
+def _of_map(name: str, result: Callable[[Any], t.DataType]) -> Callable[[Types, Operands], Resolved]:
+    return signature(name, lambda types, operands: result(types[0]), "MAP")
+
+
+def _entries_type(data_type: Any) -> t.DataType:
+    fields = [t.RowField("key", data_type.key_type), t.RowField("value", data_type.value_type)]
+    return t.ArrayType(t.RowType(fields))
+
+
+def _of_array(name: str, result: Callable[[Any], t.DataType], nullable: bool | None = None) -> Any:
+    return signature(name, lambda types, operands: result(types[0]), "ARRAY", nullable=nullable)
+
+
+def _map_from_arrays(keys: list[Any], values: list[Any]) -> list[tuple[Any, Any]]:
+    if len(keys) != len(values):
+        raise FunctionError(
+            "Invalid function MAP_FROM_ARRAYS call:\n"
+            f"The length of the keys array {len(keys)} is not equal to the length of the values array {len(values)}"
+        )
+    return _map_of(*(item for pair in zip(keys, values, strict=True) for item in pair))
+
+
+def _map_from_arrays_type(types: Types, operands: Operands) -> t.DataType:
+    keys, values = types[0], types[1]
+    assert isinstance(keys, t.ArrayType)
+    assert isinstance(values, t.ArrayType)
+    return t.MapType(keys.element_type, values.element_type)
+
+
+def _map_union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    return _map_of(*(item for pairs in maps for pair in pairs for item in pair))
+
+
+def _rows(function: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
+    return per_row(plain(function))
+
+
+def _rows_with_null(function: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
+    return per_row(plain(function), null_call=True)
+
+
+FUNCTIONS = [
+    Function("ARRAY", _resolve_array, _rows_with_null(lambda *values: list(values))),
+    Function("MAP", _resolve_map, _rows_with_null(_map_of)),
+    Function("ROW", _resolve_row, _bind_row),
+    Function("DOT", _resolve_field, _bind_field),
+    Function("ITEM", _resolve_item, _bind_item, fails=may_fail),
+    Function("ELEMENT", _resolve_element, _rows(_only_element), fails=may_fail),
+    Function("CARDINALITY", signature("CARDINALITY", INT, "COLLECTION"), _rows(len)),
+    Function("ARRAY_CONTAINS", _resolve_with_element("ARRAY_CONTAINS", BOOLEAN), _rows_with_null(_contains)),
+    Function("ARRAY_POSITION", _resolve_with_element("ARRAY_POSITION", INT), _rows_with_null(_position)),
+    Function("ARRAY_REMOVE", _resolve_with_element("ARRAY_REMOVE", None), _rows_with_null(_remove)),
+    Function("ARRAY_APPEND", _resolve_with_element("ARRAY_APPEND", None), _rows_with_null(_append)),
+    Function("ARRAY_PREPEND", _resolve_with_element("ARRAY_PREPEND", None), _rows_with_null(_prepend)),
+    Function("ARRAY_DISTINCT", signature("ARRAY_DISTINCT", argument(0), "ARRAY"), _rows(_distinct)),
+    Function("ARRAY_REVERSE", signature("ARRAY_REVERSE", argument(0), "ARRAY"), _rows(lambda values: values[::-1])),
+    Function("ARRAY_CONCAT", _resolve_arrays("ARRAY_CONCAT"), _rows(_concat)),
+    Function("ARRAY_UNION", _resolve_arrays("ARRAY_UNION"), _rows(lambda a, b: _distinct([*a, *b]))),
+    Function("ARRAY_EXCEPT", _resolve_arrays("ARRAY_EXCEPT"), _rows(_except)),
+    Function("ARRAY_INTERSECT", _resolve_arrays("ARRAY_INTERSECT"), _rows(_intersect)),
+    Function("ARRAY_MAX", _of_array("ARRAY_MAX", lambda x: x.element_type, True), _rows(_extreme(max))),
+    Function("ARRAY_MIN", _of_array("ARRAY_MIN", lambda x: x.element_type, True), _rows(_extreme(min))),
+    Function(
+        "ARRAY_SLICE", signature("ARRAY_SLICE", argument(0), "ARRAY", "INTEGER", "INTEGER", optional=1), _rows(_slice)
+    ),
+    Function(
+        "ARRAY_SORT", signature("ARRAY_SORT", argument(0), "ARRAY", "BOOLEAN", "BOOLEAN", optional=2), _rows(_sort)
+    ),
+    Function("ARRAY_JOIN", _resolve_join, _rows(_join)),
+    Function("MAP_KEYS", _of_map("MAP_KEYS", lambda x: t.ArrayType(x.key_type)), _rows(lambda m: [k for k, _ in m])),
+    Function(
+        "MAP_VALUES", _of_map("MAP_VALUES", lambda x: t.ArrayType(x.value_type)), _rows(lambda m: [v for _, v in m])
+    ),
+    Function(
+        "MAP_ENTRIES",
+        _of_map("MAP_ENTRIES", _entries_type),
+        _rows(lambda m: [{"key": key, "value": value} for key, value in m]),
+    ),
+    Function(
+        "MAP_FROM_ARRAYS",
+        signature("MAP_FROM_ARRAYS", _map_from_arrays_type, "ARRAY", "ARRAY"),
+        _rows(_map_from_arrays),
+        fails=may_fail,
+    ),
+    Function("MAP_UNION", signature("MAP_UNION", argument(0), "MAP", variadic=True, common=True), _rows(_map_union)),
+]

@@ -1,0 +1,334 @@
+"""JSON functions. Flink: `SqlJsonUtils`.
+
+Clauses are constant operands after the JSON text and the path. All may be left out from the right:
+
+- `JSON_VALUE(json, path, returning, on_empty, empty_default, on_error, error_default)`: `returning` is the text of a
+  type; `on_empty` and `on_error` are NULL, ERROR or DEFAULT.
+- `JSON_QUERY(json, path, returning, wrapper, on_empty, on_error)`: `wrapper` is WITHOUT_ARRAY, CONDITIONAL_ARRAY or
+  UNCONDITIONAL_ARRAY; the others are NULL, EMPTY_ARRAY, EMPTY_OBJECT or ERROR.
+- `JSON_EXISTS(json, path, on_error)`: TRUE, FALSE, UNKNOWN or ERROR.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns import types as t
+from firesteel.columns.functions.cast_parsing import CastError, text_parser
+from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns.functions.function import (
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    may_fail,
+    per_row,
+    plain,
+)
+from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
+from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
+from firesteel.columns.json_text import json_writer, object_text, quote
+from firesteel.columns.rex import Call, Literal
+from firesteel.columns.type_rules import STRINGS
+from firesteel.columns.type_text import parse_type, type_text
+
+_RAW = re.compile("JSON|JSON_(OBJECT|ARRAY)(_(NULL|ABSENT)_ON_NULL)?", re.IGNORECASE)
+
+
+def _constant(operands: Operands, index: int, default: Any) -> Any:
+    operand = operands[index] if index < len(operands) else None
+    return operand.value if isinstance(operand, Literal) and operand.value is not None else default
+
+
+def _find(text: str, path: str) -> Any:
+    """Return what a path finds, None for nothing in lax mode.
+
+    Raises:
+        JsonPathError: The text is not JSON, or a strict path leads nowhere.
+    """
+    compiled = json_path(path)
+    value = parse_json(text)
+    try:
+        return compiled.find(value)
+    except JsonPathError:
+        if compiled.lax:
+            return None
+        raise
+
+
+def _resolve_text(name: str, types: Types) -> None:
+    if len(types) < 2:
+        raise wrong_count(name, len(types), "2 or more")
+    if not all(isinstance(x, (*STRINGS, t.NullType)) for x in types[:2]):
+        raise cannot_apply(name, types, f"{name}(<CHARACTER>, <CHARACTER>)")
+
+
+def _resolve_value(types: Types, operands: Operands) -> Resolved:
+    _resolve_text("JSON_VALUE", types)
+    returning = parse_type(_constant(operands, 2, "STRING"))
+    if not isinstance(returning, (*STRINGS, t.BooleanType, t.IntType, t.DoubleType)):
+        raise FunctionError(
+            f"Unsupported type '{type_text(returning)}' for JSON_VALUE; use STRING, BOOLEAN, INTEGER or DOUBLE"
+        )
+    return [STRING if isinstance(x, t.NullType) else x for x in types], returning.nullable()
+
+
+def _value(call: CallSite) -> Callable[..., Any]:
+    on_empty, on_error = (_constant(call.operands, index, "NULL") for index in (3, 5))
+    convert = _scalar_converter(call.type)
+
+    def function(text: Any, path: Any, *clauses: Any) -> Any:
+        if text is None or path is None:
+            return None
+        empty_default, error_default = ([*clauses, None, None, None, None, None][index] for index in (2, 4))
+        try:
+            value = _find(text, path)
+        except JsonPathError as error:
+            return _fallback(on_error, error_default, error)
+        container = isinstance(value, (dict, list))
+        if value is None or (container and json_path(path).lax):
+            return _fallback(on_empty, empty_default, "Empty result of JSON_VALUE function is not allowed")
+        if container:
+            return _fallback(on_error, error_default, "Strict jsonpath mode requires scalar value")
+        return convert(value)
+
+    return function
+
+
+def _fallback(behaviour: str, default: Any, problem: Any) -> Any:
+    if behaviour == "ERROR":
+        raise FunctionError(f"JSON_VALUE: {problem}")
+    return default if behaviour == "DEFAULT" else None
+
+
+def _scalar_converter(data_type: t.DataType) -> Callable[[Any], Any]:
+    if isinstance(data_type, STRINGS):
+        return scalar_text
+    if isinstance(data_type, t.IntType):
+        return lambda value: int(value) if not isinstance(value, str) else _parsed(data_type, value)
+    if isinstance(data_type, t.DoubleType):
+        return lambda value: float(value) if not isinstance(value, str) else _parsed(data_type, value)
+    return lambda value: value if isinstance(value, bool) else _parsed(data_type, scalar_text(value))
+
+
+def _parsed(data_type: t.DataType, text: str) -> Any:
+    parse = text_parser(data_type)
+    assert parse is not None
+    try:
+        return parse(text)
+    except CastError as error:
+        raise FunctionError(f"JSON_VALUE: {error}") from error
+
+
+def _resolve_query(types: Types, operands: Operands) -> Resolved:
+    _resolve_text("JSON_QUERY", types)
+    returning = parse_type(_constant(operands, 2, "STRING"))
+    strings = isinstance(returning, t.ArrayType) and isinstance(returning.element_type, STRINGS)
+    if not strings and not isinstance(returning, STRINGS):
+        raise FunctionError(f"Unsupported type '{type_text(returning)}' for JSON_QUERY; use STRING or ARRAY<STRING>")
+    return [STRING if isinstance(x, t.NullType) else x for x in types], returning.nullable()
+
+
+_EMPTY: dict[str, Any] = {"NULL": None, "EMPTY_ARRAY": [], "EMPTY_OBJECT": {}}
+
+
+def _query(call: CallSite) -> Callable[..., Any]:
+    wrapper = _constant(call.operands, 3, "WITHOUT_ARRAY")
+    on_empty, on_error = (_constant(call.operands, index, "NULL") for index in (4, 5))
+    array = isinstance(call.type, t.ArrayType)
+
+    def shown(value: Any) -> Any:
+        if value is None:
+            return None
+        if not array:
+            return json_of(value)
+        return (
+            [v if v is None or isinstance(v, str) else json_of(v) for v in value] if isinstance(value, list) else None
+        )
+
+    def fallback(behaviour: str, problem: Any) -> Any:
+        if behaviour == "ERROR":
+            raise FunctionError(f"JSON_QUERY: {problem}")
+        return shown(_EMPTY[behaviour])
+
+    def function(text: Any, path: Any, *clauses: Any) -> Any:
+        if text is None or path is None:
+            return None
+        try:
+            value = _find(text, path)
+        except JsonPathError as error:
+            return fallback(on_error, error)
+        if value is not None and (
+            wrapper == "UNCONDITIONAL_ARRAY" or (wrapper == "CONDITIONAL_ARRAY" and not isinstance(value, list))
+        ):
+            value = [value]
+        if value is None or (json_path(path).lax and not isinstance(value, (dict, list))):
+            return fallback(on_empty, "Empty result of JSON_QUERY function is not allowed")
+        if not isinstance(value, (dict, list)):
+            return fallback(on_error, "Strict jsonpath mode requires array or object value")
+        return shown(value)
+
+    return function
+
+
+def _resolve_exists(types: Types, operands: Operands) -> Resolved:
+    _resolve_text("JSON_EXISTS", types)
+    unknown = _constant(operands, 2, "FALSE") == "UNKNOWN"
+    nullable = types[0].is_nullable or types[1].is_nullable or unknown
+    return [STRING if isinstance(x, t.NullType) else x for x in types], t.BooleanType(nullable)
+
+
+def _exists(call: CallSite) -> Callable[..., Any]:
+    on_error = _constant(call.operands, 2, "FALSE")
+
+    def function(text: Any, path: Any, *clauses: Any) -> bool | None:
+        if text is None or path is None:
+            return None
+        try:
+            return _find(text, path) is not None
+        except JsonPathError as error:
+            if on_error == "ERROR":
+                raise FunctionError(f"JSON_EXISTS: {error}") from error
+            return {"TRUE": True, "FALSE": False, "UNKNOWN": None}[on_error]
+
+    return function
+
+
+_KINDS: dict[str, Any] = {
+    "": object,
+    " VALUE": object,
+    " SCALAR": (str, int, float, type(None), Decimal),
+    " ARRAY": list,
+    " OBJECT": dict,
+}
+
+
+def _is_json(kind: Any, negated: bool) -> Callable[[Any], bool]:
+    """Return the test, which gives FALSE for NULL in both forms."""
+
+    def test(text: Any) -> bool:
+        if text is None:
+            return False
+        try:
+            return isinstance(parse_json(text), kind) is not negated
+        except JsonPathError:
+            return negated
+
+    return test
+
+
+def _writers(call: CallSite) -> list[Callable[[Any], str]]:
+    """Return the writer of each operand; the results of JSON constructors are JSON already."""
+    return [
+        (lambda value: "null" if value is None else value)
+        if isinstance(operand, Call) and _RAW.fullmatch(operand.function)
+        else json_writer(operand.type)
+        for operand in call.operands
+    ]
+
+
+def _resolve_object(types: Types, operands: Operands) -> Resolved:
+    if len(types) % 2:
+        raise FunctionError("JSON_OBJECT takes pairs of a key and a value")
+    if not all(isinstance(x, STRINGS) for x in types[::2]):
+        raise cannot_apply("JSON_OBJECT", types, "JSON_OBJECT([KEY <CHARACTER> VALUE <ANY>]*)")
+    return list(types), STRING.not_null()
+
+
+def _object(keep_null: bool) -> Callable[[CallSite], Callable[..., str]]:
+    def make(call: CallSite) -> Callable[..., str]:
+        writers = _writers(call)[1::2]
+
+        def function(*items: Any) -> str:
+            pairs: dict[str, str] = {}
+            for key, value, write in zip(items[::2], items[1::2], writers, strict=True):
+                if value is not None or keep_null:
+                    pairs[key] = write(value)
+            return object_text(pairs)
+
+        return function
+
+    return make
+
+
+def _resolve_json_array(types: Types, operands: Operands) -> Resolved:
+    return list(types), STRING.not_null()
+
+
+def _array(keep_null: bool) -> Callable[[CallSite], Callable[..., str]]:
+    def make(call: CallSite) -> Callable[..., str]:
+        writers = _writers(call)
+
+        def function(*items: Any) -> str:
+            pairs = zip(writers, items, strict=True)
+            return f"[{','.join(write(item) for write, item in pairs if item is not None or keep_null)}]"
+
+        return function
+
+    return make
+
+
+def _json_string(call: CallSite) -> Kernel:
+    write = _writers(call)[0]
+
+    def kernel(columns: list[Column], length: int) -> Column:
+        column = columns[0]
+        if isinstance(column, pa.Scalar):
+            value = column.as_py()
+            return pa.scalar(None if value is None else write(value), pa.string())
+        return pa.array([None if value is None else write(value) for value in column.to_pylist()], pa.string())
+
+    return kernel
+
+
+def _json(text: str) -> str:
+    """Return the JSON text of JSON(text), which stands only in JSON_OBJECT and JSON_ARRAY."""
+    try:
+        return json_of(parse_json(text))
+    except JsonPathError as error:
+        raise FunctionError(f"Invalid JSON string in JSON(value) function: {error}") from error
+
+
+def _unquote(text: str) -> str:
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        return text
+    try:
+        return str(parse_json(text))
+    except JsonPathError:
+        return text
+
+
+FUNCTIONS = [
+    Function("JSON_VALUE", _resolve_value, per_row(_value, null_call=True), fails=may_fail),
+    Function("JSON_QUERY", _resolve_query, per_row(_query, null_call=True), fails=may_fail),
+    Function("JSON_EXISTS", _resolve_exists, per_row(_exists, null_call=True), fails=may_fail),
+    *(
+        Function(
+            f"IS {word}JSON{kind}",
+            signature(f"IS {word}JSON{kind}", BOOLEAN, "CHARACTER", nullable=False),
+            per_row(plain(_is_json(classes, bool(word))), null_call=True),
+        )
+        for kind, classes in _KINDS.items()
+        for word in ("", "NOT ")
+    ),
+    *(
+        Function(name, resolve, per_row(make(on_null == "NULL"), null_call=True))
+        for on_null in ("NULL", "ABSENT")
+        for name, resolve, make in (
+            (f"JSON_OBJECT_{on_null}_ON_NULL", _resolve_object, _object),
+            (f"JSON_ARRAY_{on_null}_ON_NULL", _resolve_json_array, _array),
+        )
+    ),
+    Function("JSON_STRING", signature("JSON_STRING", STRING, "ANY"), _json_string),
+    Function("JSON", signature("JSON", STRING, "CHARACTER"), per_row(plain(_json)), fails=may_fail),
+    Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(quote))),
+    Function("JSON_UNQUOTE", signature("JSON_UNQUOTE", STRING, "CHARACTER"), per_row(plain(_unquote))),
+]

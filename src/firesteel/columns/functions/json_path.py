@@ -1,0 +1,163 @@
+"""JSON paths over parsed JSON, as Jayway's JsonPath reads them; filters are not supported."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.json_text import object_text, quote
+
+_STEP = re.compile(
+    r"(?P<deep>\.\.)(?P<deepname>\w+|\*)|\.(?P<name>[^.\[\]'\"\s]+)|\[\s*(?P<star>\*)\s*\]"
+    r"|\[\s*(?P<slice>-?\d*:-?\d*)\s*\]|\[\s*(?P<indices>-?\d+(?:\s*,\s*-?\d+)*)\s*\]"
+    r"|\[\s*(?P<keys>'(?:[^'\\]|\\.)*'(?:\s*,\s*'(?:[^'\\]|\\.)*')*|\"(?:[^\"\\]|\\.)*\")\s*\]"
+)
+_MODE = re.compile(r"\s*(strict|lax)\s+(.+)", re.IGNORECASE | re.DOTALL)
+_KEY = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+class JsonPathError(ValueError):
+    """A text that is not JSON, or a path that leads nowhere."""
+
+
+Step = Callable[[Any], Iterator[Any]]
+
+
+class JsonPath:
+    """A compiled path.
+
+    Attributes:
+        lax: Whether a path that leads nowhere gives NULL; a path without mode is strict.
+        definite: Whether the path leads to one value; otherwise the result is a list of all.
+    """
+
+    def __init__(self, text: str) -> None:
+        match = _MODE.fullmatch(text)
+        self.lax = match is not None and match.group(1).lower() == "lax"
+        spec = (match.group(2) if match else text).strip()
+        self.definite = True
+        self._steps: list[Step] = []
+        self._parse(spec)
+
+    def _parse(self, spec: str) -> None:
+        if not spec.startswith("$"):
+            raise FunctionError(f"Illegal JSON path {spec!r}: a path begins with '$'")
+        position = 1
+        while position < len(spec):
+            match = _STEP.match(spec, position)
+            if match is None:
+                raise FunctionError(f"firesteel does not support the JSON path {spec!r} from {spec[position:]!r} on")
+            self._add(match)
+            position = match.end()
+
+    def _add(self, match: re.Match[str]) -> None:
+        keys = [first or second for first, second in _KEY.findall(match["keys"] or "")]
+        if match["name"] and match["name"] != "*":
+            keys = [match["name"]]
+        indices = [int(text) for text in (match["indices"] or "").split(",") if text]
+        if len(keys) == 1:
+            self._steps.append(lambda value: _member(value, keys[0]))
+        elif len(indices) == 1:
+            self._steps.append(lambda value: _element(value, indices[0]))
+        else:
+            self.definite = False
+            self._steps.append(_many(match, keys, indices))
+
+    def find(self, value: Any) -> Any:
+        """Return the value that the path leads to, or the list of all values of an indefinite path.
+
+        Raises:
+            JsonPathError: The path leads nowhere.
+        """
+        values = [value]
+        for step in self._steps:
+            values = [found for value in values for found in step(value)]
+            if self.definite and not values:
+                raise JsonPathError("the path leads nowhere")
+        return values[0] if self.definite else values
+
+
+def _member(value: Any, key: str) -> Iterator[Any]:
+    if isinstance(value, dict) and key in value:
+        yield value[key]
+
+
+def _element(value: Any, index: int) -> Iterator[Any]:
+    if isinstance(value, list) and -len(value) <= index < len(value):
+        yield value[index]
+
+
+def _children(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def _descendants(value: Any) -> Iterator[Any]:
+    yield value
+    for child in _children(value):
+        yield from _descendants(child)
+
+
+def _many(match: re.Match[str], keys: list[str], indices: list[int]) -> Step:
+    """Return a step that leads to several values."""
+    if match["slice"]:
+        first, last = (int(text) if text else None for text in match["slice"].split(":"))
+        return lambda value: iter(value[first:last] if isinstance(value, list) else [])
+    if match["deep"]:
+        name = match["deepname"]
+        if name == "*":
+            return lambda value: (child for found in _descendants(value) for child in _children(found))
+        return lambda value: (child for found in _descendants(value) for child in _member(found, name))
+    if keys:
+        return lambda value: iter([{key: value[key] for key in keys if isinstance(value, dict) and key in value}])
+    if indices:
+        return lambda value: (found for index in indices for found in _element(value, index))
+    return lambda value: iter(_children(value))
+
+
+@lru_cache(1000)
+def json_path(text: str) -> JsonPath:
+    """Return the compiled path of a text such as `lax $.a[0].b`.
+
+    Raises:
+        FunctionError: The path is wrong or not supported.
+    """
+    return JsonPath(text)
+
+
+def parse_json(text: str) -> Any:
+    """Return a JSON text as Python values; numbers with a point are Decimal.
+
+    Raises:
+        JsonPathError: The text is not JSON.
+    """
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise JsonPathError(str(error)) from error
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def json_of(value: Any) -> str:
+    """Return parsed JSON as text without blanks, with sorted keys."""
+    if isinstance(value, dict):
+        return object_text({key: json_of(item) for key, item in value.items()})
+    if isinstance(value, list):
+        return f"[{','.join(map(json_of, value))}]"
+    return quote(value) if isinstance(value, str) else scalar_text(value)
+
+
+def scalar_text(value: Any) -> str:
+    """Return a number, boolean, null or the characters of a string."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

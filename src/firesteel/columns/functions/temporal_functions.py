@@ -1,0 +1,341 @@
+"""Parts, differences, formats and conversions of dates and times."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import types as t
+from firesteel.columns.calendar import add_months, months_between
+from firesteel.columns.functions.accumulators import quotient, wrap
+from firesteel.columns.functions.cast_parsing import CastError, parse_date, parse_timestamp
+from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
+from firesteel.columns.functions.function import (
+    Bind,
+    CallSite,
+    Column,
+    Function,
+    Kernel,
+    Operands,
+    Resolved,
+    Types,
+    per_row,
+)
+from firesteel.columns.functions.java_dates import java_formatter, java_parser
+from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
+from firesteel.columns.functions.time_zones import instant_datetime, local_datetime, to_local
+from firesteel.columns.type_rules import DATETIMES, INTERVALS, STRINGS, any_nullable
+from firesteel.columns.value_text import UTC, time_zone
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = datetime.timedelta(seconds=1)
+DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
+
+_PARTS: dict[str, Callable[[Any], Any]] = {
+    "YEAR": pc.year,
+    "QUARTER": pc.quarter,
+    "MONTH": pc.month,
+    "WEEK": pc.iso_week,
+    "DAY": pc.day,
+    "DOY": pc.day_of_year,
+    "DOW": lambda x: pc.day_of_week(x, count_from_zero=False, week_start=7),
+    "ISODOW": lambda x: pc.day_of_week(x, count_from_zero=False, week_start=1),
+    "ISOYEAR": pc.iso_year,
+    "HOUR": pc.hour,
+    "MINUTE": pc.minute,
+    "SECOND": pc.second,
+    "DECADE": lambda x: pc.divide(pc.year(x), 10),
+    "CENTURY": lambda x: pc.divide(pc.add(pc.year(x), 99), 100),
+    "MILLENNIUM": lambda x: pc.divide(pc.add(pc.year(x), 999), 1000),
+    "EPOCH": lambda x: pc.divide(x.cast(pa.timestamp("us")).cast(pa.int64()), 1_000_000),
+}
+_PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
+_TIME_PARTS = ("HOUR", "MINUTE", "SECOND")
+# The part of an interval in months, or in milliseconds: divided by the first, modulo the second.
+_INTERVAL_PARTS = {
+    "YEAR": (12, 0),
+    "MONTH": (1, 12),
+    "DAY": (86_400_000, 0),
+    "HOUR": (3_600_000, 24),
+    "MINUTE": (60_000, 60),
+    "SECOND": (1000, 60),
+}
+
+
+def _resolve_extract(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 2:
+        raise wrong_count("EXTRACT", len(types), "2")
+    unit = literal_text(operands, 0)
+    _check_part("EXTRACT", unit, types[1], types)
+    return list(types), t.BigIntType(types[1].is_nullable)
+
+
+def _check_part(name: str, unit: str | None, data_type: t.DataType, types: Types) -> None:
+    if isinstance(data_type, DATETIMES):
+        known: Any = _PARTS
+    elif isinstance(data_type, t.TimeType):
+        known = _TIME_PARTS
+    elif isinstance(data_type, INTERVALS):
+        known = _INTERVAL_PARTS
+    else:
+        raise cannot_apply(name, types, "EXTRACT(<TIME_UNIT> FROM <DATETIME_INTERVAL>)")
+    if unit not in known:
+        raise FunctionError(f"firesteel does not support {unit} of this type; it takes {', '.join(known)}")
+
+
+def _part_kernel(unit: str, index: int) -> Bind:
+    def bind(call: CallSite) -> Kernel:
+        data_type = call.types[index]
+        if isinstance(data_type, INTERVALS):
+            return per_row(lambda _: lambda *args: _interval_part(unit, args[index]))(call)
+        compute = _PARTS[unit]
+        zoned = isinstance(data_type, t.LocalZonedTimestampType)
+        date_only = isinstance(data_type, t.DateType) and unit in _TIME_PARTS
+
+        def kernel(columns: list[Column], length: int) -> Column:
+            column = to_local(columns[index], call.context.time_zone) if zoned else columns[index]
+            return compute(column.cast(pa.timestamp("us")) if date_only else column).cast(pa.int64())
+
+        return kernel
+
+    return bind
+
+
+def _interval_part(unit: str, value: Any) -> int:
+    divisor, modulus = _INTERVAL_PARTS[unit]
+    number = value if isinstance(value, int) else value // datetime.timedelta(milliseconds=1)
+    part = quotient(number, divisor)
+    return part if not modulus else part - modulus * quotient(part, modulus)
+
+
+def _bind_extract(call: CallSite) -> Kernel:
+    return _part_kernel(call.literal(0).upper(), 1)(call)
+
+
+def _part_function(name: str) -> Function:
+    """Return YEAR(x), MONTH(x) ..., which are EXTRACT of one unit."""
+    unit = _PART_NAMES.get(name, name)
+
+    def resolve(types: Types, operands: Operands) -> Resolved:
+        if len(types) != 1:
+            raise wrong_count(name, len(types), "1")
+        _check_part(name, unit, types[0], types)
+        return list(types), t.BigIntType(types[0].is_nullable)
+
+    return Function(name, resolve, _part_kernel(unit, 0))
+
+
+_UNIT_MICROS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 7 * 86_400_000_000,
+}
+_UNIT_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+
+
+def _unit(name: str, operands: Operands) -> str:
+    unit = (literal_text(operands, 0) or "").removeprefix("SQL_TSI_")
+    if unit not in _UNIT_MICROS and unit not in _UNIT_MONTHS:
+        raise FunctionError(
+            f"{name} does not take the unit {unit!r}; it takes {', '.join([*_UNIT_MICROS, *_UNIT_MONTHS])}"
+        )
+    return unit
+
+
+def _resolve_difference(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 3:
+        raise wrong_count("TIMESTAMPDIFF", len(types), "3")
+    _unit("TIMESTAMPDIFF", operands)
+    if not all(isinstance(x, (*DATETIMES, t.NullType)) for x in types[1:]):
+        raise cannot_apply("TIMESTAMPDIFF", types, "TIMESTAMPDIFF(<TIME_UNIT>, <DATETIME>, <DATETIME>)")
+    zoned = any(isinstance(x, t.LocalZonedTimestampType) for x in types)
+    target = t.LocalZonedTimestampType(3) if zoned else t.TimestampType(6)
+    casts = [target.with_nullable(x.is_nullable) for x in types[1:]]
+    return [types[0], *casts], t.IntType(any_nullable(types[1:]))
+
+
+def _bind_difference(call: CallSite) -> Kernel:
+    unit = _unit("TIMESTAMPDIFF", call.operands)
+    if unit in _UNIT_MONTHS:
+        months = _UNIT_MONTHS[unit]
+        return per_row(lambda _: lambda u, a, b: quotient(months_between(a, b), months))(call)
+    micros = _UNIT_MICROS[unit]
+    return per_row(lambda _: lambda u, a, b: wrap(quotient((b - a) // datetime.timedelta(microseconds=1), micros), 32))(
+        call
+    )
+
+
+def _resolve_addition(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 3:
+        raise wrong_count("TIMESTAMPADD", len(types), "3")
+    unit = _unit("TIMESTAMPADD", operands)
+    moment = types[2]
+    if not isinstance(types[1], t.IntegralType) or not isinstance(moment, (*DATETIMES, t.TimeType)):
+        raise cannot_apply("TIMESTAMPADD", types, "TIMESTAMPADD(<TIME_UNIT>, <INTEGER>, <DATETIME>)")
+    result: t.DataType = moment
+    if isinstance(moment, t.DateType) and unit in _UNIT_MICROS and unit not in ("DAY", "WEEK"):
+        result = t.TimestampType(3, moment.is_nullable)
+    return [types[0], types[1], result], result.with_nullable(any_nullable(types[1:]))
+
+
+def _bind_addition(call: CallSite) -> Kernel:
+    unit = _unit("TIMESTAMPADD", call.operands)
+
+    def add(_: str, count: int, moment: Any) -> Any:
+        if unit in _UNIT_MONTHS:
+            return add_months(moment, count * _UNIT_MONTHS[unit])
+        delta = datetime.timedelta(microseconds=count * _UNIT_MICROS[unit])
+        if isinstance(moment, datetime.time):
+            return (datetime.datetime.combine(datetime.date(2000, 1, 1), moment) + delta).time()
+        return moment + delta
+
+    return per_row(lambda _: add)(call)
+
+
+def _date_format(call: CallSite) -> Callable[[Any, str], str | None]:
+    zone = call.context.time_zone
+
+    def text(value: Any, pattern: str) -> str | None:
+        if isinstance(value, str):
+            try:
+                value = parse_timestamp(value)
+            except CastError:
+                return None
+        return java_formatter(pattern)(local_datetime(value, zone) if value.tzinfo else value)
+
+    return text
+
+
+def _parse(text: str, pattern: str | None) -> datetime.datetime | None:
+    if pattern is not None and pattern != DEFAULT_FORMAT:
+        return java_parser(pattern)(text)
+    try:
+        return parse_timestamp(text)
+    except CastError:
+        return None
+
+
+def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | None:
+    moment = _parse(text, pattern)
+    return moment and moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def _to_date(text: str, pattern: str | None = None) -> datetime.date | None:
+    if pattern is not None:
+        moment = java_parser(pattern)(text)
+        return moment and moment.date()
+    try:
+        return parse_date(text)
+    except CastError:
+        return None
+
+
+def _to_timestamp_ltz(call: CallSite) -> Callable[..., Any]:
+    if not isinstance(call.types[0], STRINGS):
+        return _instant_of_number
+
+    def parse(text: str, pattern: str | None = None, zone: str | None = None) -> datetime.datetime | None:
+        moment = _to_timestamp(text, pattern)
+        return moment and instant_datetime(moment, time_zone(zone) if zone else UTC)
+
+    return parse
+
+
+def _instant_of_number(number: Any, precision: int = 3) -> datetime.datetime | None:
+    if precision not in (0, 3):
+        raise FunctionError(f"The precision value '{precision}' for TO_TIMESTAMP_LTZ is unsupported; give 0 or 3")
+    unit = 1_000_000 if precision == 0 else 1000
+    try:
+        return _EPOCH + datetime.timedelta(microseconds=int(number * unit) // 1000 * 1000)
+    except OverflowError:
+        return None
+
+
+def _resolve_to_timestamp_ltz(types: Types, operands: Operands) -> Resolved:
+    result = t.LocalZonedTimestampType(3)
+    if types and isinstance(types[0], t.NumericType):
+        return signature("TO_TIMESTAMP_LTZ", result, "NUMERIC", "INTEGER", optional=1, nullable=True)(types, operands)
+    return signature("TO_TIMESTAMP_LTZ", result, *["CHARACTER"] * 3, optional=2, nullable=True)(types, operands)
+
+
+def _from_unixtime(call: CallSite) -> Callable[..., str]:
+    zone = call.context.time_zone
+
+    def text(seconds: int, pattern: str = DEFAULT_FORMAT) -> str:
+        return java_formatter(pattern)(local_datetime(_EPOCH + seconds * _SECOND, zone))
+
+    return text
+
+
+def _unix_timestamp(call: CallSite) -> Callable[..., int]:
+    context = call.context
+
+    def seconds(text: str | None = None, pattern: str = DEFAULT_FORMAT) -> int:
+        if text is None:
+            return context.now_us() // 1_000_000
+        moment = _parse(text, pattern)
+        if moment is None:
+            return -(2**63)
+        return (instant_datetime(moment, context.time_zone) - _EPOCH) // _SECOND
+
+    return seconds
+
+
+def _convert_tz(text: str, source: str, target: str) -> str | None:
+    moment = _parse(text, DEFAULT_FORMAT)
+    if moment is None:
+        return None
+    instant = instant_datetime(moment, time_zone(source))
+    return java_formatter(DEFAULT_FORMAT)(local_datetime(instant, time_zone(target)))
+
+
+_TEXT = "CHARACTER"
+
+FUNCTIONS = [
+    Function("EXTRACT", _resolve_extract, _bind_extract),
+    *map(
+        _part_function,
+        ("YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "HOUR", "MINUTE", "SECOND"),
+    ),
+    Function("TIMESTAMPDIFF", _resolve_difference, _bind_difference),
+    Function("TIMESTAMPADD", _resolve_addition, _bind_addition),
+    Function(
+        "DATE_FORMAT",
+        signature("DATE_FORMAT", STRING, "TIMESTAMP|CHARACTER", _TEXT, nullable=True),
+        per_row(_date_format),
+    ),
+    Function(
+        "TO_TIMESTAMP",
+        signature("TO_TIMESTAMP", t.TimestampType(3), _TEXT, _TEXT, optional=1, nullable=True),
+        per_row(lambda call: _to_timestamp),
+    ),
+    Function(
+        "TO_DATE",
+        signature("TO_DATE", t.DateType(), _TEXT, _TEXT, optional=1, nullable=True),
+        per_row(lambda call: _to_date),
+    ),
+    Function("TO_TIMESTAMP_LTZ", _resolve_to_timestamp_ltz, per_row(_to_timestamp_ltz)),
+    Function(
+        "FROM_UNIXTIME",
+        signature("FROM_UNIXTIME", STRING, "INTEGER", _TEXT, optional=1, nullable=True),
+        per_row(_from_unixtime),
+    ),
+    Function(
+        "UNIX_TIMESTAMP",
+        signature("UNIX_TIMESTAMP", BIGINT, _TEXT, _TEXT, optional=2),
+        per_row(_unix_timestamp),
+    ),
+    Function(
+        "CONVERT_TZ",
+        signature("CONVERT_TZ", STRING, _TEXT, _TEXT, _TEXT, nullable=True),
+        per_row(lambda call: _convert_tz),
+    ),
+]

@@ -1,0 +1,96 @@
+import pytest
+
+from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.functions.json_path import json_path, parse_json
+from firesteel.columns.type_text import type_text
+from tests.columns.rexes import call, column, lit, run
+
+S = "STRING"
+JSON = '{"a": 1, "b": {"d": [1, 2, 3], "c": "x"}, "n": null, "t": true, "f": 1.50}'
+JSONS = (S, [JSON, '{"b": 5}', None, "not json"])
+
+
+def json_call(name, path, *clauses):
+    return call(name, column(0, S), lit(path, "STRING NOT NULL"), *[lit(clause, S) for clause in clauses])
+
+
+@pytest.mark.parametrize(
+    ("path", "clauses", "result"),
+    [
+        ("$.a", [], ["1", None, None, None]),
+        ("$.b.c", [], ["x", None, None, None]),
+        ("$.b", [], [None, "5", None, None]),
+        ("lax $.a", ["INT"], [1, None, None, None]),
+        ("$.zz", [None, "DEFAULT", "dflt"], [None, None, None, None]),
+        ("lax $.zz", [None, "DEFAULT", "dflt"], ["dflt", "dflt", None, None]),
+        ("strict $.zz", [None, "NULL", None, "DEFAULT", "err"], ["err", "err", None, "err"]),
+        ("$.b.d[1]", [], ["2", None, None, None]),
+        ("$['b']['d'][-1]", [], ["3", None, None, None]),
+        ("$.t", ["BOOLEAN"], [True, None, None, None]),
+        ("$.f", [], ["1.50", None, None, None]),
+        ("$.f", ["DOUBLE"], [1.5, None, None, None]),
+    ],
+)
+def test_json_value(path, clauses, result):
+    assert run(json_call("JSON_VALUE", path, *clauses), JSONS) == result
+
+
+@pytest.mark.parametrize(
+    ("path", "clauses", "result"),
+    [
+        ("$.b", [], '{"c":"x","d":[1,2,3]}'),
+        ("$.b.d", [], "[1,2,3]"),
+        ("$.a", [], None),
+        ("$.a", [None, "UNCONDITIONAL_ARRAY"], "[1]"),
+        ("$.b.d[*]", [None, "CONDITIONAL_ARRAY"], "[1,2,3]"),
+        ("$.b.d[0,2]", [], "[1,3]"),
+        ("$.b.d[1:]", [], "[2,3]"),
+        ("$..c", [], '["x"]'),
+        ("$.zz", [None, "WITHOUT_ARRAY", "EMPTY_ARRAY"], None),
+        ("lax $.zz", [None, "WITHOUT_ARRAY", "EMPTY_ARRAY"], "[]"),
+        ("$.zz", [None, "WITHOUT_ARRAY", "NULL", "EMPTY_OBJECT"], "{}"),
+        ("$.b.d", ["ARRAY<STRING>"], ["1", "2", "3"]),
+    ],
+)
+def test_json_query(path, clauses, result):
+    assert run(json_call("JSON_QUERY", path, *clauses), (S, [JSON])) == [result]
+
+
+def test_json_exists():
+    assert run(json_call("JSON_EXISTS", "$.b.c"), JSONS) == [True, False, None, False]
+    assert run(json_call("JSON_EXISTS", "$.n"), (S, [JSON])) == [False]
+    assert run(json_call("JSON_EXISTS", "strict $.zz", "TRUE"), (S, [JSON])) == [True]
+    with pytest.raises(FunctionError, match="nowhere"):
+        run(json_call("JSON_EXISTS", "strict $.zz", "ERROR"), (S, [JSON]))
+
+
+def test_is_json():
+    texts = (S, ["{}", "[]", "1", "not json", None])
+    assert run(call("IS JSON", column(0, S)), texts) == [True, True, True, False, False]
+    assert run(call("IS NOT JSON", column(0, S)), texts) == [False, False, False, True, False]
+    assert run(call("IS JSON OBJECT", column(0, S)), texts) == [True, False, False, False, False]
+    assert run(call("IS JSON ARRAY", column(0, S)), texts) == [False, True, False, False, False]
+    assert run(call("IS JSON SCALAR", column(0, S)), texts) == [False, False, True, False, False]
+
+
+def test_constructors():
+    key, null = lit("k", "CHAR(1) NOT NULL"), lit(None, "INT")
+    rex = call("JSON_OBJECT", key, lit(1, "INT"), lit("a", "CHAR(1) NOT NULL"), null)
+    assert run(rex) == ['{"a":null,"k":1}']
+    assert type_text(rex.type) == "STRING NOT NULL"
+    assert run(call("JSON_OBJECT_ABSENT_ON_NULL", key, null)) == ["{}"]
+    assert run(call("JSON_ARRAY", lit(1, "INT"), lit("x", S), lit(True, "BOOLEAN"), null)) == ['[1,"x",true]']
+    assert run(call("JSON_ARRAY_NULL_ON_NULL", call("JSON_OBJECT", key, lit(1, "INT")), null)) == ['[{"k":1},null]']
+    assert run(call("JSON_ARRAY", call("JSON", lit('{"b": 1}', S)))) == ['[{"b":1}]']
+    assert run(call("JSON_ARRAY", call("JSON_QUOTE", lit("x", S)))) == ['["\\"x\\""]']
+    assert run(call("JSON_STRING", lit('q"', S))) == ['"q\\""']
+    assert run(call("JSON_STRING", call("ROW", lit(1, "INT"), lit("x", S)))) == ['{"EXPR$0":1,"EXPR$1":"x"}']
+    assert run(call("JSON_UNQUOTE", lit('"a\\"b"', S))) == ['a"b']
+
+
+def test_unsupported_paths_are_errors():
+    with pytest.raises(FunctionError, match="does not support the JSON path"):
+        json_path("$.a[?(@.b > 1)]")
+    with pytest.raises(FunctionError, match="begins with"):
+        json_path("a.b")
+    assert json_path("$").find(parse_json("1")) == 1

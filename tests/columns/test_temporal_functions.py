@@ -1,0 +1,146 @@
+import datetime
+
+import pytest
+
+from firesteel.columns.context import EvaluationContext
+from firesteel.columns.functions.errors import FunctionError
+from firesteel.columns.type_text import type_text
+from firesteel.columns.value_text import time_zone
+from tests.columns.rexes import call, column, lit, run
+
+S = "STRING"
+MOMENT = datetime.datetime(2024, 5, 17, 13, 45, 59, 123000)
+DATE = MOMENT.date()
+INSTANT = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+SHANGHAI = EvaluationContext(time_zone=time_zone("Asia/Shanghai"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "result"),
+    [
+        ("YEAR", 2024),
+        ("QUARTER", 2),
+        ("MONTH", 5),
+        ("WEEK", 20),
+        ("DAY", 17),
+        ("DOY", 138),
+        ("DOW", 6),
+        ("HOUR", 13),
+        ("MINUTE", 45),
+        ("SECOND", 59),
+        ("DECADE", 202),
+        ("CENTURY", 21),
+        ("EPOCH", 1715953559),
+    ],
+)
+def test_extract(unit, result):
+    rex = call("EXTRACT", lit(unit, "CHAR(9)"), column(0, "TIMESTAMP(3)"))
+    assert run(rex, ("TIMESTAMP(3)", [MOMENT, None])) == [result, None]
+    assert type_text(rex.type) == "BIGINT"
+
+
+def test_parts_of_other_types():
+    assert run(call("DAYOFWEEK", lit(DATE, "DATE"))) == [6]
+    assert run(call("HOUR", lit(datetime.time(7, 8), "TIME(0)"))) == [7]
+    assert run(call("HOUR", lit(INSTANT, "TIMESTAMP_LTZ(3)")), context=SHANGHAI) == [8]
+    delta = lit(datetime.timedelta(days=1, hours=26), "INTERVAL SECOND(3)")
+    assert run(call("EXTRACT", lit("HOUR", "CHAR(4)"), delta)) == [2]
+    with pytest.raises(FunctionError, match="MONTH"):
+        call("EXTRACT", lit("MONTH", "CHAR(5)"), lit(datetime.time(1), "TIME(0)"))
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "value", "result"),
+    [
+        ("FLOOR", "HOUR", MOMENT, datetime.datetime(2024, 5, 17, 13)),
+        ("CEIL", "HOUR", MOMENT, datetime.datetime(2024, 5, 17, 14)),
+        ("FLOOR", "WEEK", MOMENT, datetime.datetime(2024, 5, 12)),
+        ("FLOOR", "QUARTER", MOMENT, datetime.datetime(2024, 4, 1)),
+        ("CEIL", "MONTH", datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 1)),
+        ("CEIL", "YEAR", MOMENT, datetime.datetime(2025, 1, 1)),
+    ],
+)
+def test_rounding(name, unit, value, result):
+    rex = call(name, column(0, "TIMESTAMP(3)"), lit(unit, "CHAR(7)"))
+    assert run(rex, ("TIMESTAMP(3)", [value])) == [result]
+
+
+def test_rounding_in_a_zone_and_of_dates():
+    rex = call("FLOOR", lit(INSTANT, "TIMESTAMP_LTZ(3)"), lit("DAY", "CHAR(3)"))
+    assert run(rex, context=SHANGHAI) == [INSTANT - datetime.timedelta(hours=8)]
+    assert run(call("FLOOR", lit(DATE, "DATE"), lit("MONTH", "CHAR(5)"))) == [datetime.date(2024, 5, 1)]
+    assert run(call("CEIL", lit(datetime.time(7, 8), "TIME(0)"), lit("HOUR", "CHAR(4)"))) == [datetime.time(8)]
+
+
+@pytest.mark.parametrize(
+    ("unit", "start", "end", "result"),
+    [
+        ("DAY", datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 2, 23), 1),
+        ("HOUR", datetime.datetime(2024, 1, 2), datetime.datetime(2024, 1, 1, 22, 30), -1),
+        ("MONTH", datetime.datetime(2024, 1, 31), datetime.datetime(2024, 2, 29), 1),
+        ("MONTH", datetime.datetime(2024, 1, 15), datetime.datetime(2024, 3, 14), 1),
+        ("YEAR", datetime.datetime(2022, 6, 1), datetime.datetime(2024, 5, 1), 1),
+        ("SECOND", datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 0, 1), 60),
+    ],
+)
+def test_difference(unit, start, end, result):
+    rex = call("TIMESTAMPDIFF", lit(unit, "CHAR(6)"), lit(start, "TIMESTAMP(6)"), lit(end, "TIMESTAMP(6)"))
+    assert run(rex) == [result]
+
+
+def test_addition():
+    rex = call("TIMESTAMPADD", lit("MONTH", "CHAR(5)"), lit(1, "INT"), lit(datetime.date(2024, 1, 31), "DATE"))
+    assert run(rex) == [datetime.date(2024, 2, 29)]
+    rex = call("TIMESTAMPADD", lit("DAY", "CHAR(3)"), lit(-1, "INT"), lit(MOMENT, "TIMESTAMP(3)"))
+    assert run(rex) == [MOMENT - datetime.timedelta(days=1)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("yyyy-MM-dd HH:mm", "2024-05-17 13:45"),
+        ("yyyyMMdd", "20240517"),
+        ("yy/M/d", "24/5/17"),
+        ("EEE, dd MMM yyyy", "Fri, 17 May 2024"),
+        ("hh:mm:ss.SSS a", "01:45:59.123 PM"),
+        ("yyyy-MM-dd'T'HH:mm:ss''", "2024-05-17T13:45:59'"),
+    ],
+)
+def test_formats(pattern, text):
+    assert run(call("DATE_FORMAT", lit(MOMENT, "TIMESTAMP(3)"), lit(pattern, S))) == [text]
+    parsed = run(call("DATE_FORMAT", call("TO_TIMESTAMP", lit(text, S), lit(pattern, S)), lit(pattern, S)))
+    assert parsed == [text]
+
+
+def test_conversions():
+    assert run(call("TO_TIMESTAMP", lit("2024-05-17 13:45:59.1239", S))) == [MOMENT]
+    assert run(call("TO_TIMESTAMP", lit("nonsense", S))) == [None]
+    assert run(call("TO_DATE", lit("17.05.2024", S), lit("dd.MM.yyyy", S))) == [DATE]
+    assert run(call("TO_TIMESTAMP_LTZ", lit(0, "INT"), lit(3, "INT"))) == [INSTANT]
+    assert run(call("TO_TIMESTAMP_LTZ", lit(1.5, "DOUBLE"), lit(0, "INT"))) == [
+        INSTANT + datetime.timedelta(seconds=1.5)
+    ]
+    assert run(call("FROM_UNIXTIME", lit(0, "BIGINT")), context=SHANGHAI) == ["1970-01-01 08:00:00"]
+    assert run(call("UNIX_TIMESTAMP", lit("1970-01-01 08:00:00", S)), context=SHANGHAI) == [0]
+    zones = lit("UTC", S), lit("America/Los_Angeles", S)
+    assert run(call("CONVERT_TZ", lit("1970-01-01 00:00:00", S), *zones)) == ["1969-12-31 16:00:00"]
+    with pytest.raises(FunctionError, match="letter 'X'"):
+        run(call("DATE_FORMAT", lit(MOMENT, "TIMESTAMP(3)"), lit("X", S)))
+
+
+def test_current_time_is_that_of_the_query_in_batch_mode():
+    batch = EvaluationContext(streaming=False, query_start_us=5_000_999, clock_us=lambda: 9_000_000)
+    assert run(call("CURRENT_TIMESTAMP"), context=batch) == [INSTANT + datetime.timedelta(seconds=5)]
+    assert run(call("PROCTIME"), context=batch) == [INSTANT + datetime.timedelta(seconds=9)]
+    stream = EvaluationContext(clock_us=lambda: 9_000_000, time_zone=time_zone("Asia/Shanghai"))
+    assert run(call("LOCALTIMESTAMP"), context=stream) == [datetime.datetime(1970, 1, 1, 8, 0, 9)]
+    assert type_text(call("PROCTIME").type) == "TIMESTAMP_LTZ(3) NOT NULL *PROCTIME*"
+    assert run(call("CURRENT_DATE"), ("INT", [1, 2]), context=stream) == [datetime.date(1970, 1, 1)] * 2
+
+
+def test_watermark_and_typeof():
+    rex = call("CURRENT_WATERMARK", column(0, "TIMESTAMP(3)"))
+    assert run(rex, ("TIMESTAMP(3)", [MOMENT])) == [None]
+    context = EvaluationContext(watermark_ms=lambda: 1000)
+    assert run(rex, ("TIMESTAMP(3)", [MOMENT]), context=context) == [datetime.datetime(1970, 1, 1, 0, 0, 1)]
+    assert run(call("TYPEOF", lit("x", "CHAR(1) NOT NULL"))) == ["CHAR(1) NOT NULL"]
