@@ -2,16 +2,24 @@ import pytest
 
 from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.json_path import json_path, parse_json
-from firesteel.columns.type_text import type_text
+from firesteel.columns.rex import Call, Literal
+from firesteel.columns.type_text import parse_type, type_text
+from firesteel.columns.types import NullType
 from tests.columns.rexes import call, column, lit, run
 
 S = "STRING"
+RETURN_INT = ("RETURNING", parse_type("INT"))
 JSON = '{"a": 1, "b": {"d": [1, 2, 3], "c": "x"}, "n": null, "t": true, "f": 1.50}'
 JSONS = (S, [JSON, '{"b": 5}', None, "not json"])
 
 
+def option(name, value, *default):
+    operands = (lit(name, S), Literal(value, NullType()), *[lit(x, S) for x in default])
+    return Call("JSON OPTION", operands, operands[-1].type if default else NullType())
+
+
 def json_call(name, path, *clauses):
-    return call(name, column(0, S), lit(path, "STRING NOT NULL"), *[lit(clause, S) for clause in clauses])
+    return call(name, column(0, S), lit(path, "STRING NOT NULL"), *[option(*clause) for clause in clauses])
 
 
 @pytest.mark.parametrize(
@@ -20,15 +28,15 @@ def json_call(name, path, *clauses):
         ("$.a", [], ["1", None, None, None]),
         ("$.b.c", [], ["x", None, None, None]),
         ("$.b", [], [None, "5", None, None]),
-        ("lax $.a", ["INT"], [1, None, None, None]),
-        ("$.zz", [None, "DEFAULT", "dflt"], [None, None, None, None]),
-        ("lax $.zz", [None, "DEFAULT", "dflt"], ["dflt", "dflt", None, None]),
-        ("strict $.zz", [None, "NULL", None, "DEFAULT", "err"], ["err", "err", None, "err"]),
+        ("lax $.a", [RETURN_INT], [1, None, None, None]),
+        ("$.zz", [("EMPTY", "DEFAULT", "dflt")], [None, None, None, None]),
+        ("lax $.zz", [("EMPTY", "DEFAULT", "dflt")], ["dflt", "dflt", None, None]),
+        ("strict $.zz", [("ERROR", "DEFAULT", "err")], ["err", "err", None, "err"]),
         ("$.b.d[1]", [], ["2", None, None, None]),
         ("$['b']['d'][-1]", [], ["3", None, None, None]),
-        ("$.t", ["BOOLEAN"], [True, None, None, None]),
+        ("$.t", [("RETURNING", parse_type("BOOLEAN"))], [True, None, None, None]),
         ("$.f", [], ["1.50", None, None, None]),
-        ("$.f", ["DOUBLE"], [1.5, None, None, None]),
+        ("$.f", [("RETURNING", parse_type("DOUBLE"))], [1.5, None, None, None]),
     ],
 )
 def test_json_value(path, clauses, result):
@@ -41,15 +49,15 @@ def test_json_value(path, clauses, result):
         ("$.b", [], '{"c":"x","d":[1,2,3]}'),
         ("$.b.d", [], "[1,2,3]"),
         ("$.a", [], None),
-        ("$.a", [None, "UNCONDITIONAL_ARRAY"], "[1]"),
-        ("$.b.d[*]", [None, "CONDITIONAL_ARRAY"], "[1,2,3]"),
+        ("$.a", [("WRAPPER", "WITH UNCONDITIONAL")], "[1]"),
+        ("$.b.d[*]", [("WRAPPER", "WITH CONDITIONAL")], "[1,2,3]"),
         ("$.b.d[0,2]", [], "[1,3]"),
         ("$.b.d[1:]", [], "[2,3]"),
         ("$..c", [], '["x"]'),
-        ("$.zz", [None, "WITHOUT_ARRAY", "EMPTY_ARRAY"], None),
-        ("lax $.zz", [None, "WITHOUT_ARRAY", "EMPTY_ARRAY"], "[]"),
-        ("$.zz", [None, "WITHOUT_ARRAY", "NULL", "EMPTY_OBJECT"], "{}"),
-        ("$.b.d", ["ARRAY<STRING>"], ["1", "2", "3"]),
+        ("$.zz", [("WRAPPER", "WITHOUT"), ("EMPTY", "EMPTY ARRAY")], None),
+        ("lax $.zz", [("WRAPPER", "WITHOUT"), ("EMPTY", "EMPTY ARRAY")], "[]"),
+        ("$.zz", [("ERROR", "EMPTY OBJECT")], "{}"),
+        ("$.b.d", [("RETURNING", parse_type("ARRAY<STRING>"))], ["1", "2", "3"]),
     ],
 )
 def test_json_query(path, clauses, result):
@@ -59,9 +67,9 @@ def test_json_query(path, clauses, result):
 def test_json_exists():
     assert run(json_call("JSON_EXISTS", "$.b.c"), JSONS) == [True, False, None, False]
     assert run(json_call("JSON_EXISTS", "$.n"), (S, [JSON])) == [False]
-    assert run(json_call("JSON_EXISTS", "strict $.zz", "TRUE"), (S, [JSON])) == [True]
+    assert run(json_call("JSON_EXISTS", "strict $.zz", ("ERROR", "TRUE")), (S, [JSON])) == [True]
     with pytest.raises(FunctionError, match="nowhere"):
-        run(json_call("JSON_EXISTS", "strict $.zz", "ERROR"), (S, [JSON]))
+        run(json_call("JSON_EXISTS", "strict $.zz", ("ERROR", "ERROR")), (S, [JSON]))
 
 
 def test_is_json():
@@ -78,9 +86,11 @@ def test_constructors():
     rex = call("JSON_OBJECT", key, lit(1, "INT"), lit("a", "CHAR(1) NOT NULL"), null)
     assert run(rex) == ['{"a":null,"k":1}']
     assert type_text(rex.type) == "STRING NOT NULL"
-    assert run(call("JSON_OBJECT_ABSENT_ON_NULL", key, null)) == ["{}"]
+    assert run(call("JSON_OBJECT", key, null, option("ON NULL", "ABSENT"))) == ["{}"]
     assert run(call("JSON_ARRAY", lit(1, "INT"), lit("x", S), lit(True, "BOOLEAN"), null)) == ['[1,"x",true]']
-    assert run(call("JSON_ARRAY_NULL_ON_NULL", call("JSON_OBJECT", key, lit(1, "INT")), null)) == ['[{"k":1},null]']
+    assert run(call("JSON_ARRAY", call("JSON_OBJECT", key, lit(1, "INT")), null, option("ON NULL", "NULL"))) == [
+        '[{"k":1},null]'
+    ]
     assert run(call("JSON_ARRAY", call("JSON", lit('{"b": 1}', S)))) == ['[{"b":1}]']
     assert run(call("JSON_ARRAY", call("JSON_QUOTE", lit("x", S)))) == ['["\\"x\\""]']
     assert run(call("JSON_STRING", lit('q"', S))) == ['"q\\""']

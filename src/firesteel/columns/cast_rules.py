@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns import types as t
-from firesteel.columns.type_rules import BYTES, STRINGS, TIMESTAMPS
+from firesteel.columns.type_families import BYTES, STRINGS, TIMESTAMPS
 
 _Types = tuple[type[t.DataType], ...]
 _INTS: _Types = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)

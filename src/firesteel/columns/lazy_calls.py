@@ -153,6 +153,14 @@ def _coalesce(compiler: Compiler, call: Call) -> Node:
     return lambda batch, memo: pc.coalesce(*[node(batch, memo) for node in nodes])
 
 
+def _json_option(compiler: Compiler, call: Call) -> Node:
+    """Return the default of a clause of a JSON function, NULL if it has none; its name and value are no columns."""
+    if len(call.operands) > 2:
+        return compiler.compile(call.operands[2])
+    null = pa.scalar(None, pa.null())
+    return lambda batch, memo: null
+
+
 LAZY: dict[str, Callable[[Any, Call], Node]] = {
     "AND": _and_or(False, pc.and_kleene),
     "OR": _and_or(True, pc.or_kleene),
@@ -160,4 +168,5 @@ LAZY: dict[str, Callable[[Any, Call], Node]] = {
     "IF": _case,
     "COALESCE": _coalesce,
     "IFNULL": _coalesce,
+    "JSON OPTION": _json_option,
 }

@@ -1,4 +1,4 @@
-"""Derivation of types: common types, results of arithmetic and aggregates.
+"""Derivation of types: which casts there are, common types, results of arithmetic and aggregates.
 
 Flink: `LogicalTypeMerging`, `FlinkTypeSystem` and Calcite's `leastRestrictive`.
 """
@@ -9,20 +9,35 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from firesteel.columns import types as t
+from firesteel.columns.cast_rules import can_cast, can_cast_implicitly
+from firesteel.columns.type_families import (
+    APPROXIMATE,
+    BYTES,
+    DATETIMES,
+    DAY_TIME,
+    INTEGRAL_ORDER,
+    INTERVALS,
+    STRINGS,
+    TIMESTAMPS,
+    YEAR_MONTH,
+)
 
-STRINGS = (t.CharType, t.VarCharType)
-BYTES = (t.BinaryType, t.VarBinaryType)
-TIMESTAMPS = (t.TimestampType, t.LocalZonedTimestampType)
-DATETIMES = (t.DateType, *TIMESTAMPS)
-INTERVALS = (t.DayTimeIntervalType, t.YearMonthIntervalType)
-APPROXIMATE = (t.FloatType, t.DoubleType)
-INTEGRAL_ORDER: tuple[type[t.DataType], ...] = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
+__all__ = [
+    "any_nullable",
+    "arithmetic_type",
+    "as_decimal",
+    "avg_type",
+    "can_cast",
+    "can_cast_implicitly",
+    "common_type",
+    "decimal_type",
+    "is_exact",
+    "round_type",
+    "sum_type",
+]
+
 _INTEGRAL_DIGITS: dict[type[t.DataType], int] = dict(zip(INTEGRAL_ORDER, (3, 5, 10, 19), strict=True))
 _MIN_SCALE = 6
-
-DAY_TIME = t.DayTimeIntervalType(t.DayTimeIntervalType.DayTimeResolution.SECOND, fractional_precision=3)
-YEAR_MONTH = t.YearMonthIntervalType(t.YearMonthIntervalType.YearMonthResolution.MONTH)
-STRING = t.VarCharType(t.MAX_LENGTH)
 
 
 def any_nullable(types: Sequence[t.DataType]) -> bool:

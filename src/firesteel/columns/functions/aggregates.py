@@ -12,7 +12,8 @@ from firesteel.columns.functions import value_accumulators as values
 from firesteel.columns.functions.accumulators import Accumulator
 from firesteel.columns.functions.errors import cannot_apply, wrong_count
 from firesteel.columns.functions.json_accumulators import JsonArrayAgg, JsonObjectAgg
-from firesteel.columns.type_rules import STRINGS, avg_type, sum_type
+from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_rules import avg_type, sum_type
 
 Types = Sequence[t.DataType]
 _BIGINT = t.BigIntType(False)
@@ -65,8 +66,11 @@ class Aggregate:
 
 
 def find_aggregate(name: str) -> Aggregate | None:
-    """Return the aggregate function of this name in any case, None if there is none."""
-    upper = name.upper()
+    """Return the aggregate function of this name in any case, None if there is none.
+
+    A clause is part of the name: `ARRAY_AGG IGNORE NULLS`, `JSON_ARRAYAGG NULL ON NULL`.
+    """
+    upper = name.upper().replace(" ", "_")
     return _AGGREGATES.get(_ALIASES.get(upper, upper))
 
 
@@ -187,6 +191,8 @@ _ALIASES = {
     "$SUM0": "SUM0",
     "STDDEV": "STDDEV_SAMP",
     "VARIANCE": "VAR_SAMP",
+    "FIRST_VALUE_IGNORE_NULLS": "FIRST_VALUE",
+    "LAST_VALUE_IGNORE_NULLS": "LAST_VALUE",
     "JSON_OBJECTAGG": "JSON_OBJECTAGG_NULL_ON_NULL",
     "JSON_ARRAYAGG": "JSON_ARRAYAGG_ABSENT_ON_NULL",
 }

@@ -26,7 +26,9 @@ from firesteel.columns.functions.function import (
     Types,
     per_row,
 )
-from firesteel.columns.type_rules import APPROXIMATE, INTERVALS, arithmetic_type, as_decimal, common_type, is_exact
+from firesteel.columns.functions.signatures import argument, signature
+from firesteel.columns.type_families import APPROXIMATE, INTERVALS
+from firesteel.columns.type_rules import arithmetic_type, as_decimal, common_type, is_exact
 from firesteel.columns.values import arrow_type
 
 _FORMS = {
@@ -54,10 +56,6 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operato
 
 def _resolve(name: str) -> Callable[[Types, Operands], Resolved]:
     def resolve(types: Types, operands: Operands) -> Resolved:
-        if len(types) == 1 and name in "+-":
-            if not isinstance(types[0], (t.NumericType, *INTERVALS)):
-                raise cannot_apply(name, types, f"{name}<NUMERIC>", f"{name}<INTERVAL>")
-            return list(types), types[0]
         if len(types) != 2:
             raise wrong_count(name, len(types), "2")
         result = arithmetic_type(name, types[0], types[1])
@@ -71,8 +69,6 @@ def _resolve(name: str) -> Callable[[Types, Operands], Resolved]:
 
 def _bind(name: str) -> Callable[[CallSite], Kernel]:
     def bind(call: CallSite) -> Kernel:
-        if len(call.types) == 1:
-            return _negate(call) if name == "-" else lambda columns, length: columns[0]
         left, right = call.types
         if not (isinstance(left, t.NumericType) and isinstance(right, t.NumericType)):
             return _temporal(name, call)
@@ -200,6 +196,7 @@ def _fails(call: CallSite) -> bool:
 
 
 FUNCTIONS = [
+    Function("NEGATE", signature("NEGATE", argument(0), "NUMERIC|INTERVAL"), _negate),
     *(Function(name, _resolve(name), _bind(name)) for name in "+-*"),
     *(Function(name, _resolve(name), _bind(name), fails=_fails) for name in "/%"),
 ]

@@ -20,7 +20,7 @@ from firesteel.columns.functions.errors import FunctionError, UnsupportedFunctio
 from firesteel.columns.functions.function import CallSite, Column, Function, Kernel, Operands, Resolved, Types
 from firesteel.columns.functions.nested_casts import nested_cast
 from firesteel.columns.functions.time_zones import to_instant, to_local
-from firesteel.columns.type_rules import BYTES, STRINGS, TIMESTAMPS
+from firesteel.columns.type_families import BYTES, STRINGS, TIMESTAMPS
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import cast_formatter
 from firesteel.columns.values import arrow_type

@@ -26,7 +26,8 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.signatures import BOOLEAN, INT, STRING, argument, signature
 from firesteel.columns.functions.value_accumulators import freeze
 from firesteel.columns.rex import Literal
-from firesteel.columns.type_rules import STRINGS, any_nullable, common_type
+from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_rules import any_nullable, common_type
 
 
 def _common(name: str, types: Types) -> t.DataType:

@@ -24,7 +24,8 @@ from firesteel.columns.functions.function import (
     vector,
 )
 from firesteel.columns.functions.signatures import BOOLEAN, signature
-from firesteel.columns.type_rules import STRINGS, any_nullable, common_type
+from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_rules import any_nullable, common_type
 
 _NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
 _PYTHON: dict[str, Callable[[Any, Any], bool]] = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b}

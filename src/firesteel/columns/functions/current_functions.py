@@ -14,7 +14,7 @@ from firesteel.columns.functions.errors import cannot_apply
 from firesteel.columns.functions.function import Bind, CallSite, Function, Kernel, Operands, Resolved, Types
 from firesteel.columns.functions.signatures import STRING, signature
 from firesteel.columns.functions.time_zones import local_datetime
-from firesteel.columns.type_rules import TIMESTAMPS
+from firesteel.columns.type_families import TIMESTAMPS
 from firesteel.columns.type_text import type_text
 from firesteel.columns.value_text import UTC
 

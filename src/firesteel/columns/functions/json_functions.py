@@ -1,17 +1,15 @@
 """JSON functions. Flink: `SqlJsonUtils`.
 
-Clauses are constant operands after the JSON text and the path. All may be left out from the right:
+A clause is an operand after the others: a call of `JSON OPTION` with its name, its value and a default:
 
-- `JSON_VALUE(json, path, returning, on_empty, empty_default, on_error, error_default)`: `returning` is the text of a
-  type; `on_empty` and `on_error` are NULL, ERROR or DEFAULT.
-- `JSON_QUERY(json, path, returning, wrapper, on_empty, on_error)`: `wrapper` is WITHOUT_ARRAY, CONDITIONAL_ARRAY or
-  UNCONDITIONAL_ARRAY; the others are NULL, EMPTY_ARRAY, EMPTY_OBJECT or ERROR.
-- `JSON_EXISTS(json, path, on_error)`: TRUE, FALSE, UNKNOWN or ERROR.
+- `RETURNING` with a type; `EMPTY` and `ERROR` with the behaviour ON EMPTY and ON ERROR (`NULL`, `ERROR`, `DEFAULT` and
+  the value, `EMPTY ARRAY`, `EMPTY OBJECT`, `TRUE`, `FALSE`, `UNKNOWN`).
+- `WRAPPER` with `WITHOUT`, `WITH CONDITIONAL` or `WITH UNCONDITIONAL`.
+- `ON NULL` with `NULL` or `ABSENT`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -36,16 +34,32 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.json_path import JsonPathError, json_of, json_path, parse_json, scalar_text
 from firesteel.columns.functions.signatures import BOOLEAN, STRING, signature
 from firesteel.columns.json_text import json_writer, object_text, quote
-from firesteel.columns.rex import Call, Literal
-from firesteel.columns.type_rules import STRINGS
-from firesteel.columns.type_text import parse_type, type_text
+from firesteel.columns.rex import Call
+from firesteel.columns.type_families import STRINGS
+from firesteel.columns.type_text import type_text
 
-_RAW = re.compile("JSON|JSON_(OBJECT|ARRAY)(_(NULL|ABSENT)_ON_NULL)?", re.IGNORECASE)
+JSON_OPTION = "JSON OPTION"
+_RAW = frozenset(["JSON_OBJECT", "JSON_ARRAY", "JSON"])
 
 
-def _constant(operands: Operands, index: int, default: Any) -> Any:
-    operand = operands[index] if index < len(operands) else None
-    return operand.value if isinstance(operand, Literal) and operand.value is not None else default
+def _options(operands: Operands) -> dict[str, int]:
+    """Return where the clauses are, by their names."""
+    return {
+        operand.operands[0].value: index  # type: ignore[union-attr]
+        for index, operand in enumerate(operands)
+        if isinstance(operand, Call) and operand.function == JSON_OPTION
+    }
+
+
+def _option(operands: Operands, name: str, default: Any) -> Any:
+    """Return the value of a clause, `default` if the call does not have it."""
+    index = _options(operands).get(name)
+    return default if index is None else operands[index].operands[1].value  # type: ignore[union-attr]
+
+
+def _plain(operands: Operands) -> int:
+    """Return the number of operands before the clauses."""
+    return len(operands) - len(_options(operands))
 
 
 def _find(text: str, path: str) -> Any:
@@ -71,24 +85,31 @@ def _resolve_text(name: str, types: Types) -> None:
         raise cannot_apply(name, types, f"{name}(<CHARACTER>, <CHARACTER>)")
 
 
+def _casts(types: Types) -> list[t.DataType]:
+    """Return the types with STRING for a JSON text or path that is an untyped NULL."""
+    return [STRING if isinstance(x, t.NullType) and index < 2 else x for index, x in enumerate(types)]
+
+
 def _resolve_value(types: Types, operands: Operands) -> Resolved:
     _resolve_text("JSON_VALUE", types)
-    returning = parse_type(_constant(operands, 2, "STRING"))
+    returning = _option(operands, "RETURNING", STRING)
     if not isinstance(returning, (*STRINGS, t.BooleanType, t.IntType, t.DoubleType)):
         raise FunctionError(
             f"Unsupported type '{type_text(returning)}' for JSON_VALUE; use STRING, BOOLEAN, INTEGER or DOUBLE"
         )
-    return [STRING if isinstance(x, t.NullType) else x for x in types], returning.nullable()
+    return _casts(types), returning.nullable()
 
 
 def _value(call: CallSite) -> Callable[..., Any]:
-    on_empty, on_error = (_constant(call.operands, index, "NULL") for index in (3, 5))
+    on_empty, on_error = (_option(call.operands, name, "NULL") for name in ("EMPTY", "ERROR"))
+    positions = _options(call.operands)
     convert = _scalar_converter(call.type)
 
-    def function(text: Any, path: Any, *clauses: Any) -> Any:
+    def function(*row: Any) -> Any:
+        text, path = row[:2]
         if text is None or path is None:
             return None
-        empty_default, error_default = ([*clauses, None, None, None, None, None][index] for index in (2, 4))
+        empty_default, error_default = (row[positions.get(name, 0)] for name in ("EMPTY", "ERROR"))
         try:
             value = _find(text, path)
         except JsonPathError as error:
@@ -130,19 +151,19 @@ def _parsed(data_type: t.DataType, text: str) -> Any:
 
 def _resolve_query(types: Types, operands: Operands) -> Resolved:
     _resolve_text("JSON_QUERY", types)
-    returning = parse_type(_constant(operands, 2, "STRING"))
+    returning = _option(operands, "RETURNING", STRING)
     strings = isinstance(returning, t.ArrayType) and isinstance(returning.element_type, STRINGS)
     if not strings and not isinstance(returning, STRINGS):
         raise FunctionError(f"Unsupported type '{type_text(returning)}' for JSON_QUERY; use STRING or ARRAY<STRING>")
-    return [STRING if isinstance(x, t.NullType) else x for x in types], returning.nullable()
+    return _casts(types), returning.nullable()
 
 
-_EMPTY: dict[str, Any] = {"NULL": None, "EMPTY_ARRAY": [], "EMPTY_OBJECT": {}}
+_EMPTY: dict[str, Any] = {"NULL": None, "EMPTY ARRAY": [], "EMPTY OBJECT": {}}
 
 
 def _query(call: CallSite) -> Callable[..., Any]:
-    wrapper = _constant(call.operands, 3, "WITHOUT_ARRAY")
-    on_empty, on_error = (_constant(call.operands, index, "NULL") for index in (4, 5))
+    wrapper = _option(call.operands, "WRAPPER", "WITHOUT")
+    on_empty, on_error = (_option(call.operands, name, "NULL") for name in ("EMPTY", "ERROR"))
     array = isinstance(call.type, t.ArrayType)
 
     def shown(value: Any) -> Any:
@@ -167,7 +188,7 @@ def _query(call: CallSite) -> Callable[..., Any]:
         except JsonPathError as error:
             return fallback(on_error, error)
         if value is not None and (
-            wrapper == "UNCONDITIONAL_ARRAY" or (wrapper == "CONDITIONAL_ARRAY" and not isinstance(value, list))
+            wrapper in ("WITH", "WITH UNCONDITIONAL") or (wrapper == "WITH CONDITIONAL" and not isinstance(value, list))
         ):
             value = [value]
         if value is None or (json_path(path).lax and not isinstance(value, (dict, list))):
@@ -181,13 +202,13 @@ def _query(call: CallSite) -> Callable[..., Any]:
 
 def _resolve_exists(types: Types, operands: Operands) -> Resolved:
     _resolve_text("JSON_EXISTS", types)
-    unknown = _constant(operands, 2, "FALSE") == "UNKNOWN"
+    unknown = _option(operands, "ERROR", "FALSE") == "UNKNOWN"
     nullable = types[0].is_nullable or types[1].is_nullable or unknown
-    return [STRING if isinstance(x, t.NullType) else x for x in types], t.BooleanType(nullable)
+    return _casts(types), t.BooleanType(nullable)
 
 
 def _exists(call: CallSite) -> Callable[..., Any]:
-    on_error = _constant(call.operands, 2, "FALSE")
+    on_error = _option(call.operands, "ERROR", "FALSE")
 
     def function(text: Any, path: Any, *clauses: Any) -> bool | None:
         if text is None or path is None:
@@ -226,54 +247,60 @@ def _is_json(kind: Any, negated: bool) -> Callable[[Any], bool]:
 
 
 def _writers(call: CallSite) -> list[Callable[[Any], str]]:
-    """Return the writer of each operand; the results of JSON constructors are JSON already."""
+    """Return the writer of each operand before the clauses; JSON constructors give JSON already."""
     return [
         (lambda value: "null" if value is None else value)
-        if isinstance(operand, Call) and _RAW.fullmatch(operand.function)
+        if isinstance(operand, Call) and operand.function in _RAW
         else json_writer(operand.type)
-        for operand in call.operands
+        for operand in call.operands[: _plain(call.operands)]
     ]
 
 
 def _resolve_object(types: Types, operands: Operands) -> Resolved:
-    if len(types) % 2:
+    plain_types = types[: _plain(operands)]
+    if len(plain_types) % 2:
         raise FunctionError("JSON_OBJECT takes pairs of a key and a value")
-    if not all(isinstance(x, STRINGS) for x in types[::2]):
-        raise cannot_apply("JSON_OBJECT", types, "JSON_OBJECT([KEY <CHARACTER> VALUE <ANY>]*)")
+    if not all(isinstance(x, STRINGS) for x in plain_types[::2]):
+        raise cannot_apply("JSON_OBJECT", plain_types, "JSON_OBJECT([KEY <CHARACTER> VALUE <ANY>]*)")
     return list(types), STRING.not_null()
 
 
-def _object(keep_null: bool) -> Callable[[CallSite], Callable[..., str]]:
-    def make(call: CallSite) -> Callable[..., str]:
-        writers = _writers(call)[1::2]
+def _object(call: CallSite) -> Callable[..., str]:
+    writers = _writers(call)[1::2]
+    keep_null = _option(call.operands, "ON NULL", "NULL") == "NULL"
+    count = _plain(call.operands)
 
-        def function(*items: Any) -> str:
-            pairs: dict[str, str] = {}
-            for key, value, write in zip(items[::2], items[1::2], writers, strict=True):
-                if value is not None or keep_null:
-                    pairs[key] = write(value)
-            return object_text(pairs)
+    def function(*items: Any) -> str:
+        pairs: dict[str, str] = {}
+        for key, value, write in zip(items[:count:2], items[1:count:2], writers, strict=True):
+            if value is not None or keep_null:
+                pairs[key] = write(value)
+        return object_text(pairs)
 
-        return function
-
-    return make
+    return function
 
 
 def _resolve_json_array(types: Types, operands: Operands) -> Resolved:
     return list(types), STRING.not_null()
 
 
-def _array(keep_null: bool) -> Callable[[CallSite], Callable[..., str]]:
-    def make(call: CallSite) -> Callable[..., str]:
-        writers = _writers(call)
+def _array(call: CallSite) -> Callable[..., str]:
+    writers = _writers(call)
+    keep_null = _option(call.operands, "ON NULL", "ABSENT") == "NULL"
 
-        def function(*items: Any) -> str:
-            pairs = zip(writers, items, strict=True)
-            return f"[{','.join(write(item) for write, item in pairs if item is not None or keep_null)}]"
+    def function(*items: Any) -> str:
+        pairs = zip(writers, items, strict=False)
+        return f"[{','.join(write(item) for write, item in pairs if item is not None or keep_null)}]"
 
-        return function
+    return function
 
-    return make
+
+def _resolve_option(types: Types, operands: Operands) -> Resolved:
+    return list(types), types[2] if len(types) > 2 else t.NullType()
+
+
+def _bind_option(call: CallSite) -> Kernel:
+    raise AssertionError("`lazy_calls` computes the clauses")
 
 
 def _json_string(call: CallSite) -> Kernel:
@@ -319,14 +346,9 @@ FUNCTIONS = [
         for kind, classes in _KINDS.items()
         for word in ("", "NOT ")
     ),
-    *(
-        Function(name, resolve, per_row(make(on_null == "NULL"), null_call=True))
-        for on_null in ("NULL", "ABSENT")
-        for name, resolve, make in (
-            (f"JSON_OBJECT_{on_null}_ON_NULL", _resolve_object, _object),
-            (f"JSON_ARRAY_{on_null}_ON_NULL", _resolve_json_array, _array),
-        )
-    ),
+    Function("JSON_OBJECT", _resolve_object, per_row(_object, null_call=True)),
+    Function("JSON_ARRAY", _resolve_json_array, per_row(_array, null_call=True)),
+    Function(JSON_OPTION, _resolve_option, _bind_option),
     Function("JSON_STRING", signature("JSON_STRING", STRING, "ANY"), _json_string),
     Function("JSON", signature("JSON", STRING, "CHARACTER"), per_row(plain(_json)), fails=may_fail),
     Function("JSON_QUOTE", signature("JSON_QUOTE", STRING, "CHARACTER"), per_row(plain(quote))),

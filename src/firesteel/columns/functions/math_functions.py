@@ -31,7 +31,8 @@ from firesteel.columns.functions.java_random import JavaRandom
 from firesteel.columns.functions.signatures import BYTES, DOUBLE, INT, STRING, argument, signature
 from firesteel.columns.functions.temporal_rounding import bind_rounding, resolve_rounding
 from firesteel.columns.rex import Literal
-from firesteel.columns.type_rules import APPROXIMATE, any_nullable, round_type
+from firesteel.columns.type_families import APPROXIMATE
+from firesteel.columns.type_rules import any_nullable, round_type
 
 
 def _doubles(name: str, count: int, optional: int = 0) -> Callable[[Types, Operands], Resolved]:

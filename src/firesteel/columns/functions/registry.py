@@ -38,8 +38,6 @@ _FUNCTIONS: dict[str, Function] = {function.name: function for module in _MODULE
 _ALIASES = {
     "!=": "<>",
     "MOD": "%",
-    "JSON_OBJECT": "JSON_OBJECT_NULL_ON_NULL",
-    "JSON_ARRAY": "JSON_ARRAY_ABSENT_ON_NULL",
     "CEILING": "CEIL",
     "POW": "POWER",
     "SUBSTR": "SUBSTRING",

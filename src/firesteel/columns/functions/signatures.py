@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.columns import type_families as families_of
 from firesteel.columns import type_rules as rules
 from firesteel.columns import types as t
 from firesteel.columns.functions.errors import cannot_apply, wrong_count
 from firesteel.columns.functions.function import Operands, Resolved, Types
 from firesteel.columns.rex import Literal
 
-STRING = rules.STRING
+STRING = families_of.STRING
 INT = t.IntType()
 BIGINT = t.BigIntType()
 DOUBLE = t.DoubleType()
@@ -20,18 +21,18 @@ BYTES = t.VarBinaryType(t.MAX_LENGTH)
 
 # What an operand may be, and the type that an untyped NULL takes there.
 FAMILIES: dict[str, tuple[tuple[type[t.DataType], ...], t.DataType]] = {
-    "CHARACTER": (rules.STRINGS, STRING),
-    "BINARY": (rules.BYTES, BYTES),
-    "CHARACTER_OR_BINARY": ((*rules.STRINGS, *rules.BYTES), STRING),
+    "CHARACTER": (families_of.STRINGS, STRING),
+    "BINARY": (families_of.BYTES, BYTES),
+    "CHARACTER_OR_BINARY": ((*families_of.STRINGS, *families_of.BYTES), STRING),
     "NUMERIC": ((t.NumericType,), INT),
     "INTEGER": ((t.IntegralType,), INT),
     "EXACT_NUMERIC": ((t.IntegralType, t.DecimalType), INT),
     "BOOLEAN": ((t.BooleanType,), BOOLEAN),
     "DATE": ((t.DateType,), t.DateType()),
-    "TIMESTAMP": (rules.TIMESTAMPS, t.TimestampType(3)),
-    "DATETIME": ((*rules.DATETIMES, t.TimeType), t.TimestampType(3)),
-    "DATETIME_INTERVAL": ((*rules.DATETIMES, t.TimeType, *rules.INTERVALS), t.TimestampType(3)),
-    "INTERVAL": (rules.INTERVALS, rules.DAY_TIME),
+    "TIMESTAMP": (families_of.TIMESTAMPS, t.TimestampType(3)),
+    "DATETIME": ((*families_of.DATETIMES, t.TimeType), t.TimestampType(3)),
+    "DATETIME_INTERVAL": ((*families_of.DATETIMES, t.TimeType, *families_of.INTERVALS), t.TimestampType(3)),
+    "INTERVAL": (families_of.INTERVALS, families_of.DAY_TIME),
     "ARRAY": ((t.ArrayType,), t.ArrayType(t.NullType())),
     "MAP": ((t.MapType,), t.MapType(t.NullType(), t.NullType())),
     "ROW": ((t.RowType,), t.RowType()),
@@ -115,7 +116,7 @@ def varying(index: int) -> Callable[[Types, Operands], t.DataType]:
 
     def result(types: Types, operands: Operands) -> t.DataType:
         data_type: Any = types[index]
-        return (t.VarCharType if isinstance(data_type, rules.STRINGS) else t.VarBinaryType)(data_type.length)
+        return (t.VarCharType if isinstance(data_type, families_of.STRINGS) else t.VarBinaryType)(data_type.length)
 
     return result
 

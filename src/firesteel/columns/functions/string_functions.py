@@ -25,7 +25,8 @@ from firesteel.columns.functions.function import (
     vector_cast,
 )
 from firesteel.columns.functions.signatures import INT, STRING, argument, literal_text, signature, varying
-from firesteel.columns.type_rules import BYTES, STRINGS, any_nullable
+from firesteel.columns.type_families import BYTES, STRINGS
+from firesteel.columns.type_rules import any_nullable
 
 
 def _ascii_or(fast: Callable[[Column], Column], row: Callable[[str], str]) -> Bind:
@@ -144,10 +145,6 @@ def _bind_replace(call: CallSite) -> Kernel:
     return per_row(plain(str.replace))(call)
 
 
-def _position(needle: str, text: str) -> int:
-    return text.find(needle) + 1
-
-
 def _locate(needle: str, text: str, position: int = 1) -> int:
     return text.find(needle, max(position - 1, 0)) + 1
 
@@ -198,7 +195,7 @@ FUNCTIONS = [
     Function("CONCAT", signature("CONCAT", STRING, _TEXT, variadic=True), vector(_concat)),
     Function("CONCAT_WS", signature("CONCAT_WS", STRING, _TEXT, _TEXT, variadic=True), vector(_concat_ws)),
     Function("REPLACE", signature("REPLACE", STRING, _TEXT, _TEXT, _TEXT), _bind_replace),
-    Function("POSITION", signature("POSITION", INT, _TEXT, _TEXT), per_row(plain(_position))),
+    Function("POSITION", signature("POSITION", INT, _TEXT, _TEXT, "INTEGER", optional=1), per_row(plain(_locate))),
     Function("LOCATE", signature("LOCATE", INT, _TEXT, _TEXT, "INTEGER", optional=1), per_row(plain(_locate))),
     Function(
         "INSTR",

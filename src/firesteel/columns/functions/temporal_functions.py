@@ -28,7 +28,8 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.java_dates import java_formatter, java_parser
 from firesteel.columns.functions.signatures import BIGINT, STRING, literal_text, signature
 from firesteel.columns.functions.time_zones import instant_datetime, local_datetime, to_local
-from firesteel.columns.type_rules import DATETIMES, INTERVALS, STRINGS, any_nullable
+from firesteel.columns.type_families import DATETIMES, INTERVALS, STRINGS
+from firesteel.columns.type_rules import any_nullable
 from firesteel.columns.value_text import UTC, time_zone
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)

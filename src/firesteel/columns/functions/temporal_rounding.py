@@ -12,7 +12,7 @@ from firesteel.columns.functions.errors import FunctionError, cannot_apply, wron
 from firesteel.columns.functions.function import CallSite, Column, Kernel, Operands, Resolved, Types
 from firesteel.columns.functions.signatures import literal_text
 from firesteel.columns.functions.time_zones import to_instant, to_local
-from firesteel.columns.type_rules import DATETIMES
+from firesteel.columns.type_families import DATETIMES
 
 # The unit as Arrow names it, and how many of it; weeks begin on Sunday as in Calcite.
 _UNITS: dict[str, tuple[str, int]] = {
