@@ -54,6 +54,7 @@ def test_json_value(path, clauses, result):
         ("$.b.d[0,2]", [], "[1,3]"),
         ("$.b.d[1:]", [], "[2,3]"),
         ("$..c", [], '["x"]'),
+        ("$.a.d[*]", [("WRAPPER", "WITH CONDITIONAL")], None),
         ("$.zz", [("WRAPPER", "WITHOUT"), ("EMPTY", "EMPTY ARRAY")], None),
         ("lax $.zz", [("WRAPPER", "WITHOUT"), ("EMPTY", "EMPTY ARRAY")], "[]"),
         ("$.zz", [("ERROR", "EMPTY OBJECT")], "{}"),
@@ -75,7 +76,7 @@ def test_json_exists():
 def test_is_json():
     texts = (S, ["{}", "[]", "1", "not json", None])
     assert run(call("IS JSON", column(0, S)), texts) == [True, True, True, False, False]
-    assert run(call("IS NOT JSON", column(0, S)), texts) == [False, False, False, True, False]
+    assert run(call("IS NOT JSON", column(0, S)), texts) == [False, False, False, True, True]
     assert run(call("IS JSON OBJECT", column(0, S)), texts) == [True, False, False, False, False]
     assert run(call("IS JSON ARRAY", column(0, S)), texts) == [False, True, False, False, False]
     assert run(call("IS JSON SCALAR", column(0, S)), texts) == [False, False, True, False, False]

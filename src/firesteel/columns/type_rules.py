@@ -1,4 +1,4 @@
-"""Derivation of types: which casts there are, common types, results of arithmetic and aggregates.
+"""Derivation of types: common types, results of arithmetic and aggregates.
 
 Flink: `LogicalTypeMerging`, `FlinkTypeSystem` and Calcite's `leastRestrictive`.
 """
@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from firesteel.columns import types as t
-from firesteel.columns.cast_rules import can_cast, can_cast_implicitly
 from firesteel.columns.type_families import (
     APPROXIMATE,
     BYTES,
@@ -21,20 +20,6 @@ from firesteel.columns.type_families import (
     TIMESTAMPS,
     YEAR_MONTH,
 )
-
-__all__ = [
-    "any_nullable",
-    "arithmetic_type",
-    "as_decimal",
-    "avg_type",
-    "can_cast",
-    "can_cast_implicitly",
-    "common_type",
-    "decimal_type",
-    "is_exact",
-    "round_type",
-    "sum_type",
-]
 
 _INTEGRAL_DIGITS: dict[type[t.DataType], int] = dict(zip(INTEGRAL_ORDER, (3, 5, 10, 19), strict=True))
 _MIN_SCALE = 6

@@ -233,11 +233,11 @@ _KINDS: dict[str, Any] = {
 
 
 def _is_json(kind: Any, negated: bool) -> Callable[[Any], bool]:
-    """Return the test, which gives FALSE for NULL in both forms."""
+    """Return the test; NULL is not JSON."""
 
     def test(text: Any) -> bool:
         if text is None:
-            return False
+            return negated
         try:
             return isinstance(parse_json(text), kind) is not negated
         except JsonPathError:

@@ -41,7 +41,7 @@ class JsonPath:
         self.lax = match is not None and match.group(1).lower() == "lax"
         spec = (match.group(2) if match else text).strip()
         self.definite = True
-        self._steps: list[Step] = []
+        self._steps: list[tuple[Step, bool]] = []  # Each with whether the path is definite up to here.
         self._parse(spec)
 
     def _parse(self, spec: str) -> None:
@@ -61,12 +61,12 @@ class JsonPath:
             keys = [match["name"]]
         indices = [int(text) for text in (match["indices"] or "").split(",") if text]
         if len(keys) == 1:
-            self._steps.append(lambda value: _member(value, keys[0]))
+            self._steps.append((lambda value: _member(value, keys[0]), self.definite))
         elif len(indices) == 1:
-            self._steps.append(lambda value: _element(value, indices[0]))
+            self._steps.append((lambda value: _element(value, indices[0]), self.definite))
         else:
             self.definite = False
-            self._steps.append(_many(match, keys, indices))
+            self._steps.append((_many(match, keys, indices), False))
 
     def find(self, value: Any) -> Any:
         """Return the value that the path leads to, or the list of all values of an indefinite path.
@@ -75,9 +75,9 @@ class JsonPath:
             JsonPathError: The path leads nowhere.
         """
         values = [value]
-        for step in self._steps:
+        for step, definite in self._steps:
             values = [found for value in values for found in step(value)]
-            if self.definite and not values:
+            if definite and not values:
                 raise JsonPathError("the path leads nowhere")
         return values[0] if self.definite else values
 
