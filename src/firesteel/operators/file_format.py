@@ -215,8 +215,15 @@ def _avro(factory: BulkWriterFactory) -> PartFormat:
     return PartFormat("Avro", lambda file: AvroStream(file, schema), is_appendable=False)
 
 
+def _columns(factory: BulkWriterFactory) -> PartFormat:
+    from firesteel.operators.column_parts import part_format  # needs pyarrow, which only tables do
+
+    return part_format(factory.settings)
+
+
 _BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {
     "avro": _avro,
+    "columns": _columns,
     "csv": _csv,
     "orc": _orc,
     "parquet": _parquet,

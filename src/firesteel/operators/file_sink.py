@@ -76,7 +76,10 @@ class FileWriter(SinkWriter):
         if not elements:
             return
         now = self._now()
-        bucket = self._bucket_at(now)
+        self.write_to(self._bucket_at(now), elements, now)
+
+    def write_to(self, bucket: str, elements: Sequence[Any], now: int) -> None:
+        """Write elements to a bucket."""
         part = self._parts.get(bucket) or self._new_part(bucket, now)
         part.write(list(elements), now)
         if part.size >= self._rolling.part_size or part.is_full:

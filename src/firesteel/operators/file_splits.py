@@ -51,7 +51,7 @@ class FileEnumerator:
             raise NotImplementedError(
                 f"FileSource: no reader for format {name!r}; there are {', '.join(_FILE_READERS)}"
             )
-        has_positions = name == "text_line" and is_line_splittable(settings.format.charset_name)
+        has_positions = _has_positions(settings.format)
         is_cut = settings.file_enumerator is None or settings.file_enumerator.splittable
         splits: list[Split] = []
         still_there: set[str] = set()
@@ -84,6 +84,13 @@ class FileEnumerator:
         if not root.exists():
             raise InvalidProgramError(f"FileSource: input path {text!r} does not exist")
         yield from ((str(path), None) for path in _local_files_below(root))
+
+
+def _has_positions(file_format: Any) -> bool:
+    """Return whether a file can be read from any line on."""
+    if file_format.format_name == "text_line":
+        return is_line_splittable(file_format.charset_name)
+    return bool(getattr(file_format, "is_line_splittable", False))
 
 
 def _local_files_below(path: Path) -> Iterator[Path]:
@@ -146,12 +153,19 @@ def _read_parquet_records(parquet: Any, part: SplitRange, files: Files) -> Itera
     return read_parquet_records(files.input(part.split.path), parquet.names, CHUNK_ELEMENTS)
 
 
+def _read_columns(columns: Any, part: SplitRange, files: Files) -> Iterator[list[Any]]:
+    from firesteel.operators.column_files import read_columns  # needs pyarrow, which only tables do
+
+    return read_columns(columns, part, files)
+
+
 _FILE_READERS: dict[str, Callable[[Any, SplitRange, Files], Iterator[list[Any]]]] = {
     "text_line": _read_text,
     "csv": _read_csv_file,
     "avro": _read_avro_file,
     "parquet": _read_parquet_file,
     "parquet_records": _read_parquet_records,
+    "columns": _read_columns,
 }
 
 

@@ -1,0 +1,82 @@
+"""Part files of tables: column batches as records of a format, a directory per partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import arrow_type
+from firesteel.datastream.connectors.base import WriterInitContext
+from firesteel.operators.column_format import import_pyarrow
+from firesteel.operators.file_format import EncodedStream, PartFormat
+from firesteel.operators.file_sink import FileWriter
+from firesteel.operators.gathered_file import GatheredStream
+
+
+class TableFileWriter(FileWriter):
+    """Writes each row to the directory of its partition.
+
+    Args:
+        sink: A `firesteel.table.connectors.file_writing.TableFileSink`.
+        context: Of the writer.
+    """
+
+    def __init__(self, sink: Any, context: WriterInitContext) -> None:
+        super().__init__(sink.settings, context)
+        self._names = sink.names
+        self._stored = sink.stored
+
+    def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Write column batches."""
+        now = self._now()
+        for batch in elements:
+            for bucket, rows in self._by_partition(batch):
+                self.write_to(bucket, [rows.with_columns([rows.columns[i] for i in self._stored])], now)
+
+    def _by_partition(self, batch: ColumnBatch) -> Iterator[tuple[str, ColumnBatch]]:
+        positions = self._names.positions
+        if not positions:
+            yield "", batch
+            return
+        values = list(zip(*(batch.columns[i].to_pylist() for i in positions), strict=True))
+        places: dict[Any, list[int]] = {}
+        for place, value in enumerate(values):
+            places.setdefault(value, []).append(place)
+        for value, found in places.items():
+            yield self._names.of(value), batch.take(np.array(found, np.int64))
+
+
+def part_format(record_format: Any) -> PartFormat:
+    """Return how column batches become part files.
+
+    Args:
+        record_format: A `firesteel.table.connectors.formats.base.Format`.
+    """
+    if not record_format.is_text:
+        return PartFormat("Parquet", lambda file: ColumnsParquetStream(file, record_format), is_appendable=False)
+
+    def encode(batch: ColumnBatch) -> bytes:
+        return b"".join(record + b"\n" for record in record_format.encode(batch))
+
+    return PartFormat("table", lambda file: EncodedStream(file, encode))
+
+
+class ColumnsParquetStream(GatheredStream):
+    """Gathers column batches and makes a Parquet file of them, with a row group for each."""
+
+    def __init__(self, file: IO[bytes], record_format: Any) -> None:
+        super().__init__(file, "parquet")
+        self._format = record_format
+
+    def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
+        """Write all column batches."""
+        columns = self._format.columns
+        schema = pa.schema(list(zip(columns.names, map(arrow_type, columns.types), strict=True)))
+        with import_pyarrow().parquet.ParquetWriter(file, schema, compression=self._format.compression) as writer:
+            for batches in groups:
+                for batch in batches:
+                    writer.write_batch(pa.RecordBatch.from_arrays(list(batch.columns), schema=schema))

@@ -1,0 +1,34 @@
+"""The connector `blackhole`. Flink: `BlackHoleTableSinkFactory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.datastream.functions import SinkFunction
+from firesteel.table.connectors.base import ResolvedTable, SinkRequest
+from firesteel.table.connectors.options import Options
+from firesteel.table.connectors.registry import ConnectorContext
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> BlackHole:
+    """Return what takes rows and does nothing with them."""
+    Options(table.options, "blackhole").check((), ())
+    return BlackHole()
+
+
+class BlackHole:
+    """Takes rows and does nothing with them."""
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return all kinds."""
+        return kinds
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Take the rows."""
+        return stream.add_sink(_Nothing()).name(name)
+
+
+class _Nothing(SinkFunction[Any]):
+    def invoke(self, value: Any) -> None:
+        """Do nothing."""

@@ -1,0 +1,101 @@
+"""The connector `datagen`. Flink: `DataGenTableSourceFactory`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.datastream.connectors.base import Source, SourceSplit
+from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequest
+from firesteel.table.connectors.datagen_fields import Field, field_of
+from firesteel.table.connectors.options import Options
+from firesteel.table.connectors.registry import ConnectorContext
+
+_BLOCK_ROWS = 4096
+_ROWS_PER_SECOND = 10_000
+
+
+def source(table: ResolvedTable, context: ConnectorContext) -> DataGenTable:
+    """Return what makes rows."""
+    return DataGenTable(table)
+
+
+class DataGenTable:
+    """Random rows and sequences."""
+
+    kinds: frozenset[Kind] = INSERT_ONLY
+
+    def __init__(self, table: ResolvedTable) -> None:
+        self._options = Options(table.options, "datagen")
+        self._options.check((), ("number-of-rows", "rows-per-second"), ("fields.",))
+        self._fields = {
+            column.name: field_of(self._options.below(f"fields.{column.name}.", f"field {column.name}"), column.type)
+            for column in table.physical_columns
+        }
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the number of rows is set."""
+        return "number-of-rows" in self._options.values
+
+    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+        """Return the stream of column batches."""
+        counts = [field.count for field in self._fields.values() if field.count is not None]
+        if self.is_bounded:
+            counts.append(self._options.number("number-of-rows"))
+        fields = tuple(self._fields[column.name] for column in request.columns)
+        rate = self._options.number("rows-per-second", _ROWS_PER_SECOND)
+        numbers = tuple(list(self._fields).index(column.name) for column in request.columns)
+        made = RowGenerator(fields, numbers, min(counts, default=None), rate)
+        return environment.from_source(made, WatermarkStrategy.no_watermarks(), name)
+
+
+class RowGenerator(Source):
+    """Makes the same rows whenever it is read at the same positions; a position is a row.
+
+    Args:
+        fields: What makes the columns.
+        numbers: The number of each column, which its random values depend on.
+        count: How many rows there are, None: without end.
+        rate: Rows per second.
+    """
+
+    def __init__(self, fields: tuple[Field, ...], numbers: tuple[int, ...], count: int | None, rate: int) -> None:
+        super().__init__()
+        self._fields = fields
+        self._numbers = numbers
+        self._count = count
+        self._rate = rate
+        self._seed = time.time_ns()
+        self._begin = time.time()
+
+    def is_bounded(self) -> bool:
+        """Return whether the rows are made as fast as possible, and end."""
+        return self._count is not None and self._count <= self._rate
+
+    def discover_splits(self) -> Sequence[SourceSplit]:
+        """Return one split, which grows by the rate."""
+        due = int((time.time() - self._begin + 1) * self._rate)
+        end = due if self._count is None else min(due, self._count)
+        if self.is_bounded():
+            end = self._count or 0
+        return [SourceSplit("rows", end, is_finished=self._count is not None and end == self._count)]
+
+    def read_split(self, split_id: str, start: int, end: int) -> Iterator[ColumnBatch]:
+        """Yield the rows from `start` to before `end`."""
+        while start < end:
+            block = start // _BLOCK_ROWS
+            first = block * _BLOCK_ROWS
+            stop = min(end, first + _BLOCK_ROWS)
+            rows = _BLOCK_ROWS if self._count is None else min(_BLOCK_ROWS, self._count - first)
+            arrays = tuple(
+                field.make(np.random.default_rng([self._seed, number, block]), first, rows)
+                for field, number in zip(self._fields, self._numbers, strict=True)
+            )
+            yield ColumnBatch(arrays, rows).slice(start - first, stop - first)
+            start = stop

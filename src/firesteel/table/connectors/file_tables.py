@@ -1,0 +1,99 @@
+"""Files of a table as column batches: content, partitions in the path, and metadata."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from firesteel.columns import types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import to_arrow
+from firesteel.common.file_systems import scheme_of
+from firesteel.datastream.connectors.file_source import BulkFormat
+from firesteel.table.connectors.formats.base import Format
+from firesteel.table.connectors.formats.text_values import reader_of
+
+BATCH_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """What is read of each file.
+
+    Attributes:
+        format: Reads the columns that are in files.
+        columns: The columns wanted: name, type, and whether it is in the path.
+        metadata: Keys and types of the metadata columns after these.
+        partition_keys: Names and types of all columns that are in the path.
+        default_name: Stands for NULL in a path.
+        partitions: A predicate over the values of the path, None: all.
+    """
+
+    format: Format
+    columns: tuple[tuple[str, t.DataType, bool], ...]
+    metadata: tuple[tuple[str, t.DataType], ...]
+    partition_keys: tuple[tuple[str, t.DataType], ...]
+    default_name: str
+    partitions: Any
+
+    def rows(self, blocks: Iterator[ColumnBatch], path: str, size: int, modified_ms: int) -> Iterator[list[Any]]:
+        """Yield the batches of a file with all columns wanted, one at a time."""
+        values = self._partition_values(path)
+        if self.partitions is not None and not self.partitions(values):
+            return
+        places = {name: index for index, name in enumerate(self.format.columns.names)}
+        facts = _facts(path, size, modified_ms)
+        for block in blocks:
+            for start in range(0, block.length, BATCH_ROWS):
+                part = block.slice(start, min(start + BATCH_ROWS, block.length))
+                arrays = [
+                    _constant(values[name], kind, part.length) if is_key else part.columns[places[name]]
+                    for name, kind, is_key in self.columns
+                ]
+                arrays += [_constant(facts[key], kind, part.length) for key, kind in self.metadata]
+                yield [part.with_columns(arrays)]
+
+    def _partition_values(self, path: str) -> dict[str, Any]:
+        """Return the values of the partition columns by the directories `key=value` of a path."""
+        found = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
+        values: dict[str, Any] = {}
+        for name, kind in self.partition_keys:
+            if name not in found:
+                raise ValueError(f"File {path} is in no partition '{name}=...'")
+            text = unquote(found[name])
+            values[name] = None if text == self.default_name else reader_of(kind)(text)
+        return values
+
+
+class ColumnsFileFormat(BulkFormat):
+    """Reads files as column batches; the source counts bytes."""
+
+    def __init__(self, reading: TableFiles) -> None:
+        super().__init__("columns")
+        self.reading = reading
+
+    @property
+    def is_line_splittable(self) -> bool:
+        """Whether a file can be read from any line on."""
+        return self.reading.format.is_text and self.reading.format.quote is None
+
+
+def _facts(path: str, size: int, modified_ms: int) -> dict[str, Any]:
+    moment = datetime.datetime.fromtimestamp(modified_ms / 1000, datetime.UTC)
+    return {
+        "file.path": path if scheme_of(path) else f"file:{path}",
+        "file.name": os.path.basename(path),
+        "file.size": size,
+        "file.modification-time": moment,
+    }
+
+
+def _constant(value: Any, kind: t.DataType, length: int) -> pa.Array:
+    one = to_arrow([value], kind)
+    return one.take(pa.array([0] * length, pa.int64())) if length != 1 else one

@@ -1,0 +1,154 @@
+"""The sink of tables of files: exactly-once part files by partition, and INSERT OVERWRITE."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from firesteel.columns.types import DataType
+from firesteel.common.file_systems import Files
+from firesteel.common.local_path import local_path
+from firesteel.common.serialization import BulkWriterFactory
+from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
+from firesteel.datastream.connectors.file_committer import FileCommitter
+from firesteel.datastream.connectors.file_sink import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileSink,
+    FileSinkSettings,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from firesteel.table.connectors.base import SinkRequest
+from firesteel.table.connectors.formats.base import Format
+from firesteel.table.connectors.formats.text_values import writer_of
+from firesteel.table.connectors.options import Options
+from firesteel.table.errors import ValidationException
+
+_SIZE = re.compile(r"\s*(\d+)\s*([a-zA-Z]*)\s*")
+_BYTES = {"": 1, "b": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
+_SAFE = " !#$&'()+,-.;<>@[]^_`{|}~"
+"""Characters that Flink leaves as they are in names of partitions (`PartitionPathUtils.escapePathName`)."""
+
+
+class PartitionNames:
+    """The directory of each partition.
+
+    Args:
+        keys: Names and positions of the partition columns.
+        types: Types of all columns.
+        default_name: Stands for NULL and the empty text.
+    """
+
+    def __init__(self, keys: tuple[tuple[str, int], ...], types: tuple[DataType, ...], default_name: str) -> None:
+        self._keys = keys
+        self._types = types
+        self._default = default_name
+
+    @property
+    def positions(self) -> list[int]:
+        """The positions of the partition columns."""
+        return [position for _, position in self._keys]
+
+    def of(self, values: Sequence[Any]) -> str:
+        """Return the directory for values of the partition columns."""
+        parts = []
+        for (name, position), value in zip(self._keys, values, strict=True):
+            text = self._default if value is None or value == "" else writer_of(self._types[position])(value)
+            parts.append(f"{quote(name, safe=_SAFE)}={quote(text, safe=_SAFE)}")
+        return "/".join(parts)
+
+
+class TableFileSink(FileSink):
+    """Writes column batches as part files that become visible when they are committed.
+
+    Attributes:
+        names: Directories of partitions.
+        stored: Positions of the columns that go into the files.
+    """
+
+    def __init__(
+        self,
+        record_format: Format,
+        keys: tuple[tuple[str, int], ...],
+        stored: tuple[int, ...],
+        types: tuple[DataType, ...],
+        options: Options,
+        request: SinkRequest,
+    ) -> None:
+        factory = BulkWriterFactory("columns", record_format)
+        settings = FileSinkSettings(
+            options.text("path"),
+            writer_factory=factory,
+            bucket_assigner=BucketAssigner.base_path_bucket_assigner(),
+            rolling_policy=_rolling(options, record_format),
+            output_file_config=OutputFileConfig("part", ""),
+        )
+        super().__init__(settings)
+        self.names = PartitionNames(keys, types, options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__"))
+        self.stored = stored
+        self._overwrites = request.overwrite
+        self._static = dict(request.static_partition)
+        self._is_partitioned = bool(keys)
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """Return what writes column batches to part files."""
+        from firesteel.operators.column_parts import TableFileWriter  # runs in slots only
+
+        return TableFileWriter(self, context)
+
+    def create_committer(self) -> Committer:
+        """Return what shows finished files; of INSERT OVERWRITE it removes others before."""
+        return OverwritingCommitter(self.settings.base_path, self._is_partitioned) if self._overwrites else FileCommitter()
+
+
+def _rolling(options: Options, record_format: Format) -> RollingPolicy:
+    if not record_format.is_text:
+        return OnCheckpointRollingPolicy()
+    rollover = options.duration_ms("sink.rolling-policy.rollover-interval", 30 * 60_000) or 0
+    inactivity = options.duration_ms("sink.rolling-policy.inactivity-interval", 30 * 60_000) or 0
+    return DefaultRollingPolicy(_size(options), rollover, inactivity)
+
+
+def _size(options: Options) -> int:
+    text = options.text("sink.rolling-policy.file-size", "128mb")
+    found = _SIZE.fullmatch(text)
+    if found is None or found[2].lower() not in _BYTES:
+        raise ValidationException(f"Could not parse value '{text}' for key 'sink.rolling-policy.file-size': a size such as '128mb'")
+    return int(found[1]) * _BYTES[found[2].lower()]
+
+
+class OverwritingCommitter(FileCommitter):
+    """Removes the visible files of each partition that is written, before the new ones become visible.
+
+    Args:
+        base: The directory of the table.
+        is_partitioned: Only partitions that get new files are replaced.
+    """
+
+    def __init__(self, base: str, is_partitioned: bool) -> None:
+        super().__init__()
+        self._base = base
+        self._is_partitioned = is_partitioned
+        self._cleared: set[str] = set()
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Remove what is there, then show the new files."""
+        files = Files(self._configuration)
+        base = files.resolve(self._base)
+        if files.remote(base) is not None:
+            raise NotImplementedError(f"INSERT OVERWRITE replaces local files only, not those of {base}")
+        new = {final for request in requests if (final := getattr(request.committable, "final", None))}
+        for directory in {path.rpartition("/")[0] for path in new}:
+            if directory not in self._cleared:
+                self._cleared.add(directory)
+                self._clear(directory, new)
+        super().commit(requests)
+
+    def _clear(self, directory: str, new: set[str]) -> None:
+        for path in local_path(directory).iterdir():
+            if path.is_file() and not path.name.startswith((".", "_")) and str(path) not in new:
+                path.unlink()

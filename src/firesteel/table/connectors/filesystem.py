@@ -1,0 +1,137 @@
+"""The connector `filesystem`. Flink: `FileSystemTableFactory`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.batch import Kind
+from firesteel.common.time import Duration
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.datastream.connectors.file_source import FileSource, FileSourceSettings
+from firesteel.table.connectors.base import INSERT_ONLY, Column, ResolvedTable, ScanRequest, SinkRequest
+from firesteel.table.connectors.file_tables import ColumnsFileFormat, TableFiles
+from firesteel.table.connectors.file_writing import TableFileSink
+from firesteel.table.connectors.formats.base import Columns, Format, make_format
+from firesteel.table.connectors.options import Options
+from firesteel.table.connectors.registry import ConnectorContext
+from firesteel.table.errors import ValidationException
+
+_OPTIONS = (
+    "partition.default-name",
+    "source.monitor-interval",
+    "source.path.regex-pattern",
+    "source.report-statistics",
+    "sink.rolling-policy.file-size",
+    "sink.rolling-policy.rollover-interval",
+    "sink.rolling-policy.inactivity-interval",
+    "sink.rolling-policy.check-interval",
+    "sink.shuffle-by-partition.enable",
+    "auto-compaction",
+    "compaction.file-size",
+    "compaction.parallelism",
+    "sink.partition-commit.trigger",
+    "sink.partition-commit.delay",
+    "sink.partition-commit.watermark-time-zone",
+    "sink.partition-commit.policy.kind",
+    "sink.partition-commit.policy.class",
+    "sink.partition-commit.policy.class.parameters",
+    "sink.partition-commit.success-file.name",
+    "partition.time-extractor.kind",
+    "partition.time-extractor.class",
+    "partition.time-extractor.timestamp-pattern",
+    "partition.time-extractor.timestamp-formatter",
+)
+_METADATA = ("file.path", "file.name", "file.size", "file.modification-time")
+
+
+def source(table: ResolvedTable, context: ConnectorContext) -> FileTable:
+    """Return what reads a table of files."""
+    return FileTable(table, context)
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> FileTableSink:
+    """Return what writes a table of files."""
+    return FileTableSink(table, request, context)
+
+
+class _Files:
+    """What reading and writing share."""
+
+    def __init__(self, table: ResolvedTable) -> None:
+        self.table = table
+        name = table.options.get("format", "")
+        self.options = Options(table.options, "filesystem")
+        self.options.check(("path", "format"), _OPTIONS, (f"{name}.",))
+
+    def format_of(self, columns: tuple[Column, ...]) -> Format:
+        """Return the format with some physical columns."""
+        name = self.options.text("format")
+        plain = Columns(tuple(c.name for c in columns), tuple(c.type for c in columns))
+        return make_format(name, plain, self.options.below(f"{name}.", name))
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The columns that are in the files, not in the names of directories."""
+        return tuple(c for c in self.table.physical_columns if c.name not in self.table.partition_keys)
+
+
+class FileTable(_Files):
+    """Files below a path, with partitions as directories `key=value`."""
+
+    kinds: frozenset[Kind] = INSERT_ONLY
+
+    def __init__(self, table: ResolvedTable, context: ConnectorContext) -> None:
+        super().__init__(table)
+        for column in table.columns:
+            key = column.metadata_key or column.name
+            if column.kind == "METADATA" and key not in _METADATA:
+                raise ValidationException(
+                    f"Invalid metadata key '{key}' in column '{column.name}' of table '{'.'.join(table.path)}'. The "
+                    f"DynamicTableSource class supports the following metadata keys for reading:\n{chr(10).join(_METADATA)}"
+                )
+        self.format_of(self.stored)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether it does not look for new files."""
+        return "source.monitor-interval" not in self.table.options
+
+    def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
+        """Return the stream of column batches."""
+        keys = self.table.partition_keys
+        reading = TableFiles(
+            self.format_of(self.stored),
+            tuple((c.name, c.type, c.name in keys) for c in request.columns),
+            request.metadata,
+            tuple((c.name, c.type) for c in self.table.physical_columns if c.name in keys),
+            self.options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__"),
+            request.partitions,
+        )
+        interval = self.options.duration_ms("source.monitor-interval")
+        every = None if interval is None else Duration.of_millis(interval)
+        settings = FileSourceSettings(ColumnsFileFormat(reading), (self.options.text("path"),), every)
+        return environment.from_source(FileSource(settings), WatermarkStrategy.no_watermarks(), name)
+
+
+class FileTableSink(_Files):
+    """Files below a path; a partition is a directory `key=value`."""
+
+    def __init__(self, table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> None:
+        super().__init__(table)
+        self._request = request
+        self._format = self.format_of(self.stored)
+        if self.options.flag("auto-compaction"):
+            raise ValidationException("auto-compaction is not supported; write with fewer subtasks instead")
+
+    def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
+        """Return what the format can write."""
+        return self._format.kinds
+
+    def consume(self, stream: Any, name: str) -> Any:
+        """Write the column batches."""
+        names = [column.name for column in self.table.physical_columns]
+        keys = tuple((key, names.index(key)) for key in self.table.partition_keys)
+        stored = tuple(names.index(column.name) for column in self.stored)
+        types = tuple(column.type for column in self.table.physical_columns)
+        sink = TableFileSink(self._format, keys, stored, types, self.options, self._request)
+        return stream.sink_to(sink).name(name)

@@ -1,0 +1,1 @@
+"""Formats of files and messages: from bytes to column batches and back."""

@@ -1,0 +1,98 @@
+"""The interface of formats, and how they are found by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.types import DataType
+from firesteel.table.connectors.base import INSERT_ONLY
+from firesteel.table.connectors.options import Options
+from firesteel.table.errors import ValidationException
+
+_MODULES = {
+    "avro": "avro",
+    "csv": "csv",
+    "debezium-json": "debezium_json",
+    "json": "json",
+    "parquet": "parquet",
+    "raw": "raw",
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names and types of the columns that a format reads or writes."""
+
+    names: tuple[str, ...]
+    types: tuple[DataType, ...]
+
+
+class Format:
+    """Reads and writes the physical columns of a table; is picklable.
+
+    Attributes:
+        columns: What it reads or writes.
+        is_text: Records are lines of text; else a file can only be read as a whole, by `read_file`.
+        quote: A record goes on over the end of a line while this character is open.
+        suffix: What names of files end with.
+    """
+
+    is_text = True
+    quote: bytes | None = None
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        self.columns = columns
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of rows that it reads and writes."""
+        return INSERT_ONLY
+
+    def decode_block(self, data: bytes) -> ColumnBatch:
+        """Return the rows of whole lines.
+
+        Raises:
+            ValueError: a record can't be read.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not read text")
+
+    def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
+        """Return the rows of messages; None is a message without content.
+
+        Raises:
+            ValueError: a message can't be read.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not read messages")
+
+    def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
+        """Yield the rows of a file that is no text."""
+        raise NotImplementedError(f"{type(self).__name__} does not read files")
+
+    def encode(self, batch: ColumnBatch) -> list[bytes]:
+        """Return a record per row, without line ends."""
+        raise NotImplementedError(f"{type(self).__name__} does not write")
+
+
+def make_format(name: str, columns: Columns, options: Options) -> Format:
+    """Return a format.
+
+    Args:
+        name: Its name, such as `json`.
+        columns: What it is to read or write.
+        options: Options of the table below the format's prefix.
+
+    Raises:
+        ValidationException: there is no such format, or an option does not fit.
+    """
+    if name not in _MODULES:
+        known = "\n".join(sorted(_MODULES))
+        raise ValidationException(
+            f"Could not find any format factory for identifier '{name}' in the classpath.\n\n"
+            f"Available factory identifiers are:\n\n{known}"
+        )
+    module = importlib.import_module(f"firesteel.table.connectors.formats.{_MODULES[name]}")
+    return module.make(columns, options)  # type: ignore[no-any-return]

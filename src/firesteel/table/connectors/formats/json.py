@@ -1,0 +1,170 @@
+"""JSON, a record per line or message. Flink: `flink-json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from firesteel.columns import types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.values import arrow_type, to_arrow
+from firesteel.table.connectors.formats.base import Columns, Format
+from firesteel.table.connectors.formats.json_values import Number, json_reader, json_writer
+from firesteel.table.connectors.options import Options
+from firesteel.table.errors import ValidationException
+
+_OPTIONS = (
+    "decode.json-parser.enabled",
+    "encode.decimal-as-plain-number",
+    "encode.ignore-null-fields",
+    "fail-on-missing-field",
+    "ignore-parse-errors",
+    "map-null-key.literal",
+    "map-null-key.mode",
+    "timestamp-format.standard",
+)
+_FAST = (t.CharType, t.VarCharType, t.BooleanType, t.IntType, t.BigIntType, t.DoubleType, t.TimestampType)
+_SQL_TIMESTAMP = r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_ISO_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
+_MICROSECONDS = 6
+
+
+def make(columns: Columns, options: Options) -> JsonFormat:
+    """Return the format."""
+    options.check((), _OPTIONS)
+    return JsonFormat(columns, options)
+
+
+class JsonFormat(Format):
+    """JSON objects."""
+
+    def __init__(self, columns: Columns, options: Options) -> None:
+        super().__init__(columns, options)
+        self._ignores = options.flag("ignore-parse-errors")
+        self._fails_on_missing = options.flag("fail-on-missing-field")
+        if self._ignores and self._fails_on_missing:
+            raise ValidationException("fail-on-missing-field and ignore-parse-errors shouldn't both be true.")
+        standard = options.text("timestamp-format.standard", "SQL").upper()
+        if standard not in ("SQL", "ISO-8601"):
+            raise ValidationException(
+                f"Unsupported value '{standard}' for timestamp-format.standard. Supported values are [SQL, ISO-8601]."
+            )
+        self._is_iso = standard == "ISO-8601"
+        self._null_keys = options.choice("map-null-key.mode", ("fail", "drop", "literal"), "fail")
+        self._null_key = options.text("map-null-key.literal", "null")
+        self._plain = options.flag("encode.decimal-as-plain-number")
+        self._skips_nulls = options.flag("encode.ignore-null-fields")
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def decode_block(self, data: bytes) -> ColumnBatch:
+        """Return the rows of whole lines."""
+        return self._decode_columns(data) or self._decode_records(data.split(b"\n"))
+
+    def decode_messages(self, messages: list[bytes | None]) -> ColumnBatch:
+        """Return the rows of messages of one record each."""
+        found = [message for message in messages if message]
+        return self._decode_columns(b"\n".join(m.replace(b"\n", b" ") for m in found)) or self._decode_records(found)
+
+    def _decode_columns(self, data: bytes) -> ColumnBatch | None:
+        """Return the rows by Arrow's parser; None where its meaning may differ."""
+        if self._fails_on_missing or not all(isinstance(kind, _FAST) for kind in self.columns.types):
+            return None
+        if not data.strip() or len(set(self.columns.names)) < len(self.columns.names):
+            return None
+        fields = [
+            pa.field(name, pa.string() if isinstance(kind, t.TimestampType) else arrow_type(kind))
+            for name, kind in zip(self.columns.names, self.columns.types, strict=True)
+        ]
+        try:
+            table = pa.json.read_json(
+                pa.py_buffer(data),
+                pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+                pa.json.ParseOptions(pa.schema(fields), unexpected_field_behavior="ignore"),
+            )
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+        arrays = []
+        for name, kind in zip(self.columns.names, self.columns.types, strict=True):
+            array = _one(table.column(name))
+            if isinstance(kind, t.TimestampType):
+                array = self._timestamps(array, kind)
+            if array is None:
+                return None
+            arrays.append(array)
+        return ColumnBatch(tuple(arrays), table.num_rows)
+
+    def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
+        """Return timestamps, None where a text has another form."""
+        pattern = _ISO_TIMESTAMP if self._is_iso else _SQL_TIMESTAMP
+        if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:
+            return None
+        try:
+            found = texts.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            return None
+        if kind.precision >= _MICROSECONDS:
+            return found
+        step = 10 ** (_MICROSECONDS - kind.precision)
+        whole = pc.multiply(pc.divide(found.cast(pa.int64()), step), step)
+        return whole.cast(pa.timestamp("us"))
+
+    def _decode_records(self, records: list[bytes]) -> ColumnBatch:
+        rows = list(self._rows(records))
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(self.columns.types)
+        pairs = zip(columns, self.columns.types, strict=True)
+        return ColumnBatch(tuple(to_arrow(list(column), kind) for column, kind in pairs), len(rows))
+
+    def _rows(self, records: list[bytes]) -> Iterator[tuple[Any, ...]]:
+        row_type = t.RowType(
+            [t.RowField(name, kind) for name, kind in zip(self.columns.names, self.columns.types, strict=True)]
+        )
+        convert = json_reader(row_type, self._is_iso, self._ignores, self._fails_on_missing)
+        for record in records:
+            if not record.strip():
+                continue
+            try:
+                value = json.loads(record, parse_float=Number)
+                values = [convert(item) for item in (value if isinstance(value, list) else [value])]
+            except (ValueError, RecursionError) as error:
+                if self._ignores:
+                    continue
+                shown = record[:200].decode("utf-8", "replace")
+                raise ValueError(f"Failed to deserialize JSON '{shown}'. {error}") from error
+            yield from (row for row in values if row is not None)
+
+    # --- writing -----------------------------------------------------------------------------------------------------
+
+    def encode(self, batch: ColumnBatch) -> list[bytes]:
+        """Return an object per row."""
+        names = [json.dumps(name, ensure_ascii=False) for name in self.columns.names]
+        columns = [
+            self._texts(array.to_pylist(), kind) for array, kind in zip(batch.columns, self.columns.types, strict=True)
+        ]
+        if self._skips_nulls:
+            return [_object(pair for pair in zip(names, row, strict=True) if pair[1] != "null") for row in zip(*columns, strict=True)]
+        return [_object(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _texts(self, values: list[Any], kind: t.DataType) -> list[str]:
+        write = self.writer(kind)
+        return ["null" if value is None else write(value) for value in values]
+
+    def writer(self, kind: t.DataType) -> Callable[[Any], str]:
+        """Return the function that gives the JSON of a value."""
+        return json_writer(kind, self._is_iso, self._plain, self._null_keys, self._null_key)
+
+
+def _object(pairs: Any) -> bytes:
+    return ("{" + ",".join(f"{name}:{text}" for name, text in pairs) + "}").encode()
+
+
+def _one(column: Any) -> pa.Array:
+    array = column.combine_chunks()
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
