@@ -12,7 +12,7 @@ from types import ModuleType
 from firesteel.compat.exposed_names import expose_names, is_in_firesteel, missing_module
 from firesteel.compat.missing import advice_for
 
-_ALIASED = ("common", "datastream", "metrics")
+_ALIASED = ("common", "datastream", "metrics", "table")
 
 
 class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

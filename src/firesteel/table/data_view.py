@@ -1,0 +1,123 @@
+"""Collections within accumulators (module as `pyflink.table.data_view`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+__all__ = ["DataView", "ListView", "MapView"]
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class DataView(ABC):
+    """A collection that is part of an accumulator."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove everything."""
+
+
+class ListView(DataView, Generic[T]):
+    """A list that is part of an accumulator; its type is `DataTypes.LIST_VIEW`."""
+
+    def __init__(self) -> None:
+        self._list: list[T] = []
+
+    def get(self) -> Iterable[T]:
+        """Return the elements."""
+        return self._list
+
+    def add(self, value: T) -> None:
+        """Append an element."""
+        self._list.append(value)
+
+    def add_all(self, values: list[T]) -> None:
+        """Append elements."""
+        self._list.extend(values)
+
+    def clear(self) -> None:
+        """Remove all elements."""
+        self._list.clear()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListView) and self._list == other._list
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._list[index]
+
+
+class MapView(Generic[K, V]):
+    """A map that is part of an accumulator; its type is `DataTypes.MAP_VIEW`."""
+
+    def __init__(self) -> None:
+        self._dict: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, None if there is none."""
+        return self._dict.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        """Set the value of a key."""
+        self._dict[key] = value
+
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set the values of keys."""
+        self._dict.update(dict_value)
+
+    def remove(self, key: K) -> None:
+        """Remove a key.
+
+        Raises:
+            KeyError: it is not there.
+        """
+        del self._dict[key]
+
+    def contains(self, key: K) -> bool:
+        """Return whether a key is there."""
+        return key in self._dict
+
+    def items(self) -> Iterable[tuple[K, V]]:
+        """Return the pairs."""
+        return self._dict.items()
+
+    def keys(self) -> Iterable[K]:
+        """Return the keys."""
+        return self._dict.keys()
+
+    def values(self) -> Iterable[V]:
+        """Return the values."""
+        return self._dict.values()
+
+    def is_empty(self) -> bool:
+        """Return whether there are no keys."""
+        return not self._dict
+
+    def clear(self) -> None:
+        """Remove all keys."""
+        self._dict.clear()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MapView) and self._dict == other._dict
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def __getitem__(self, key: K) -> V:
+        return self._dict[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._dict[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        del self._dict[key]
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._dict
+
+    def __iter__(self) -> Any:
+        return iter(self._dict)

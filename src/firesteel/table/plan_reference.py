@@ -1,0 +1,54 @@
+"""References to compiled plans (module as `pyflink.table.plan_reference`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanReference", "PlanReference"]
+
+
+class PlanReference:
+    """Where a compiled plan is."""
+
+    def __init__(self, content: Any) -> None:
+        self._content = content
+
+    @staticmethod
+    def from_file(path: str | Path) -> FilePlanReference:
+        """Return the plan in a file."""
+        return FilePlanReference(Path(path))
+
+    @staticmethod
+    def from_json_string(json_string: str) -> JsonContentPlanReference:
+        """Return the plan in a text."""
+        return JsonContentPlanReference(json_string)
+
+    @staticmethod
+    def from_smile_bytes(smile_bytes: bytes) -> BytesContentPlanReference:
+        """Return the plan in bytes of the Smile format."""
+        return BytesContentPlanReference(smile_bytes)
+
+
+class FilePlanReference(PlanReference):
+    """A plan in a file."""
+
+    def get_file(self) -> Path:
+        """Return the path of the file."""
+        return self._content  # type: ignore[no-any-return]
+
+
+class JsonContentPlanReference(PlanReference):
+    """A plan in a text."""
+
+    def get_content(self) -> str:
+        """Return the text."""
+        return self._content  # type: ignore[no-any-return]
+
+
+class BytesContentPlanReference(PlanReference):
+    """A plan in bytes of the Smile format."""
+
+    def get_content(self) -> bytes:
+        """Return the bytes."""
+        return self._content  # type: ignore[no-any-return]
