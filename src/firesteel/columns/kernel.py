@@ -33,6 +33,7 @@ class KernelContext:
         max_parallelism: The number of key groups.
         table: Gives a table of keyed state by name, restored already.
         emit: Takes results.
+        emit_watermark: Takes a watermark that the kernel makes itself, between results.
         now_ms: The processing time.
         configuration: The options of the job.
         subtask_index: Which subtask this is.
@@ -43,6 +44,7 @@ class KernelContext:
     max_parallelism: int
     table: Callable[[str], StateTable]
     emit: Callable[[ColumnBatch], None]
+    emit_watermark: Callable[[int], None]
     now_ms: Callable[[], int]
     configuration: dict[str, str] = field(default_factory=dict)
     subtask_index: int = 0

@@ -37,6 +37,7 @@ class ColumnRunner(Operator):
                 task.max_parallelism,
                 self.backend.table,
                 self._emit,
+                super().process_watermark,
                 now_ms,
                 task.configuration,
                 task.subtask_index,

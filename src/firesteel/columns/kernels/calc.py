@@ -107,10 +107,7 @@ class WatermarkAssigner(Kernel):
             start = stop
             if watermark > self._emitted:
                 self._emitted = watermark
-                self.emit_watermark(watermark)
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Send a watermark; the runner replaces this."""
+                self.context.emit_watermark(watermark)
 
     def watermark(self, timestamp: int) -> int | None:
         """Only the end of input passes; other watermarks are made here."""

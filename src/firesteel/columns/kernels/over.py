@@ -216,20 +216,19 @@ class _Call:
             return list(range(1, total + 1))
         if self._name == "NTILE":
             return _tiles(total, values[0][0])
-        ranks, dense, ends = [], [], [0] * total
+        ranks: list[int] = []
+        dense: list[int] = []
         for i, (_, row, _) in enumerate(entries):
             same = i > 0 and all(row[c] == entries[i - 1][1][c] for c in self._order)
             ranks.append(ranks[-1] if same else i + 1)
             dense.append(dense[-1] if same else (dense[-1] + 1 if dense else 1))
-        for i in range(total - 1, -1, -1):
-            ends[i] = ends[i + 1] if i + 1 < total and ranks[i + 1] == ranks[i] else i + 1
         if self._name == "RANK":
             return ranks
         if self._name == "DENSE_RANK":
             return dense
         if self._name == "PERCENT_RANK":
             return [(rank - 1) / (total - 1) if total > 1 else 0.0 for rank in ranks]
-        return [end / total for end in ends]
+        return [number / total for number in range(1, total + 1)]  # Flink's CUME_DIST tells peers apart
 
     def _framed(self, entries: list[Entry], values: list[Any], start: int) -> list[Any]:
         """Move the frame over the rows: add what enters, take back what leaves."""

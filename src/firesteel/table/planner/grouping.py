@@ -56,7 +56,7 @@ class GroupedResolver(ExpressionResolver):
             else ""
         )
         if name in WINDOW_STARTS and layer.window is not None:
-            return layer.property(WINDOW_STARTS[name])
+            return layer.property(WINDOW_STARTS[name], name.startswith("WINDOW_"))
         if name in ("GROUPING", "GROUPING_ID", "GROUP_ID"):
             return layer.grouping(expression)
         if not isinstance(expression, Lit | OverCall) and not has_aggregate(expression, self.catalogs):
@@ -169,12 +169,14 @@ class GroupedSelect:
         indexes = {key.index for key in self._keys if isinstance(key, InputRef)}
         return columns if columns is not None and columns[0] in indexes and columns[1] in indexes else None
 
-    def property(self, name: str) -> Rex:
-        """Return a property of the window: start, end, rowtime or proctime."""
+    def property(self, name: str, nullable: bool) -> Rex:
+        """Return a property of the window: start, end, rowtime or proctime; that of the Table API is nullable."""
         assert self.window is not None
         if name not in self._properties:
             self._properties.append(name)
-        return Deferred(("property", name), self._property_type(name))  # type: ignore[arg-type,return-value]
+        kind = self._property_type(name)
+        kind = kind.nullable() if nullable else kind
+        return Deferred(("property", name), kind)  # type: ignore[arg-type,return-value]
 
     def _property_type(self, name: str) -> DataType:
         if name in ("start", "end"):

@@ -11,6 +11,7 @@ from firesteel.columns.types import RowType
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, is_proctime, is_rowtime, is_time, kinds_of, upsert_key
+from firesteel.table.planner.rules import optimize
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, input_refs, refs, remap, row_type, unique_names
 from firesteel.table.planner.time_attributes import without_time_attribute
 from firesteel.table.planner.window_columns import window_columns
@@ -181,6 +182,7 @@ def _temporal(sides: Sides, kind: str, time: Any, context: Any) -> Any:
         if scan is not None:
             return _lookup(sides, kind, scan)
         return rel.TemporalJoin(join_parts(sides, kind, False, sides.rest), time.index, None)
+    sides.right = optimize(sides.right, context.is_streaming)  # a Top-N of one row shows its key
     key = upsert_key(sides.right)
     if key is None:
         raise ValidationException(

@@ -166,9 +166,15 @@ def _type_of(function: Any, arguments: tuple[Rex, ...], spec: WindowSpec, filter
     if aggregate is None:
         raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")
     try:
-        return aggregate.resolve([argument.type for argument in arguments], True, filtered)
+        may_be_empty = any(_is_bounded(bound) for bound in (spec.preceding, spec.following))
+        return aggregate.resolve([argument.type for argument in arguments], True, filtered or may_be_empty)
     except FunctionError as error:
         raise ValidationException(f"SQL validation failed. {error}") from error
+
+
+def _is_bounded(bound: Any) -> bool:
+    """Return whether a bound is a number or an interval; Calcite takes such a frame for one that may be empty."""
+    return bound is not None and bound[0] != "CURRENT" and bound[1] != UNBOUNDED
 
 
 def _frame(spec: WindowSpec, function: Any) -> rel.Frame:
