@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.datastream.data_stream import DataStream
 from firesteel.table import statements as s
 from firesteel.table.catalog_objects import CatalogBaseTable, CatalogModel, ObjectPath
 from firesteel.table.errors import ValidationException
@@ -94,6 +95,26 @@ class CatalogMethods:
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool | None = False) -> None:
         """Create a view of a table in a catalog."""
         self._register_view(view_path, table, False, bool(ignore_if_exists))
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Table | DataStream, *fields_or_schema: Any
+    ) -> None:
+        """Register a table or a stream as a temporary view.
+
+        Args:
+            view_path: The name, or path, of the view.
+            table_or_data_stream: A table; of a `StreamTableEnvironment` also a stream.
+            fields_or_schema: For a stream: as for `StreamTableEnvironment.from_data_stream`.
+
+        Raises:
+            TypeError: it is neither.
+        """
+        table: Any = table_or_data_stream
+        if isinstance(table, DataStream) and hasattr(self, "from_data_stream"):
+            table = self.from_data_stream(table, *fields_or_schema)
+        if not hasattr(table, "_query"):
+            raise TypeError(f"A view needs a Table, found {table!r}; streams need a StreamTableEnvironment")
+        self._register_view(view_path, table, True)
 
     def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
         row_type = table._node.row_type

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.table import queries
 from firesteel.table.catalog_manager import CatalogManager
 from firesteel.table.catalog_objects import CatalogBaseTable
+from firesteel.table.connectors.base import ResolvedTable
 from firesteel.table.errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.identifiers import parse_path
@@ -55,7 +56,9 @@ class SourceMethods:
         if found is None:
             raise ValidationException(f"Table `{'`.`'.join(parts)}` was not found.")
         node = self._planner.resolve(queries.TableRef(parts))
-        schema = schema_of_table(found) if hasattr(found, "options") else None
+        declared = self._catalogs.get(parts)
+        key = None if declared is None else declared.schema._constraint_name
+        schema = schema_of_table(found, key) if isinstance(found, ResolvedTable) else None
         return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:

@@ -67,25 +67,15 @@ class StreamMethods:
         self, stream: DataStream, fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool
     ) -> Table:
         kinds = mode._kinds
-        node = stream_table(stream, fields, kinds, has_kinds, self._catalogs)
+        node, schema = stream_table(stream, fields, kinds, has_kinds, self._catalogs)
         if has_kinds and Kind.UPDATE_AFTER in kinds and Kind.UPDATE_BEFORE not in kinds and not getattr(node, "primary_key", ()):
             raise ValidationException(
                 "The stream is an upsert changelog, which requires a primary key; declare one in the schema"
             )
-        return self._table(queries.Resolved(node))
-
-    def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Table | DataStream, *fields_or_schema: Any
-    ) -> None:
-        """Register a table or a stream as a temporary view."""
-        table = table_or_data_stream
-        if isinstance(table, DataStream):
-            table = self.from_data_stream(table, *fields_or_schema)
-        self._register_view(view_path, table, True)
-
-    @abstractmethod
-    def _register_view(self, path: str, table: Table, is_temporary: bool, ignore_if_exists: bool = False) -> None:
-        """Register a table as a view."""
+        table = self._table(queries.Resolved(node))
+        if schema is not None:
+            table._schema = schema
+        return table
 
     # --- tables to streams -------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from firesteel.table.column_selection import select_items
 from firesteel.table.errors import ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import node_of
+from firesteel.table.expression_text import expression_text
 from firesteel.table.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.unresolved import Alias, Apply, Ref, Star, WindowSpec
 
@@ -23,6 +24,9 @@ class _Stage:
     def __init__(self, query: queries.Resolved, t_env: TableEnvironment) -> None:
         self._query = query
         self._t_env = t_env
+
+    def _call(self, func: Any) -> tuple[Apply, tuple[str, ...]]:
+        return _call_of(row_call(func, self._query.node.row_type.names))
 
     def _items(self, fields: tuple[Any, ...]) -> tuple[Any, ...]:
         return select_items(fields, self._query.node.row_type.names)
@@ -41,11 +45,11 @@ class GroupedTable(_Stage):
 
     def aggregate(self, func: Any) -> AggregatedTable:
         """Aggregate each group with a function that may give several columns."""
-        return AggregatedTable(self._query, self._t_env, self._keys, *_call_of(func))
+        return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
         """Aggregate each group with a function that may give several rows."""
-        return FlatAggregateTable(self._query, self._t_env, self._keys, *_call_of(func))
+        return FlatAggregateTable(self._query, self._t_env, self._keys, *self._call(func))
 
 
 class GroupWindowedTable(_Stage):
@@ -82,11 +86,11 @@ class WindowGroupedTable(_Stage):
 
     def aggregate(self, func: Any) -> AggregatedTable:
         """Aggregate each window with a function that may give several columns."""
-        return AggregatedTable(self._query, self._t_env, self._keys, *_call_of(func))
+        return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
         """Aggregate each window with a function that may give several rows."""
-        return FlatAggregateTable(self._query, self._t_env, self._keys, *_call_of(func))
+        return FlatAggregateTable(self._query, self._t_env, self._keys, *self._call(func))
 
 
 class OverWindowedTable(_Stage):
@@ -116,7 +120,7 @@ class AggregatedTable(_Stage):
     ) -> None:
         super().__init__(query, t_env)
         self._keys = keys
-        self._call = call
+        self._function_call = call
         self._names = names
 
     def select(self, *fields: Expression[Any]) -> Table:
@@ -126,7 +130,7 @@ class AggregatedTable(_Stage):
             ValidationException: the function gives another number of columns.
         """
         keys, inner = _named_keys(self._keys)
-        call: Any = self._call
+        call: Any = self._function_call
         fields_of_result = getattr(getattr(call.function, "result_type", None), "names", None)
         if fields_of_result is None:
             names = self._names or ("f0",)
@@ -155,14 +159,14 @@ class FlatAggregateTable(_Stage):
     ) -> None:
         super().__init__(query, t_env)
         self._keys = keys
-        self._call = call
+        self._function_call = call
         self._names = names
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Return columns of the keys and of the function's rows."""
-        call: Any = Alias(self._call, self._names) if self._names else self._call
+        call: Any = Alias(self._function_call, self._names) if self._names else self._function_call
         keys, _ = _named_keys(self._keys)
-        kind = getattr(self._call.function, "result_type", None)
+        kind = getattr(self._function_call.function, "result_type", None)
         names = self._names or tuple(getattr(kind, "names", ("f0",)))
         items = select_items(fields, [*keys, *names])
         return self._t_env._table(queries.FlatAggregate(self._query, self._keys, call, items))
@@ -180,17 +184,34 @@ def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
     return names, items
 
 
-def _call_of(func: Any) -> tuple[Apply, tuple[str, ...]]:
+def row_call(func: Any, names: list[str]) -> Any:
+    """Return the call of a function; one that was given without arguments gets the whole row.
+
+    Args:
+        func: A function, or its call.
+        names: The columns of the row.
+    """
+    node = Apply(func, (Star(),)) if isinstance(func, UserDefinedFunctionWrapper) else node_of(func)
+    if isinstance(node, Alias):
+        return Alias(_with_row(node.expression, names), node.names)
+    return _with_row(node, names)
+
+
+def _with_row(call: Any, names: list[str]) -> Any:
+    if isinstance(call, Apply) and call.operands == (Star(),) and isinstance(call.function, UserDefinedFunctionWrapper):
+        return Apply(call.function.with_row_input(names), call.operands)
+    return call
+
+
+def _call_of(node: Any) -> tuple[Apply, tuple[str, ...]]:
     """Return the call of an aggregate function and the names of its result's columns.
 
     Raises:
         ValidationException: it is no call.
     """
-    if isinstance(func, UserDefinedFunctionWrapper):
-        return Apply(func, (Star(),)), ()
-    node, names = node_of(func), ()
+    names: tuple[str, ...] = ()
     if isinstance(node, Alias):
         node, names = node.expression, node.names
     if not isinstance(node, Apply):
-        raise ValidationException(f"An aggregate function is expected, found {func}")
+        raise ValidationException(f"An aggregate function is expected, found {expression_text(node)}")
     return node, names

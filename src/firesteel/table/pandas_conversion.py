@@ -31,7 +31,8 @@ _PLAIN: dict[pa.DataType, t.DataType] = {
     pa.date32(): t.DateType(),
     pa.null(): t.VarCharType(t.MAX_LENGTH),
 }
-_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+_DIGITS = {"s": 0, "ms": 3, "us": 9, "ns": 9}
+"""The precision by unit; pandas has microseconds by default as of version 3, and had nanoseconds before."""
 
 
 def pandas_scan(frame: Any, schema: Any) -> StreamScan:
@@ -138,8 +139,9 @@ def _series(array: pa.Array, kind: t.DataType, time_zone: datetime.tzinfo) -> pd
     if isinstance(kind, (t.TimestampType, t.LocalZonedTimestampType)):
         series = array.cast(pa.timestamp("ns", array.type.tz)).to_pandas()
         return series.dt.tz_convert(time_zone).dt.tz_localize(None) if array.type.tz else series
-    series = array.to_pandas(date_as_object=True, timestamp_as_object=False, maps_as_pydicts="strict")
-    return series.astype(object) if pa.types.is_string(array.type) else series
+    if pa.types.is_string(array.type):
+        return pd.Series(array.to_pylist(), dtype=object)
+    return array.to_pandas(date_as_object=True, timestamp_as_object=False, maps_as_pydicts="strict")
 
 
 def _materialized(rows: Iterable[Row]) -> list[Row]:

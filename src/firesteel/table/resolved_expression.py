@@ -36,6 +36,9 @@ class ResolvedExpression(Expression[Any]):
         """Return the expression for messages."""
         return self.as_serializable_string()
 
+    def __str__(self) -> str:
+        return self.as_summary_string()
+
     def get_output_data_type(self) -> DataType:
         """Return the type of its values."""
         return self._data_type  # type: ignore[no-any-return]

@@ -100,9 +100,17 @@ class Column:
 class PhysicalColumn(Column):
     """A column that the connector stores."""
 
+    def copy(self, new_data_type: DataType) -> Column:  # the name of the parameter is PyFlink's
+        """Return the column with another type."""
+        return super().copy(new_data_type)
+
 
 class ComputedColumn(Column):
     """A column that is computed."""
+
+    def copy(self, new_data_type: DataType) -> Column:  # the name of the parameter is PyFlink's
+        """Return the column with another type."""
+        return super().copy(new_data_type)
 
     def get_expression(self) -> ResolvedExpression:
         """Return the expression."""
@@ -111,6 +119,10 @@ class ComputedColumn(Column):
 
 class MetadataColumn(Column):
     """A column of metadata."""
+
+    def copy(self, new_data_type: DataType) -> Column:  # the name of the parameter is PyFlink's
+        """Return the column with another type."""
+        return super().copy(new_data_type)
 
     def get_metadata_key(self) -> str | None:
         """Return the connector's key, None: the name of the column."""
@@ -345,15 +357,26 @@ def schema_of_rows(row_type: RowType) -> ResolvedSchema:
     return ResolvedSchema.physical(row_type.field_names(), row_type.field_types())
 
 
-def schema_of_table(table: ResolvedTable) -> ResolvedSchema:
-    """Return the schema of a table of a catalog."""
-    columns = [_CLASSES[column.kind](column) for column in table.columns]
-    marks, mark = [], table.watermark
+def schema_of_table(table: ResolvedTable, key: str | None = None) -> ResolvedSchema:
+    """Return the schema of a table of a catalog; `key` is the name of its primary key."""
+    return resolved_schema(table.columns, table.watermark, table.primary_key, key)
+
+
+def resolved_schema(
+    resolved: tuple[base.Column, ...],
+    mark: base.Watermark | None,
+    primary_key: tuple[str, ...],
+    constraint_name: str | None = None,
+) -> ResolvedSchema:
+    """Return the schema of columns, with watermark and primary key."""
+    columns = [_CLASSES[column.kind](column) for column in resolved]
+    marks = []
     if mark is not None:
-        kind = next((column.type for column in table.columns if column.name == mark.column), None)
+        kind = next((column.type for column in resolved if column.name == mark.column), None)
         expression = ResolvedExpression(mark.expression, kind, expression_sql(mark.expression))
         marks = [WatermarkSpec(mark.column, expression)]
-    key = UniqueConstraint(key_name(table.primary_key), list(table.primary_key)) if table.primary_key else None
+    name = constraint_name or key_name(primary_key)
+    key = UniqueConstraint(name, list(primary_key)) if primary_key else None
     return ResolvedSchema(columns, marks, key)
 
 

@@ -17,6 +17,7 @@ from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.resolve_from import assign_watermark
 from firesteel.table.planner.resolve_queries import ResolveContext
 from firesteel.table.planner.scope import Scope
+from firesteel.table.resolved_schema import ResolvedSchema, resolved_schema
 from firesteel.table.schema import Schema
 from firesteel.table.schema_resolver import resolve_columns
 from firesteel.table.type_information import data_type_of
@@ -50,7 +51,7 @@ def stream_table(
     kinds: frozenset[Kind],
     has_kinds: bool,
     catalogs: CatalogManager,
-) -> Any:
+) -> tuple[Any, ResolvedSchema | None]:
     """Return the node that reads a DataStream.
 
     Args:
@@ -60,14 +61,30 @@ def stream_table(
         has_kinds: Whether rows say their kind.
         catalogs: Looks up the expressions of a schema.
 
+    Returns:
+        The node, and the schema if one was declared.
+
     Raises:
         ValidationException: the type has no columns, or a column does not exist.
     """
     found = _fields_of(stream)
     if len(fields) == 1 and isinstance(fields[0], Schema):
-        return _by_schema(stream, fields[0], found, kinds, has_kinds, catalogs)
-    columns = list(_by_expressions(found, fields)) if fields else found
-    return _scan(stream, columns, kinds, has_kinds, ())
+        schema = _complete(fields[0], found)
+        node = _by_schema(stream, schema, found, kinds, has_kinds, catalogs)
+        columns, watermark = resolve_columns(schema, catalogs)
+        return node, resolved_schema(columns, watermark, schema._primary_key, schema._constraint_name)
+    fields_found = list(_by_expressions(found, fields)) if fields else found
+    return _scan(stream, fields_found, kinds, has_kinds, ()), None
+
+
+def _complete(schema: Schema, found: list[_Column]) -> Schema:
+    """Return a schema with the fields of the stream if it declares no physical columns."""
+    if any(column.expression is None and not column.is_metadata for column in schema._columns):
+        return schema
+    builder = Schema.new_builder()
+    for name, kind, _ in found:
+        builder.column(name, kind)
+    return builder.from_schema(schema).build()
 
 
 def _fields_of(stream: DataStream) -> list[_Column]:
@@ -140,13 +157,6 @@ def _by_schema(
     catalogs: CatalogManager,
 ) -> Any:
     known = {name: (kind, source) for name, kind, source in found}
-    declared = [column for column in schema._columns if column.expression is None and not column.is_metadata]
-    if not declared:
-        names = [(name, kind) for name, kind, _ in found]
-        builder = Schema.new_builder()
-        for name, kind in names:
-            builder.column(name, kind)
-        schema = builder.from_schema(schema).build()
     columns, watermark = resolve_columns(schema, catalogs)
     stored: list[_Column] = []
     for column in columns:

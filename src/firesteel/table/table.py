@@ -17,10 +17,10 @@ from firesteel.table.grouped_tables import (
     GroupWindowedTable,
     OverWindowedTable,
     WindowGroupedTable,
+    row_call,
 )
 from firesteel.table.resolved_schema import ResolvedSchema, schema_of_rows
 from firesteel.table.table_schema import TableSchema
-from firesteel.table.udf_wrappers import UserDefinedFunctionWrapper
 from firesteel.table.unresolved import Alias, Apply, Ordering, Ref, Star
 from firesteel.table.window import GroupWindow, OverWindow
 
@@ -139,9 +139,7 @@ class Table(ColumnOperations):
 
     def _row_call(self, func: Any) -> Any:
         """Return the call of a function; one that was given without arguments gets the row."""
-        if isinstance(func, UserDefinedFunctionWrapper):
-            return Apply(func, (Star(),))
-        return node_of(func)
+        return row_call(func, self._names)
 
     # --- groups and windows ------------------------------------------------------------------------------------------
 

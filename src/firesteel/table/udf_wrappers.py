@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from typing import Any
 
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import node_of
 from firesteel.table.function_types import as_data_type, table_result_type
+from firesteel.table.row_input import RowInput
 from firesteel.table.types import DataType, RowType
 from firesteel.table.udf_base import AggregateFunction, FunctionContext, UserDefinedFunction
 from firesteel.table.unresolved import Alias, Apply, Star
@@ -66,6 +68,16 @@ class UserDefinedFunctionWrapper:
     def eval(self) -> Any:
         """The callable that computes a result from arguments."""
         return self.func.eval if isinstance(self.func, UserDefinedFunction) else self.func
+
+    def with_row_input(self, names: list[str]) -> UserDefinedFunctionWrapper:
+        """Return the function as one that gets the values of a row as a `Row` (or `pandas.DataFrame`).
+
+        Args:
+            names: Names of the fields.
+        """
+        result = copy.copy(self)
+        result.func = RowInput(self.func, tuple(names), self.func_type == "pandas")
+        return result
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
@@ -148,7 +160,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
     @property
     def eval(self) -> Any:
         """Of a pandas function: the callable that computes the result from columns."""
-        if isinstance(self.func, AggregateFunction):
+        if isinstance(self.func, AggregateFunction) or isinstance(getattr(self.func, "function", None), AggregateFunction):
             return functools.partial(_aggregate_columns, self.func)
         return self.func
 

@@ -85,7 +85,7 @@ class JsonFormat(Format):
             table = pa.json.read_json(
                 pa.py_buffer(data),
                 pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-                pa.json.ParseOptions(pa.schema(fields), unexpected_field_behavior="ignore"),
+                pa.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None

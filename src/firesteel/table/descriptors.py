@@ -1,0 +1,111 @@
+"""Legacy descriptors (module as `pyflink.table.descriptors`); prefer `Schema` and `TableDescriptor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.type_text import type_text
+from firesteel.table.function_types import as_data_type
+from firesteel.table.table_schema import TableSchema
+
+__all__ = ["Rowtime", "Schema"]
+
+
+class Descriptor:
+    """Something that is described by properties."""
+
+    def __init__(self) -> None:
+        self._properties: dict[str, str] = {}
+
+    def to_properties(self) -> dict[str, str]:
+        """Return the properties."""
+        return dict(self._properties)
+
+    def _set(self, key: str, value: str) -> Any:
+        self._properties[key] = value
+        return self
+
+
+class Rowtime(Descriptor):
+    """How a rowtime attribute and its watermarks are made."""
+
+    def timestamps_from_field(self, field_name: str) -> Rowtime:
+        """Take timestamps from a field."""
+        self._set("rowtime.timestamps.type", "from-field")
+        return self._set("rowtime.timestamps.from", field_name)  # type: ignore[no-any-return]
+
+    def timestamps_from_source(self) -> Rowtime:
+        """Take timestamps from the source."""
+        return self._set("rowtime.timestamps.type", "from-source")  # type: ignore[no-any-return]
+
+    def timestamps_from_extractor(self, extractor: str) -> Rowtime:
+        """Take timestamps from a Java class; not available."""
+        raise NotImplementedError(f"Java classes such as {extractor} are not available; use timestamps_from_field()")
+
+    def watermarks_periodic_ascending(self) -> Rowtime:
+        """Expect ascending timestamps."""
+        return self._set("rowtime.watermarks.type", "periodic-ascending")  # type: ignore[no-any-return]
+
+    def watermarks_periodic_bounded(self, delay: int) -> Rowtime:
+        """Expect timestamps that are out of order by a bounded delay (ms)."""
+        self._set("rowtime.watermarks.type", "periodic-bounded")
+        return self._set("rowtime.watermarks.delay", str(delay))  # type: ignore[no-any-return]
+
+    def watermarks_from_source(self) -> Rowtime:
+        """Take the watermarks of the source."""
+        return self._set("rowtime.watermarks.type", "from-source")  # type: ignore[no-any-return]
+
+    def watermarks_from_strategy(self, strategy: str) -> Rowtime:
+        """Take watermarks from a Java class; not available."""
+        raise NotImplementedError(
+            f"Java classes such as {strategy} are not available; use watermarks_periodic_bounded()"
+        )
+
+
+class Schema(Descriptor):
+    """The fields of a table, as properties."""
+
+    def __init__(
+        self, schema: TableSchema | None = None, fields: dict[str, Any] | None = None, rowtime: Rowtime | None = None
+    ) -> None:
+        super().__init__()
+        self._count = 0
+        if schema is not None:
+            self.schema(schema)
+        if fields is not None:
+            self.fields(fields)
+        if rowtime is not None:
+            self.rowtime(rowtime)
+
+    def schema(self, table_schema: TableSchema) -> Schema:
+        """Declare the fields of a schema."""
+        return self.fields(
+            dict(zip(table_schema.get_field_names(), table_schema.get_field_data_types(), strict=True))
+        )
+
+    def fields(self, fields: dict[str, Any]) -> Schema:
+        """Declare fields by names and types."""
+        for name, kind in fields.items():
+            self.field(name, kind)
+        return self
+
+    def field(self, field_name: str, field_type: Any) -> Schema:
+        """Declare a field."""
+        self._set(f"schema.{self._count}.data-type", type_text(as_data_type(field_type, "field_type")))
+        self._set(f"schema.{self._count}.name", field_name)
+        self._count += 1
+        return self
+
+    def from_origin_field(self, origin_field_name: str) -> Schema:
+        """Set the origin of the last field."""
+        return self._set(f"schema.{self._count - 1}.from", origin_field_name)  # type: ignore[no-any-return]
+
+    def proctime(self) -> Schema:
+        """Make the last field a processing-time attribute."""
+        return self._set(f"schema.{self._count - 1}.proctime", "true")  # type: ignore[no-any-return]
+
+    def rowtime(self, rowtime: Rowtime) -> Schema:
+        """Make the last field a rowtime attribute."""
+        for key, value in rowtime.to_properties().items():
+            self._set(f"schema.{self._count - 1}.{key}", value)
+        return self
