@@ -1,9 +1,11 @@
+import datetime
 import pickle
 
 import pytest
 
 from firesteel.columns import types as t
 from firesteel.columns.type_text import TypeTextError, parse_type, type_text
+from firesteel.common.types import Row
 
 
 def test_repr_is_that_of_pyflink():
@@ -95,3 +97,30 @@ def test_row_type_grows_by_add():
     assert row.field_names() == ["a", "b"]
     assert row["b"].data_type == t.DateType()
     assert len(row[0:1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("data_type", "value", "internal"),
+    [
+        (t.IntType(), 1, 1),
+        (t.DateType(), datetime.date(1970, 1, 2), 1),
+        (t.TimeType(), datetime.time(0, 0, 1, 5), 1_000_005),
+        (t.TimestampType(), datetime.datetime(1970, 1, 1, 0, 0, 1, 5), 1_000_005),
+        (t.DayTimeIntervalType(t.DayTimeIntervalType.DayTimeResolution.DAY), datetime.timedelta(seconds=1), 1_000_000),
+        (t.ArrayType(t.DateType()), [datetime.date(1970, 1, 2), None], [1, None]),
+        (t.MapType(t.IntType(), t.DateType()), {1: datetime.date(1970, 1, 2)}, {1: 1}),
+        (t.RowType([t.RowField("a", t.DateType())]), Row(a=datetime.date(1970, 1, 2)), (1,)),
+        (t.DateType(), None, None),
+    ],
+)
+def test_internal_forms_are_those_of_pyflink(data_type, value, internal):
+    assert data_type.to_sql_type(value) == internal
+    assert data_type.from_sql_type(internal) == value
+    assert data_type.need_conversion() is (data_type != t.IntType())
+
+
+def test_local_zoned_timestamp_without_zone_is_in_that_of_the_machine():
+    moment = datetime.datetime(2024, 1, 1, 12)
+    data_type = t.LocalZonedTimestampType()
+    assert data_type.to_sql_type(moment) == int(moment.timestamp()) * 1_000_000
+    assert data_type.from_sql_type(data_type.to_sql_type(moment)) == moment

@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
+from firesteel.columns.types import MAX_LENGTH
+
+# isort: off
+# Public by name, though a star import leaves them out.
 from firesteel.columns.types import (
-    MAX_LENGTH,
-    ArrayType,
-    BigIntType,
-    BinaryType,
-    BooleanType,
-    CharType,
-    DataType,
-    DateType,
-    DayTimeIntervalType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntType,
-    ListViewType,
-    LocalZonedTimestampType,
-    MapType,
-    MapViewType,
-    MultisetType,
-    NullType,
-    Resolution,
-    RowField,
-    RowType,
-    SmallIntType,
-    TimestampType,
-    TimeType,
-    TinyIntType,
-    UserDefinedType,
-    VarBinaryType,
-    VarCharType,
-    YearMonthIntervalType,
-)
-from firesteel.columns.types import (  # public by name, though a star import leaves them out
+    ArrayType as ArrayType,
     AtomicType as AtomicType,
-)
-from firesteel.columns.types import (
+    BigIntType as BigIntType,
+    BinaryType as BinaryType,
+    BooleanType as BooleanType,
+    CharType as CharType,
+    DataType as DataType,
+    DateType as DateType,
+    DayTimeIntervalType as DayTimeIntervalType,
+    DecimalType as DecimalType,
+    DoubleType as DoubleType,
+    FloatType as FloatType,
     FractionalType as FractionalType,
-)
-from firesteel.columns.types import (
+    IntType as IntType,
     IntegralType as IntegralType,
-)
-from firesteel.columns.types import (
+    ListViewType as ListViewType,
+    LocalZonedTimestampType as LocalZonedTimestampType,
+    MapType as MapType,
+    MapViewType as MapViewType,
+    MultisetType as MultisetType,
+    NullType as NullType,
     NumericType as NumericType,
-)
-from firesteel.columns.types import (
     RawType as RawType,
-)
-from firesteel.columns.types import (
+    Resolution as Resolution,
+    RowField as RowField,
+    RowType as RowType,
+    SmallIntType as SmallIntType,
+    TimeType as TimeType,
+    TimestampType as TimestampType,
+    TinyIntType as TinyIntType,
+    UserDefinedType as UserDefinedType,
+    VarBinaryType as VarBinaryType,
+    VarCharType as VarCharType,
+    YearMonthIntervalType as YearMonthIntervalType,
     ZonedTimestampType as ZonedTimestampType,
 )
+
+# isort: on
 from firesteel.common.types import Row, RowKind
 
 __all__ = ["DataTypes", "Row", "RowKind", "UserDefinedType"]

@@ -39,10 +39,8 @@ _ALIASES = {
     "!=": "<>",
     "MOD": "%",
     "CEILING": "CEIL",
-    "POW": "POWER",
     "SUBSTR": "SUBSTRING",
     "CHARACTER_LENGTH": "CHAR_LENGTH",
-    "RLIKE": "REGEXP",
 }
 
 

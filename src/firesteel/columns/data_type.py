@@ -1,0 +1,95 @@
+"""The base of all logical types."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound="DataType")
+
+
+class DataType:
+    """Base of all logical types. Flink: `LogicalType`; PyFlink: `DataType`."""
+
+    def __init__(self, nullable: bool = True) -> None:
+        self._nullable = nullable
+        self._conversion_cls = ""
+
+    @property
+    def is_nullable(self) -> bool:
+        """Return whether values of the type may be NULL."""
+        return self._nullable
+
+    @classmethod
+    def type_name(cls) -> str:
+        """Return the name of the class in capitals, without its suffix `Type`."""
+        return cls.__name__[:-4].upper()
+
+    def nullable(self: T) -> T:
+        """Return the type with NULL as a value."""
+        return self.with_nullable(True)
+
+    def not_null(self: T) -> T:
+        """Return the type without NULL as a value."""
+        return self.with_nullable(False)
+
+    def with_nullable(self: T, nullable: bool) -> T:
+        """Return the type with this nullability."""
+        if self._nullable == nullable:
+            return self
+        result = copy.copy(self)
+        result._nullable = nullable
+        return result
+
+    def bridged_to(self: T, conversion_cls: str) -> T:
+        """Return the type with the Java class that values are handed over as; it does not count in equality."""
+        result = copy.copy(self)
+        result._conversion_cls = conversion_cls
+        return result
+
+    def same_as(self, other: DataType) -> bool:
+        """Return whether both types are equal apart from their own nullability."""
+        return self.nullable() == other.nullable()
+
+    def need_conversion(self) -> bool:
+        """Return whether `to_sql_type` and `from_sql_type` change values."""
+        return False
+
+    def to_sql_type(self, obj: Any) -> Any:
+        """Return a Python value as PyFlink's internal form of it: numbers for times, tuples for rows."""
+        return obj
+
+    def from_sql_type(self, obj: Any) -> Any:
+        """Return the Python value of an internal form."""
+        return obj
+
+    def _identity(self) -> tuple[Any, ...]:
+        """Return what makes two types of one class equal."""
+        return (self._nullable,)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Return what the repr shows."""
+        return self._identity()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__name__, self._identity()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(_shown, self._arguments()))})"
+
+
+def _shown(argument: Any) -> str:
+    return str(argument).lower() if isinstance(argument, bool) else repr(argument)
+
+
+class AtomicType(DataType):
+    """A type that is not made of other types."""
+
+
+def expect_type(value: object, name: str) -> None:
+    """Raise TypeError unless an argument is a type."""
+    if not isinstance(value, DataType):
+        raise TypeError(f"{name} should be an instance of DataType, found {value!r}")
