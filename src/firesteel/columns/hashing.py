@@ -78,7 +78,8 @@ def _hash_bytes(array: pa.Array) -> Hashes:
     sums = np.zeros(len(content) + 1, np.uint64)
     np.cumsum((content + np.uint64(1)) * _powers(int(lengths.max()))[places], out=sums[1:])
     starts = offsets - offsets[0]
-    return sums[starts[1:]] - sums[starts[:-1]] + lengths.astype(np.uint64)
+    found: Hashes = sums[starts[1:]] - sums[starts[:-1]] + lengths.astype(np.uint64)
+    return found
 
 
 def _powers(count: int) -> Hashes:

@@ -78,7 +78,7 @@ class SourceMethods:
         self,
         path: str,
         descriptor: TableDescriptor,
-        ignoreIfExists: bool | None = False,  # noqa: N803 - PyFlink's name
+        ignoreIfExists: bool | None = False,
     ) -> None:
         """Create a table in a catalog."""
         self._catalogs.create_table(parse_path(path), _table_of(descriptor), False, bool(ignoreIfExists))
@@ -87,7 +87,7 @@ class SourceMethods:
         self,
         path: str,
         descriptor: TableDescriptor,
-        ignoreIfExists: bool | None = False,  # noqa: N803 - PyFlink's name
+        ignoreIfExists: bool | None = False,
     ) -> None:
         """Create a table that lives as long as this environment."""
         self._catalogs.create_table(parse_path(path), _table_of(descriptor), True, bool(ignoreIfExists))

@@ -147,7 +147,7 @@ def current_timestamp() -> Expression[Any]:
     return _call("CURRENT_TIMESTAMP")
 
 
-def current_watermark(rowtimeAttribute: Any) -> Expression[Any]:  # noqa: N803 - PyFlink's name
+def current_watermark(rowtimeAttribute: Any) -> Expression[Any]:
     """Return the current watermark of a rowtime attribute, NULL if there is none yet."""
     return _call("CURRENT_WATERMARK", rowtimeAttribute)
 
@@ -162,12 +162,12 @@ def local_timestamp() -> Expression[Any]:
     return _call("LOCALTIMESTAMP")
 
 
-def to_date(date_str: Any, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
     """Call TO_DATE."""
     return _call("TO_DATE", date_str, format)
 
 
-def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
     """Call TO_TIMESTAMP."""
     return _call("TO_TIMESTAMP", timestamp_str, format)
 
@@ -184,7 +184,7 @@ def temporal_overlaps(
     return _call("OVERLAPS", left_time_point, left_temporal, right_time_point, right_temporal)
 
 
-def date_format(timestamp: Any, format: Any) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+def date_format(timestamp: Any, format: Any) -> Expression[Any]:
     """Call DATE_FORMAT."""
     return _call("DATE_FORMAT", timestamp, format)
 
@@ -199,12 +199,12 @@ def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
     return _call("CONVERT_TZ", date_str, tz_from, tz_to)
 
 
-def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:
     """Call FROM_UNIXTIME."""
     return _call("FROM_UNIXTIME", unixtime, format)
 
 
-def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:  # noqa: A002 - PyFlink's name
+def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:
     """Call UNIX_TIMESTAMP."""
     return _call("UNIX_TIMESTAMP", date_str, format)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from firesteel.columns.functions.registry import find_function as find_scalar
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.registry import find_function as find_scalar
 from firesteel.table.catalog_objects import CatalogFunction, ObjectPath
 from firesteel.table.errors import ValidationException
 from firesteel.table.function_loading import as_function

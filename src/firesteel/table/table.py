@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from firesteel.table import queries
 from firesteel.table.column_operations import ColumnOperations
 from firesteel.table.errors import ValidationException
+from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.expression import Expression
 from firesteel.table.expression_base import ExpressionBase, node_of
-from firesteel.table.explain_detail import DETAIL_NAMES
 from firesteel.table.grouped_tables import (
     AggregatedTable,
     FlatAggregateTable,

@@ -27,12 +27,12 @@ def option_key(key: str | ConfigOption[Any]) -> str:
 class FormatDescriptor:
     """A format with its options, whose keys do not name the format."""
 
-    def __init__(self, format: str, options: dict[str, str]) -> None:  # noqa: A002 - PyFlink's name
+    def __init__(self, format: str, options: dict[str, str]) -> None:
         self._format = format
         self._options = options
 
     @staticmethod
-    def for_format(format: str) -> FormatDescriptor.Builder:  # noqa: A002 - PyFlink's name
+    def for_format(format: str) -> FormatDescriptor.Builder:
         """Return a builder for a format."""
         return FormatDescriptor.Builder(format)
 
@@ -56,7 +56,7 @@ class FormatDescriptor:
     class Builder:
         """Builds a `FormatDescriptor`."""
 
-        def __init__(self, format: str) -> None:  # noqa: A002 - PyFlink's name
+        def __init__(self, format: str) -> None:
             self._format = format
             self._options: dict[str, str] = {}
 
@@ -139,7 +139,7 @@ class TableDescriptor:
 
         def format(
             self,
-            format: str | FormatDescriptor,  # noqa: A002 - PyFlink's name
+            format: str | FormatDescriptor,
             format_option: ConfigOption[Any] | None = None,
         ) -> TableDescriptor.Builder:
             """Set the format, under the option `format` or another one such as `value.format`."""

@@ -202,7 +202,7 @@ class _Sorted:
         """Return the result over the sorted rows."""
         rows = list(state)
         for place, (_, descending, nulls_first) in reversed(list(enumerate(self._plan.order_by))):
-            rows.sort(key=lambda row: sort_key(row[1][place], descending, nulls_first), reverse=descending)  # noqa: B023
+            rows.sort(key=lambda row: sort_key(row[1][place], descending, nulls_first), reverse=descending)
         inner = self._call.new()
         for values, _ in rows:
             self._call.add(inner, values)
@@ -261,8 +261,10 @@ class _UserAggregate:
         """Return the rows that `emit_value` gives."""
         kind = self._plan.type
         types = kind.field_types() if hasattr(kind, "field_types") else [kind]
-        rows = [row if isinstance(row, tuple | list) or hasattr(row, "_values") else (row,) for row in
-                self._function.emit_value(state[0]) or ()]
+        rows = [
+            row if isinstance(row, tuple | list) or hasattr(row, "_values") else (row,)
+            for row in self._function.emit_value(state[0]) or ()
+        ]
         columns = [to_arrow([list(row)[i] for row in rows], t).to_pylist() for i, t in enumerate(types)]
         return list(zip(*columns, strict=True))
 

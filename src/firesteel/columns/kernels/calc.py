@@ -124,14 +124,17 @@ class WatermarkAssigner(Kernel):
 
 def _millis(array: pa.Array) -> np.ndarray[Any, Any]:
     if array.null_count:
-        raise ValueError(
-            "RowTime field should not be null, please convert it to a non-null long value."
-        )
-    return np.floor_divide(array.cast(pa.int64()).to_numpy(zero_copy_only=False), 1000)
+        raise ValueError("RowTime field should not be null, please convert it to a non-null long value.")
+    millis: np.ndarray[Any, Any] = np.floor_divide(array.cast(pa.int64()).to_numpy(zero_copy_only=False), 1000)
+    return millis
 
 
 def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int) -> list[tuple[int, int]]:
     """Return where to cut rows and which watermark follows each part."""
+    final = int(max(emitted, marks[-1]))
+    highest = np.maximum(np.concatenate([[emitted], marks[:-1]]), emitted)
+    if not (times <= highest).any():  # nothing is late, whatever was emitted between
+        return [(len(times), final)]
     before = _emitted_before(marks, emitted)
     late = np.flatnonzero(times <= before)
     cuts = []
@@ -140,7 +143,6 @@ def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int
         if before[row] > last:
             last = int(before[row])
             cuts.append((row, last))
-    final = int(max(emitted, marks[-1]))
     # At the end of a batch the periodic emission happens, whatever the distance.
     cuts.append((len(times), final))
     return cuts

@@ -110,9 +110,12 @@ class Correlate(Kernel):
         if results is None:
             return []
         kinds = self._plan.result_types
-        if isinstance(results, str | bytes) or not hasattr(results, "__iter__"):
-            results = [results]
-        elif isinstance(results, tuple) or hasattr(results, "get_row_kind"):
+        if (
+            isinstance(results, str | bytes)
+            or not hasattr(results, "__iter__")
+            or isinstance(results, tuple)
+            or hasattr(results, "get_row_kind")
+        ):
             results = [results]
         tuples = [_as_tuple(result, len(kinds)) for result in results]
         columns = [to_arrow([row[i] for row in tuples], kind).to_pylist() for i, kind in enumerate(kinds)]
@@ -120,9 +123,7 @@ class Correlate(Kernel):
 
 
 def _as_tuple(result: Any, width: int) -> tuple[Any, ...]:
-    if isinstance(result, tuple) or hasattr(result, "get_row_kind"):
-        values = tuple(result)
-    elif isinstance(result, list) and width > 1:
+    if isinstance(result, tuple) or hasattr(result, "get_row_kind") or (isinstance(result, list) and width > 1):
         values = tuple(result)
     else:
         values = (result,)

@@ -628,5 +628,3 @@ class WindowJoin(Kernel):
     def restore(self, snapshot: Any) -> None:
         """Go on from that watermark."""
         self._watermark = snapshot
-
-

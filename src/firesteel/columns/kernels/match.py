@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
-from firesteel.columns.kernels.match_expressions import MatchExpression, Matched
+from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Step, steps_of
 from firesteel.columns.kernels.rank import Order, row_key
 from firesteel.columns.kernels.windows import times_of

@@ -102,14 +102,16 @@ _OVER_MATCH = frozenset({"MATCH_REF", "MATCH_ROWTIME", "MATCH_PROCTIME", "FIRST"
 
 def _column(rex: Any) -> int:
     if isinstance(rex, Call) and rex.function == "MATCH_REF":
-        return rex.operands[1].index  # type: ignore[no-any-return]
+        column: Any = rex.operands[1]
+        return int(column.index)
     raise ValueError("PREV and NEXT take a column")
 
 
 def _variable(rex: Any) -> str | None:
     if isinstance(rex, Call):
         if rex.function == "MATCH_REF":
-            return rex.operands[0].value  # type: ignore[no-any-return]
+            variable: Any = rex.operands[0]
+            return str(variable.value)
         return next((name for name in map(_variable, rex.operands) if name is not None), None)
     return None
 

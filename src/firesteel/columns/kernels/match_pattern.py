@@ -32,5 +32,5 @@ def steps_of(pattern: Any) -> tuple[Step, ...]:
     if len(inner) == 1 and (inner[0].low, inner[0].high) == (1, 1):
         return (Step(inner[0].name, low, high, greedy),)
     if low == high:
-        return inner * low
+        return inner * int(low)
     raise ValueError("Groups of pattern variables with a quantifier are not supported")

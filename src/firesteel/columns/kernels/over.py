@@ -194,7 +194,7 @@ class _Call:
         """Return the results of the rows from `start` on."""
         place = [entry[2][self._place(entry)] for entry in entries]
         if self._name in NAVIGATION:
-            return [self._neighbour(place, i) for i in range(start, len(entries))]
+            return [self._neighbour(entries, place, i, whole) for i in range(start, len(entries))]
         if self._name in RANKINGS:
             return self._ranks(entries, place)[start:]
         return self._framed(entries, place, start)
@@ -202,13 +202,16 @@ class _Call:
     def _place(self, entry: Entry) -> int:
         return self._plan.calls.index(self._call)
 
-    def _neighbour(self, values: list[Any], i: int) -> Any:
-        arguments = values[i]
-        offset = arguments[1] if len(arguments) > 1 else 1
-        other = i - offset if self._name == "LAG" else i + offset
+    def _neighbour(self, entries: list[Entry], values: list[Any], i: int, whole: bool) -> Any:
+        """Return the value of a row before or behind; in BATCH Flink's `OffsetOverFrame` is that of the first call."""
+        first = next(n for n, call in enumerate(self._plan.calls) if call.function in NAVIGATION) if whole else None
+        name = self._name if first is None else self._plan.calls[first].function
+        offset_of = values[i] if first is None else entries[i][2][first]
+        offset = offset_of[1] if len(offset_of) > 1 else 1
+        other = i - offset if name == "LAG" else i + offset
         if 0 <= other < len(values):
             return values[other][0]
-        return arguments[2] if len(arguments) > 2 else None
+        return values[i][2] if len(values[i]) > 2 else None
 
     def _ranks(self, entries: list[Entry], values: list[Any]) -> list[Any]:
         total = len(entries)

@@ -262,7 +262,7 @@ class WindowAggregate(Kernel):
         if self._is_session:
             return [[] if time is None else [(time, time + plan.window.size)] for time in times]
         known: dict[int, list[tuple[int, int]]] = {}
-        found = []
+        found: list[list[tuple[int, int]]] = []
         for time in times:
             if time is None:
                 found.append([])

@@ -1,4 +1,4 @@
-"""What kinds of rows a query gives, and by what columns its rows are unique. Flink: `FlinkChangelogModeInferenceProgram`."""
+"""What kinds of rows a query gives, and by what columns they are unique (`FlinkChangelogModeInferenceProgram`)."""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ def _rank(node: rel.Rank) -> str:
         return f"Deduplicate(keep=[{keep}], key=[{by}], order=[{time}])"
     kind = "WindowRank" if node.window is not None else "Rank"
     limits = f"rankStart={node.start}, rankEnd={node.end}"
-    return f"{kind}(rankType=[{node.function}], rankRange=[{limits}], partitionBy=[{by}], orderBy=[{order}], select=[{_names(node)}])"
+    what = f"rankType=[{node.function}], rankRange=[{limits}], partitionBy=[{by}], orderBy=[{order}]"
+    return f"{kind}({what}, select=[{_names(node)}])"
 
 
 def _sort(node: rel.Sort) -> str:

@@ -17,6 +17,7 @@ def explain_text(pairs: Sequence[tuple[Any, Any]], sinks: Sequence[Any], is_stre
     Args:
         pairs: Each query as it was resolved, and as it runs.
         sinks: What each is written to (text), empty for queries.
+        is_streaming: Whether nodes give changelogs.
         details: Names of `ExplainDetail`.
     """
     with_kinds = any("CHANGELOG_MODE" in detail for detail in details)

@@ -6,10 +6,18 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.rex import InputRef, Literal, Rex
-from firesteel.columns.types import BigIntType, BooleanType, DataType, RowType, TimestampKind, TimestampType
+from firesteel.columns.types import (
+    BigIntType,
+    BooleanType,
+    DataType,
+    LocalZonedTimestampType,
+    RowType,
+    TimestampKind,
+    TimestampType,
+)
 from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
@@ -184,9 +192,8 @@ class GroupedSelect:
         assert self.window is not None
         kind: Any = self.node.row_type.fields[self.window.time].data_type
         if name == "rowtime":
-            return type(kind)(3, False, kind=kind.kind) if is_rowtime(kind) else type(kind)(3, False)
-        from firesteel.columns.types import LocalZonedTimestampType
-
+            found: DataType = type(kind)(3, False, kind=kind.kind) if is_rowtime(kind) else type(kind)(3, False)
+            return found
         return with_kind(LocalZonedTimestampType(3, False), TimestampKind.PROCTIME)
 
     def grouping(self, call: Apply) -> Rex:
@@ -291,7 +298,7 @@ class GroupedSelect:
         calls = tuple(self._rel_call(call, source) for call in self._calls)
         window = self.window and replace(self.window, time=source.column(self._time(self.window), "$time"))
         columns = self._window_columns() if window is None else None
-        kept = None if columns is None else tuple(None if c is None else source.kept(c) for c in columns)
+        kept: Any = None if columns is None else tuple(None if c is None else source.kept(c) for c in columns)
         node = source.node()
         count, types = len(keys), [self._key_type(i) for i in range(len(keys))]
         if self._sets is not None:

@@ -11,8 +11,8 @@ from firesteel.columns.types import RowType
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, is_proctime, is_rowtime, is_time, kinds_of, upsert_key
-from firesteel.table.planner.rules import optimize
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, input_refs, refs, remap, row_type, unique_names
+from firesteel.table.planner.rules import optimize
 from firesteel.table.planner.time_attributes import without_time_attribute
 from firesteel.table.planner.window_columns import window_columns
 
@@ -43,7 +43,11 @@ def make_join(
     """Return the node of a join.
 
     Args:
+        left: The left input.
+        right: The right input.
+        kind: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
         condition: Over the columns of both.
+        context: What all parts of resolving share.
         time: What stands behind FOR SYSTEM_TIME AS OF, over the left input; None: nothing does.
         null_aware: For NOT IN.
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.rex import InputRef, Literal, Rex
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import BigIntType, DataType, DoubleType
@@ -134,14 +134,16 @@ class OverCalls:
         return self._node(node, groups, rexes)
 
     def _node(self, node: Any, groups: dict[tuple[Any, ...], Any], rexes: list[Any]) -> tuple[Any, list[Any]]:
-        width, places, types = len(node.row_type), {}, []
+        width = len(node.row_type)
+        places: dict[Any, int] = {}
+        types: list[DataType] = []
         for calls in groups.values():
             for number, call in calls:
                 places["over", number] = width + len(types)
                 types.append(call.type)
         names = unique_names([*node.row_type.names, *(f"w0$o{i}" for i in range(len(types)))])
         kind = row_type(names, [*node.row_type.field_types(), *types])
-        made = tuple(rel.OverGroup(*key, tuple(c for _, c in calls)) for key, calls in groups.items())
+        made = tuple(rel.OverGroup(key[0], key[1], key[2], tuple(c for _, c in calls)) for key, calls in groups.items())
 
         def place(rex: Any) -> Any:
             found = isinstance(rex, Deferred) and rex.number in places

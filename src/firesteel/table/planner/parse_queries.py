@@ -34,7 +34,7 @@ _WINDOW_FUNCTIONS = {
 class QueryParser(ExpressionParser):
     """Takes queries from the tokens."""
 
-    def query(self) -> Any:  # type: ignore[override]
+    def query(self) -> Any:
         """Take a query with its WITH, ORDER BY and LIMIT."""
         tables = []
         if self.accept("WITH"):
@@ -191,8 +191,8 @@ class QueryParser(ExpressionParser):
 
     def _joined(self) -> Any:
         left = self._table()
-        while (kind := self._join_kind()) is not None:
-            natural, kind = kind
+        while (found := self._join_kind()) is not None:
+            natural, kind = found
             right = self._table()
             if self.accept("ON"):
                 left = Join(left, right, kind, self.expression())
@@ -325,9 +325,12 @@ class QueryParser(ExpressionParser):
         if self.at("TABLE"):
             self.next()
             table = self.table_argument()
-            partition = ()
+            partition: tuple[str, ...] = ()
             if self.accept("PARTITION", "BY"):
-                partition = self.names() if self.at("(") else self.comma_list(self.name)
+                partition = self.names() if self.at("(") else (self.name(),)
+                while self.at(",") and self.is_name(self.ahead()) and self.ahead().upper != "DESCRIPTOR":
+                    self.next()
+                    partition = (*partition, self.name())
             return name, (table, partition)
         if self.accept("DESCRIPTOR"):
             return name, self.names()[0]
@@ -335,7 +338,7 @@ class QueryParser(ExpressionParser):
             return name, self.table_argument()
         return name, self.expression()
 
-    def table_argument(self) -> Any:  # type: ignore[override]
+    def table_argument(self) -> Any:
         """Take what stands behind TABLE in an argument: a name or a query in parentheses."""
         if self.accept("("):
             query = self.query()

@@ -88,7 +88,8 @@ class StatementParser(AlterParser):
     def _distribution(self) -> s.Distribution | None:
         if not self.accept("DISTRIBUTED"):
             return None
-        kind, columns, buckets = None, (), None
+        kind, buckets = None, None
+        columns: tuple[str, ...] = ()
         if self.accept("BY"):
             kind = self.accept_any("HASH", "RANGE")
             columns = self.names()
@@ -183,9 +184,7 @@ class StatementParser(AlterParser):
         if words is None:
             self.fail(*(words.split()[0] for words in _SHOWN))
         path: s.Path = ()
-        if words.startswith("CREATE"):
-            path = self.path()
-        elif words == "PARTITIONS" or self.accept_any("FROM", "IN"):
+        if words.startswith("CREATE") or words == "PARTITIONS" or self.accept_any("FROM", "IN"):
             path = self.path()
         partition = self.in_parentheses(self._assignment) if self.accept("PARTITION") else ()
         negated = self.accept("NOT")

@@ -29,7 +29,8 @@ def parse_all(sql: str) -> list[Any]:
     Raises:
         SqlParserError: one of them is none.
     """
-    parser, found = StatementParser(sql), []
+    parser = StatementParser(sql)
+    found: list[Any] = []
     while True:
         while parser.accept(";"):
             pass

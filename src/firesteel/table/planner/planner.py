@@ -134,5 +134,3 @@ def _rows(batches: Any, row_type: Any) -> Iterator[Row]:
             row = Row(*values)
             row.set_row_kind(kinds[mark])
             yield row
-
-

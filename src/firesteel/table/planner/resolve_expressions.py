@@ -7,11 +7,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from firesteel.columns.cast_rules import can_cast
+from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.registry import find_function
-from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
-from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import (
     BigIntType,
@@ -79,7 +79,8 @@ class ExpressionResolver:
         return rule(self, expression)
 
     def _ref(self, ref: Ref) -> Rex:
-        return self.scope.find(ref)
+        found: Rex = self.scope.find(ref)
+        return found
 
     def _literal(self, literal: Lit) -> Rex:
         return Literal(literal.value, literal.type if literal.type is not None else type_of_literal(literal.value))
@@ -126,9 +127,10 @@ class ExpressionResolver:
                     f"SQL validation failed. {where(position)}Aggregate expression {name} is illegal here"
                 )
             shown = name if call is None else call.function
-            types = ", ".join(f"<{_family(o.type)}>" for o in operands)
+            families = ", ".join(f"<{_family(o.type)}>" for o in operands)
             raise ValidationException(
-                f"SQL validation failed. {where(position, shown)}No match found for function signature {shown}({types})"
+                f"SQL validation failed. {where(position, shown)}No match found for function signature "
+                f"{shown}({families})"
             )
         try:
             types, result = function.resolve([operand.type for operand in operands], operands)

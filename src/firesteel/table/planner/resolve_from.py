@@ -186,7 +186,7 @@ class FromResolver:
         names = list(columns) or kind.names
         types = [t.nullable() if outer else t for t in kind.field_types()]
         joined = row_type(unique_names([*left.row_type.names, *names]), [*left.row_type.field_types(), *types])
-        node = rel.Correlate(left, function, operands, outer, joined, kind)
+        node: Any = rel.Correlate(left, function, operands, outer, joined, kind)
         width = len(left.row_type)
         qualifier = (named.name,) if named is not None else ()
         new = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.rex import Call, InputRef, Literal, Rex
 from firesteel.columns.types import BooleanType, TimestampType
 from firesteel.table import queries as q

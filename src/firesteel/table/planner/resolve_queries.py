@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from firesteel.columns.rex import Call, InputRef, Literal
+from firesteel.columns.rex import InputRef, Literal
 from firesteel.columns.type_rules import common_type
-from firesteel.columns.types import BooleanType, DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
+from firesteel.columns.types import DataType, DecimalType, DoubleType, FloatType, RowType, TimestampType
 from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
@@ -21,7 +21,7 @@ from firesteel.table.planner.resolve_select import SelectResolver
 from firesteel.table.planner.rex_tools import refs, row_type, unique_names
 from firesteel.table.planner.scope import Scope, where
 from firesteel.table.planner.time_attributes import interval_millis, without_time_attribute
-from firesteel.table.unresolved import Lit, Ref
+from firesteel.table.unresolved import Lit
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,11 @@ class QueryResolver:
         else:
             types = [_common([row[i] for row in rows], "VALUES") for i in range(len(rows[0]))]
             kind = row_type([f"EXPR${i}" for i in range(len(types))], types)
-        if all(isinstance(value, Literal) for row in rows for value in row):
+        literals: list[list[Any]] = [[v for v in row if isinstance(v, Literal)] for row in rows]
+        if literals == rows:
             values = tuple(
-                tuple(_constant(v.value, f.data_type) for v, f in zip(row, kind.fields, strict=True)) for row in rows
+                tuple(_constant(v.value, f.data_type) for v, f in zip(row, kind.fields, strict=True))
+                for row in literals
             )
             return rel.Values(values, kind)
         nothing = rel.Values(((),), row_type([], []))
@@ -213,7 +215,7 @@ def _is_proctime(kind: Any) -> bool:
 
 
 def _window_row_type(source: RowType, time: int) -> RowType:
-    kind = source.fields[time].data_type
+    kind: Any = source.fields[time].data_type
     plain = TimestampType(3, False)
     window_time: DataType = type(kind)(3, False, kind=kind.kind) if is_time(kind) else TimestampType(3, False)
     types = source.field_types()

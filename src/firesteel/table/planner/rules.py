@@ -17,11 +17,10 @@ def optimize(node: Any, is_streaming: bool) -> Any:
     """Return an equal plan that runs better.
 
     Args:
+        node: A relational node.
         is_streaming: Whether a filter on a row number makes a Top-N.
     """
-    memo: dict[int, Any] = {}
-    node = _rewrite(node, is_streaming, memo)
-    return node
+    return _rewrite(node, is_streaming, {})
 
 
 def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:
@@ -114,8 +113,12 @@ def top_n(node: Any, is_streaming: bool) -> Any:
     if end is None:
         return node
     columns = window_columns(over.input)
-    window = columns[:2] if columns is not None and columns[0] in group.partition and columns[1] in group.partition else None
-    rank = rel.Rank(over.input, str(call.function), group.partition, group.order, start, end, True, over.row_type, window)
+    window = (
+        columns[:2] if columns is not None and columns[0] in group.partition and columns[1] in group.partition else None
+    )
+    rank = rel.Rank(
+        over.input, str(call.function), group.partition, group.order, start, end, True, over.row_type, window
+    )
     result: Any = rank if not rest else rel.Filter(rank, conjunction(rest))
     if project is None:
         return result
@@ -185,7 +188,9 @@ def push_columns_into_scan(node: Any, is_streaming: bool) -> Any:
         return node
     kind = row_type([scan.row_type.names[i] for i in used], [scan.row_type.fields[i].data_type for i in used])
     narrow: Any = replace(scan, columns=tuple(scan.columns[i] for i in used), row_type=kind)
-    places = tuple(InputRef(used.index(i), f.data_type) if i in used else None for i, f in enumerate(scan.row_type.fields))
+    places = tuple(
+        InputRef(used.index(i), f.data_type) if i in used else None for i, f in enumerate(scan.row_type.fields)
+    )
     if condition is not None:
         narrow = rel.Filter(narrow, inline(condition, places))
     return replace(node, input=narrow, expressions=tuple(inline(rex, places) for rex in node.expressions))

@@ -48,7 +48,7 @@ class Scope:
         fields = enumerate(row_type.fields)
         return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
 
-    def find(self, ref: Ref) -> Rex:
+    def find(self, ref: Ref) -> Any:
         """Return what a reference stands for.
 
         Raises:

@@ -15,6 +15,10 @@ def add_sink(translator: Translator, node: Any, table: Any, sink: Any, enforcer:
     """Write a query to a sink; its columns are those of the table already.
 
     Args:
+        translator: Makes the streams.
+        node: The query.
+        table: The table that it is written to.
+        sink: Its connector's sink.
         enforcer: `ERROR` or `DROP`: what happens to NULLs in NOT NULL columns.
 
     Raises:

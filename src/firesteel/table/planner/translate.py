@@ -205,9 +205,7 @@ class Translator:
             raise TableException("The window rank function requires order by clause with non-constant fields.")
         kind = node.input.row_type.fields[group.order[0].index].data_type
         if getattr(getattr(kind, "kind", None), "name", "REGULAR") == "REGULAR":
-            raise TableException(
-                "OVER windows' ordering in stream mode must be defined on a time attribute."
-            )
+            raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
         if group.order[0].descending:
             raise TableException("OVER windows' ordering in stream mode must be ascending")
         if group.frame.high not in (0,):
