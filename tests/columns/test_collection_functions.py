@@ -95,3 +95,12 @@ def test_null_collections():
     assert run(call("CARDINALITY", xs), rows) == [None, 0]
     assert run(call("ELEMENT", xs), rows) == [None, None]
     assert run(call("ARRAY_CONTAINS", xs, lit(None, "INT")), ("ARRAY<INT>", [None, [None]])) == [None, True]
+
+
+def test_constant_collections_of_no_rows():
+    assert run(call("SPLIT", lit("a,b", "STRING"), lit(",", "STRING")), ("INT", [])) == []
+
+
+def test_null_keys_are_refused():
+    with pytest.raises(FunctionError, match="NULL as a key"):
+        run(call("MAP", column(0, "STRING"), ONE), ("STRING", [None]))

@@ -197,3 +197,12 @@ def test_unknown_function_and_wrong_types():
         run(Call("NO_SUCH", (), INT))
     with pytest.raises(FunctionError, match=r"Cannot apply '\+' to arguments of type '<INTEGER> \+ <DATE>'"):
         call("+", lit(1, "INT"), lit(None, "DATE"))
+
+
+def test_asynchronous_function_is_refused():
+    class Asynchronous(Doubler):
+        async def eval(self, value):
+            return value
+
+    with pytest.raises(UnsupportedFunctionError, match="asynchronous"):
+        run(UserCall(Asynchronous(), (column(0, "INT"),), INT), ("INT", [1]))

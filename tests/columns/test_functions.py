@@ -151,3 +151,13 @@ def test_wrong_operands():
 
 
 MOMENT = datetime.datetime(2024, 5, 17, 13, 45, 59, 123000)
+
+
+def test_concat_ws_of_columns_of_nulls():
+    rex = call("CONCAT_WS", column(0, S), column(1, S))
+    assert run(rex, (S, ["-", None, "-"]), (S, [None, None, None])) == ["", None, ""]
+
+
+def test_remainder_of_a_double_by_a_decimal():
+    rex = call("MOD", column(0, "DOUBLE"), column(1, "DECIMAL(3, 1)"))
+    assert run(rex, ("DOUBLE", [5.5]), ("DECIMAL(3, 1)", [D("2.0")])) == [D("1.5")]

@@ -169,6 +169,10 @@ def _arithmetic(operator: str, left: t.DataType, right: t.DataType) -> t.DataTyp
 
 def _temporal_arithmetic(operator: str, left: t.DataType, right: t.DataType) -> t.DataType | None:
     interval = isinstance(left, INTERVALS), isinstance(right, INTERVALS)
+    if any(isinstance(x, t.TimeType) for x in (left, right)) and isinstance(
+        right if interval[1] else left, t.YearMonthIntervalType
+    ):
+        return None
     moment = (*DATETIMES, t.TimeType)
     if operator in "+-" and all(interval):
         return left if type(left) is type(right) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow as pa
 from firesteel.columns import types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.context import EvaluationContext
+from firesteel.columns.functions.errors import UnsupportedFunctionError
 from firesteel.columns.functions.function import Column, as_array
 from firesteel.columns.lazy_calls import Node
 from firesteel.columns.rex import UserCall
@@ -21,9 +23,16 @@ class UserFunctionNode:
 
     A general function gets the values of one row, a pandas function a `pandas.Series` per argument. Errors of the
     function are raised as they are.
+
+    Raises:
+        UnsupportedFunctionError: The function's `eval` is a coroutine function.
     """
 
     def __init__(self, call: UserCall, operands: list[Node], context: EvaluationContext) -> None:
+        if inspect.iscoroutinefunction(getattr(call.function, "eval", None)):
+            raise UnsupportedFunctionError(
+                f"firesteel does not support asynchronous scalar functions: {call.function!r}"
+            )
         self._function = call.function
         self._operands = operands
         self._types = [operand.type for operand in call.operands]

@@ -72,7 +72,7 @@ def _bind(name: str) -> Callable[[CallSite], Kernel]:
         left, right = call.types
         if not (isinstance(left, t.NumericType) and isinstance(right, t.NumericType)):
             return _temporal(name, call)
-        if isinstance(call.type, t.DecimalType):
+        if isinstance(call.type, t.DecimalType) and is_exact(left) and is_exact(right):
             return _decimal(name, call)
         return _number(name, call)
 

@@ -48,6 +48,8 @@ def _resolve_map(types: Types, operands: Operands) -> Resolved:
     if not types or len(types) % 2:
         raise FunctionError(f"MAP requires an even number of arguments, found {len(types)}")
     key, value = _common("MAP", types[::2]), _common("MAP", types[1::2])
+    if isinstance(key, t.NullType):
+        raise FunctionError("firesteel does not support NULL as a key of a map")
     return [key, value] * (len(types) // 2), t.MapType(key, value, False)
 
 
@@ -57,6 +59,8 @@ def _resolve_row(types: Types, operands: Operands) -> Resolved:
 
 
 def _map_of(*items: Any) -> list[tuple[Any, Any]]:
+    if None in items[::2]:
+        raise FunctionError("firesteel does not support NULL as a key of a map")
     pairs = {freeze(key): (key, value) for key, value in zip(items[::2], items[1::2], strict=True)}
     return list(pairs.values())
 
@@ -72,7 +76,7 @@ def _bind_row(call: CallSite) -> Kernel:
 
 
 def _field_index(types: Types, operands: Operands) -> int:
-    row: Any = types[0]
+    row: Any = types[0] if types else None
     if len(types) != 2 or not isinstance(row, t.RowType) or not isinstance(operands[1], Literal):
         raise cannot_apply("DOT", types, "<ROW>.<NAME>")
     name = operands[1].value
@@ -84,8 +88,9 @@ def _field_index(types: Types, operands: Operands) -> int:
 
 
 def _resolve_field(types: Types, operands: Operands) -> Resolved:
+    index = _field_index(types, operands)
     row: Any = types[0]
-    field = row.fields[_field_index(types, operands)].data_type
+    field = row.fields[index].data_type
     return list(types), field.with_nullable(field.is_nullable or row.is_nullable)
 
 
@@ -173,6 +178,8 @@ def _resolve_arrays(name: str) -> Callable[[Types, Operands], Resolved]:
     def resolve(types: Types, operands: Operands) -> Resolved:
         if not types or not all(isinstance(x, t.ArrayType) for x in types):
             raise cannot_apply(name, types, f"{name}(<ARRAY>, <ARRAY>)")
+        if name != "ARRAY_CONCAT" and len(types) != 2:
+            raise wrong_count(name, len(types), "2")
         common = _common(name, types)
         return [common.with_nullable(x.is_nullable) for x in types], common.with_nullable(any_nullable(types))
 
@@ -297,7 +304,7 @@ def _rows_with_null(function: Callable[..., Any]) -> Callable[[CallSite], Kernel
 
 FUNCTIONS = [
     Function("ARRAY", _resolve_array, _rows_with_null(lambda *values: list(values))),
-    Function("MAP", _resolve_map, _rows_with_null(_map_of)),
+    Function("MAP", _resolve_map, _rows_with_null(_map_of), fails=may_fail),
     Function("ROW", _resolve_row, _bind_row),
     Function("DOT", _resolve_field, _bind_field),
     Function("ITEM", _resolve_item, _bind_item, fails=may_fail),

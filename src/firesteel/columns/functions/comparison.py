@@ -50,6 +50,8 @@ def comparable_types(name: str, types: Types) -> list[t.DataType]:
     others = [data_type for data_type in types if not isinstance(data_type, (*STRINGS, t.NullType))]
     texts = any(isinstance(data_type, STRINGS) for data_type in types)
     common = common_type(others if texts and others else types)
+    if isinstance(common, t.NullType):
+        return [t.BooleanType() for _ in types]
     if common is None or (texts and isinstance(common, (*_NESTED, t.VarBinaryType, t.BinaryType))):
         raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")
     if isinstance(common, STRINGS):
@@ -86,6 +88,8 @@ def _distinct(negated: bool) -> Callable[[CallSite], Kernel]:
 
 
 def _resolve_distinct(types: Types, operands: Operands) -> Resolved:
+    if len(types) != 2:
+        raise wrong_count("IS DISTINCT FROM", len(types), "2")
     return comparable_types("IS DISTINCT FROM", types), t.BooleanType(False)
 
 
@@ -127,7 +131,10 @@ def _resolve_between(name: str) -> Callable[[Types, Operands], Resolved]:
     def resolve(types: Types, operands: Operands) -> Resolved:
         if len(types) != 3:
             raise wrong_count(name, len(types), "3")
-        return comparable_types(name, types), t.BooleanType(any_nullable(types))
+        casts = comparable_types(name, types)
+        if isinstance(casts[0], _NESTED):
+            raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE> AND <COMPARABLE_TYPE>")
+        return casts, t.BooleanType(any_nullable(types))
 
     return resolve
 

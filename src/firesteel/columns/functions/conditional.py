@@ -93,8 +93,8 @@ def _extreme(compute: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
     return bind
 
 
-def _first(types: Types, operands: Operands) -> t.DataType:
-    return types[0]
+def _first(types: Types, operands: Operands) -> t.DataType | None:
+    return None if isinstance(types[0], (t.ArrayType, t.MapType, t.MultisetType, t.RowType)) else types[0]
 
 
 FUNCTIONS = [

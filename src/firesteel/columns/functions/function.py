@@ -89,7 +89,7 @@ class Function:
 def as_array(column: Column, length: int) -> pa.Array:
     """Return a column with a value per row."""
     if isinstance(column, pa.Scalar):
-        return pa.repeat(column, length)
+        return pa.repeat(column, length) if length else pa.array([], column.type)
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 

@@ -33,10 +33,10 @@ FAMILIES: dict[str, tuple[tuple[type[t.DataType], ...], t.DataType]] = {
     "DATETIME": ((*families_of.DATETIMES, t.TimeType), t.TimestampType(3)),
     "DATETIME_INTERVAL": ((*families_of.DATETIMES, t.TimeType, *families_of.INTERVALS), t.TimestampType(3)),
     "INTERVAL": (families_of.INTERVALS, families_of.DAY_TIME),
-    "ARRAY": ((t.ArrayType,), t.ArrayType(t.NullType())),
-    "MAP": ((t.MapType,), t.MapType(t.NullType(), t.NullType())),
+    "ARRAY": ((t.ArrayType,), t.ArrayType(STRING)),
+    "MAP": ((t.MapType,), t.MapType(STRING, STRING)),
     "ROW": ((t.RowType,), t.RowType()),
-    "COLLECTION": ((t.ArrayType, t.MapType, t.MultisetType), t.ArrayType(t.NullType())),
+    "COLLECTION": ((t.ArrayType, t.MapType, t.MultisetType), t.ArrayType(STRING)),
     "ANY": ((t.DataType,), t.NullType()),
 }
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from firesteel.columns import types as t
-from firesteel.columns.functions.errors import cannot_apply, wrong_count
+from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import (
     Bind,
     CallSite,
@@ -83,6 +83,8 @@ def _resolve_trim(types: Types, operands: Operands) -> Resolved:
     """TRIM(s), TRIM(s, characters) or TRIM(flag, characters, s), where the flag is a constant."""
     if not 1 <= len(types) <= 3:
         raise wrong_count("TRIM", len(types), "1 to 3")
+    if len(types) == 3 and literal_text(operands, 0) not in ("BOTH", "LEADING", "TRAILING"):
+        raise FunctionError("TRIM takes BOTH, LEADING or TRAILING before the characters")
     texts = types[1:] if len(types) == 3 else types
     if not all(isinstance(x, (*STRINGS, t.NullType)) for x in texts):
         raise cannot_apply("TRIM", types, "TRIM([BOTH|LEADING|TRAILING] <CHARACTER> FROM <CHARACTER>)")
@@ -134,8 +136,9 @@ def _concat(*columns: Column) -> Column:
     return pc.binary_join_element_wise(*columns, empty, null_handling="emit_null")
 
 
-def _concat_ws(separator: Column, *columns: Column) -> Column:
-    return pc.binary_join_element_wise(*columns, separator, null_handling="skip")
+def _concat_ws(separator: str | None, *texts: str | None) -> str | None:
+    # Arrow's own function gives too few rows for columns of NULLs.
+    return None if separator is None else separator.join(text for text in texts if text is not None)
 
 
 def _bind_replace(call: CallSite) -> Kernel:
@@ -193,7 +196,11 @@ FUNCTIONS = [
     Function("RIGHT", signature("RIGHT", varying(0), _TEXT, "INTEGER", nullable=True), per_row(plain(_right))),
     Function("||", _resolve_concat_operator, vector(_concat)),
     Function("CONCAT", signature("CONCAT", STRING, _TEXT, variadic=True), vector(_concat)),
-    Function("CONCAT_WS", signature("CONCAT_WS", STRING, _TEXT, _TEXT, variadic=True), vector(_concat_ws)),
+    Function(
+        "CONCAT_WS",
+        signature("CONCAT_WS", STRING, _TEXT, _TEXT, variadic=True),
+        per_row(plain(_concat_ws), null_call=True),
+    ),
     Function("REPLACE", signature("REPLACE", STRING, _TEXT, _TEXT, _TEXT), _bind_replace),
     Function("POSITION", signature("POSITION", INT, _TEXT, _TEXT, "INTEGER", optional=1), per_row(plain(_locate))),
     Function("LOCATE", signature("LOCATE", INT, _TEXT, _TEXT, "INTEGER", optional=1), per_row(plain(_locate))),
