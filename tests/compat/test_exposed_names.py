@@ -64,9 +64,10 @@ def test_names_that_pyflink_sets_or_imports_for_itself(program):
         "from pyflink.table.expressions import col",
         "from pyflink.datastream.connectors import RMQSource, rabbitmq",
         "from pyflink.datastream.connectors.pulsar import PulsarSource",
-        "from pyflink.table import Table\ndef f(t: Table | None, ts: list[Table[int]]) -> 'Table': ...",
-        "from pyflink.table import Table; import pickle; pickle.loads(pickle.dumps(Table))",
-        "from pyflink.table import Table; assert not isinstance(1, Table)",
+        "from pyflink.datastream.connectors.pulsar import PulsarSource\n"
+        "def f(t: PulsarSource | None, ts: list[PulsarSource[int]]) -> 'PulsarSource': ...",
+        "from pyflink.datastream.connectors.pulsar import PulsarSource as P\nimport pickle; pickle.loads(pickle.dumps(P))",
+        "from pyflink.datastream.connectors.pulsar import PulsarSource; assert not isinstance(1, PulsarSource)",
     ],
 )
 def test_an_import_that_is_not_used_stops_nobody(program):
@@ -78,11 +79,13 @@ def test_an_import_that_is_not_used_stops_nobody(program):
     ("program", "says"),
     [
         (
-            "from pyflink.table import Table; Table()",
-            "pyflink.table.Table is not available in firesteel: there is no Table",
+            "from pyflink.datastream.connectors.rabbitmq import RMQSource; RMQSource()",
+            "pyflink.datastream.connectors.rabbitmq.RMQSource is not available in firesteel: there is no connector",
         ),
-        ("from pyflink.table import Table\nclass Mine(Table): ...", "pyflink.table.Table is not available"),
-        ("import pyflink.table; pyflink.table.EnvironmentSettings.in_streaming_mode()", "EnvironmentSettings is not"),
+        (
+            "from pyflink.datastream.connectors.pulsar import PulsarSource\nclass Mine(PulsarSource): ...",
+            "pulsar.PulsarSource is not available",
+        ),
         ("from pyflink.datastream.connectors import RMQSource; RMQSource()", "there is no connector for RabbitMQ"),
         ("from pyflink.java_gateway import get_gateway; get_gateway()", "there is no Java process of Flink"),
     ],

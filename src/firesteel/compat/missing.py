@@ -19,7 +19,9 @@ _ADVICE = {
     "ml": "there is no Flink ML; use a Python library in map()",
     "serializers": "it is internal to PyFlink; use Types to declare how records are serialised",
     "shell": "start Python and import pyflink.datastream after firesteel.compat.alias_pyflink()",
-    "table": "there is no Table API and no SQL; use the DataStream API, or Spark SQL in a program of its own",
+    "table.functions": "it is internal to PyFlink; use pyflink.table.expressions",
+    "table.serializers": "it is internal to PyFlink; use TableEnvironment.from_pandas and Table.to_pandas",
+    "table.utils": "it is internal to PyFlink; use pyflink.table",
     "testing": "test with firesteel.testing",
     "util": _NO_JAVA,
 }

@@ -11,6 +11,7 @@ import pyarrow as pa
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type
 from firesteel.datastream.connectors.base import WriterInitContext
+from firesteel.datastream.connectors.file_sink import FileSinkSettings
 from firesteel.operators.column_format import import_pyarrow
 from firesteel.operators.file_format import EncodedStream, PartFormat
 from firesteel.operators.file_sink import FileWriter
@@ -21,14 +22,14 @@ class TableFileWriter(FileWriter):
     """Writes each row to the directory of its partition.
 
     Args:
-        sink: A `firesteel.table.connectors.file_writing.TableFileSink`.
+        settings: Of the sink; its `columns` say how rows are split.
         context: Of the writer.
     """
 
-    def __init__(self, sink: Any, context: WriterInitContext) -> None:
-        super().__init__(sink.settings, context)
-        self._names = sink.names
-        self._stored = sink.stored
+    def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
+        super().__init__(settings, context)
+        self._names = settings.columns.names
+        self._stored = settings.columns.stored
 
     def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
         """Write column batches."""

@@ -182,7 +182,7 @@ class SinkWriterRunner(Operator):
             spool_directory=task.spool_directory,
         )
         self._sink_id = context.sink_id
-        make_writer = _WRITERS.get(type(self._sink))
+        make_writer = _WRITERS.get(_kind_of(self._sink))
         self.writer: SinkWriter = (
             self._sink.create_writer(context) if make_writer is None else make_writer(self._sink, context)
         )
@@ -247,8 +247,22 @@ class SinkWriterRunner(Operator):
                 self.writer.restore_state(state)
 
 
+def _kind_of(sink: Any) -> type:
+    """Return the class that says which writer a sink has: that of a table's files is a `FileSink`, too."""
+    is_of_table = isinstance(sink, FileSink) and sink.settings.columns is not None
+    return FileSink if is_of_table else type(sink)
+
+
+def _file_writer(sink: Any, context: WriterInitContext) -> SinkWriter:
+    if sink.settings.columns is None:
+        return FileWriter(sink.settings, context)
+    from firesteel.operators.column_parts import TableFileWriter  # needs pyarrow, which only tables do
+
+    return TableFileWriter(sink.settings, context)
+
+
 _WRITERS: dict[type[Sink], Callable[[Any, WriterInitContext], SinkWriter]] = {
-    FileSink: lambda sink, context: FileWriter(sink.settings, context),
+    FileSink: _file_writer,
     StreamingFileSink: lambda sink, context: FileWriter(sink.settings, context),
 }
 """Writers that need libraries which the API must not load."""

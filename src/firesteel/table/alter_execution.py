@@ -117,7 +117,9 @@ def _reset_options(table: CatalogBaseTable, keys: Any) -> None:
 def _drop(table: CatalogBaseTable, names: Any) -> None:
     for name in names:
         if name in table.partition_keys:
-            raise ValidationException(f"Failed to execute ALTER TABLE statement.\nThe column `{name}` is used as the partition keys.")
+            raise ValidationException(
+                f"Failed to execute ALTER TABLE statement.\nThe column `{name}` is used as the partition keys."
+            )
     table.schema = dropped(table.schema, names)
 
 

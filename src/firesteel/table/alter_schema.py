@@ -30,7 +30,9 @@ def added(schema: Schema, items: Any) -> Schema:
             watermarks = (item,)
         elif isinstance(item, ColumnDefinition):
             if any(column.name == item.name for column in columns):
-                raise ValidationException(f"{_FAILED}Try to add a column `{item.name}` which already exists in the table.")
+                raise ValidationException(
+                    f"{_FAILED}Try to add a column `{item.name}` which already exists in the table."
+                )
             _insert(columns, item, position)
         else:
             if key:
@@ -49,7 +51,9 @@ def modified(schema: Schema, items: Any) -> Schema:
     for item, position in items:
         if isinstance(item, WatermarkDefinition):
             if not watermarks:
-                raise ValidationException(f"{_FAILED}The base table does not define any watermark. You might want to add a new one.")
+                raise ValidationException(
+                    f"{_FAILED}The base table does not define any watermark. You might want to add a new one."
+                )
             watermarks = (item,)
         elif isinstance(item, ColumnDefinition):
             _replace(columns, item, position)

@@ -100,7 +100,11 @@ class Catalog:
         raise self._unsupported("partition_exists")
 
     def create_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, partition: CatalogPartition, ignore_if_exists: bool
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition: CatalogPartition,
+        ignore_if_exists: bool,
     ) -> None:
         """Create a partition."""
         raise self._unsupported("create_partition")
@@ -112,7 +116,11 @@ class Catalog:
         raise self._unsupported("drop_partition")
 
     def alter_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, new_partition: CatalogPartition, ignore_if_not_exists: bool
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        new_partition: CatalogPartition,
+        ignore_if_not_exists: bool,
     ) -> None:
         """Replace a partition."""
         raise self._unsupported("alter_partition")
@@ -224,13 +232,21 @@ class Catalog:
         raise self._unsupported("alter_table_column_statistics")
 
     def alter_partition_statistics(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, partition_statistics: CatalogTableStatistics, ignore_if_not_exists: bool
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition_statistics: CatalogTableStatistics,
+        ignore_if_not_exists: bool,
     ) -> None:
         """Replace the statistics of a partition."""
         raise self._unsupported("alter_partition_statistics")
 
     def alter_partition_column_statistics(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec, column_statistics: CatalogColumnStatistics, ignore_if_not_exists: bool
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        column_statistics: CatalogColumnStatistics,
+        ignore_if_not_exists: bool,
     ) -> None:
         """Replace the statistics of a partition's columns."""
         raise self._unsupported("alter_partition_column_statistics")

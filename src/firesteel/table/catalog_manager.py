@@ -62,7 +62,9 @@ class CatalogManager:
             ValidationException: there is no current catalog or database, or the path has more parts.
         """
         if not 1 <= len(path) <= 3 or not all(path):
-            raise ValidationException(f"A path has one to three parts (catalog, database, name), found {'.'.join(path)}")
+            raise ValidationException(
+                f"A path has one to three parts (catalog, database, name), found {'.'.join(path)}"
+            )
         current = (self.current_catalog, self.current_database)
         missing = current[: 3 - len(path)]
         if None in missing:
@@ -241,7 +243,9 @@ class CatalogManager:
                 del self._temporary[path]
                 return True
             if not ignore_if_not_exists:
-                raise ValidationException(f"Temporary {kind.lower()} with identifier '{'.'.join(path)}' does not exist.")
+                raise ValidationException(
+                    f"Temporary {kind.lower()} with identifier '{'.'.join(path)}' does not exist."
+                )
             return False
         if path in self._temporary and self._temporary[path].is_view == is_view:
             raise ValidationException(

@@ -160,9 +160,7 @@ class DdlExecutor:
         return ok()
 
     def _drop_table(self, statement: s.Drop) -> None:
-        self._catalogs.drop_table(
-            statement.path, statement.kind == "VIEW", statement.is_temporary, statement.if_exists
-        )
+        self._catalogs.drop_table(statement.path, statement.kind == "VIEW", statement.is_temporary, statement.if_exists)
 
     def _drop_catalog(self, statement: s.Drop) -> None:
         name = statement.path[0]

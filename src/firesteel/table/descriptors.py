@@ -79,9 +79,7 @@ class Schema(Descriptor):
 
     def schema(self, table_schema: TableSchema) -> Schema:
         """Declare the fields of a schema."""
-        return self.fields(
-            dict(zip(table_schema.get_field_names(), table_schema.get_field_data_types(), strict=True))
-        )
+        return self.fields(dict(zip(table_schema.get_field_names(), table_schema.get_field_data_types(), strict=True)))
 
     def fields(self, fields: dict[str, Any]) -> Schema:
         """Declare fields by names and types."""

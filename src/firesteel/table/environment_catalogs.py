@@ -168,9 +168,7 @@ class CatalogMethods:
         """Return the names of all functions, built-in ones too."""
         return self._executor.shows.function_names()
 
-    def create_java_function(
-        self, path: str, function_class_name: str, ignore_if_exists: bool | None = None
-    ) -> None:
+    def create_java_function(self, path: str, function_class_name: str, ignore_if_exists: bool | None = None) -> None:
         """Register a Java class; not available."""
         raise _no_java(function_class_name)
 
@@ -255,4 +253,6 @@ def _model_of(descriptor: ModelDescriptor) -> CatalogModel:
 
 
 def _no_java(name: str) -> NotImplementedError:
-    return NotImplementedError(f"Java functions such as {name} are not available; write the function in Python with udf()")
+    return NotImplementedError(
+        f"Java functions such as {name} are not available; write the function in Python with udf()"
+    )

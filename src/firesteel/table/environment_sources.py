@@ -126,9 +126,7 @@ class SourceMethods:
     def _from_expressions(self, items: list[Expression[Any]], schema: Any) -> Table:
         """Return the table of expressions: those that make rows give several columns."""
         nodes = [item._node for item in items]
-        rows = tuple(
-            node.operands if isinstance(node, Apply) and node.function == "ROW" else (node,) for node in nodes
-        )
+        rows = tuple(node.operands if isinstance(node, Apply) and node.function == "ROW" else (node,) for node in nodes)
         row_type = schema if isinstance(schema, RowType) else None
         query: Any = queries.ValuesQuery(rows, row_type)
         if row_type is None:

@@ -63,12 +63,15 @@ class StreamMethods:
         mode = ChangelogMode.all() if changelog_mode is None else changelog_mode
         return self._stream_table(data_stream, () if schema is None else (schema,), mode, True)
 
-    def _stream_table(
-        self, stream: DataStream, fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool
-    ) -> Table:
+    def _stream_table(self, stream: DataStream, fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool) -> Table:
         kinds = mode._kinds
         node, schema = stream_table(stream, fields, kinds, has_kinds, self._catalogs)
-        if has_kinds and Kind.UPDATE_AFTER in kinds and Kind.UPDATE_BEFORE not in kinds and not getattr(node, "primary_key", ()):
+        if (
+            has_kinds
+            and Kind.UPDATE_AFTER in kinds
+            and Kind.UPDATE_BEFORE not in kinds
+            and not getattr(node, "primary_key", ())
+        ):
             raise ValidationException(
                 "The stream is an upsert changelog, which requires a primary key; declare one in the schema"
             )

@@ -10,9 +10,7 @@ from firesteel.columns.type_text import quoted, type_text
 from firesteel.columns.types import DataType, DayTimeIntervalType, YearMonthIntervalType
 from firesteel.table.unresolved import Alias, Apply, Lit, Ordering, OverCall, Ref, Star, TypeName
 
-_INFIX = frozenset(
-    ("+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "SIMILAR TO")
-)
+_INFIX = frozenset(("+", "-", "*", "/", "%", "||", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "LIKE", "SIMILAR TO"))
 _PRECEDENCE = {"OR": 1, "AND": 2, "+": 5, "-": 5, "||": 5, "*": 6, "/": 6, "%": 6}
 _COMPARISON = 4
 _SECONDS = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}

@@ -106,9 +106,7 @@ class InsertPlanner:
             if name not in table.partition_keys:
                 raise ValidationException(f"SQL validation failed. Unknown target column '{name}'")
 
-    def _reordered(
-        self, table: ResolvedTable, node: Any, columns: tuple[str, ...], static: Mapping[str, Any]
-    ) -> Any:
+    def _reordered(self, table: ResolvedTable, node: Any, columns: tuple[str, ...], static: Mapping[str, Any]) -> Any:
         """Return the query with all columns of the table: constants of partitions, and NULL for those left out."""
         targets = sink_columns(table)
         given = list(columns) or [column.name for column in targets if column.name not in static]

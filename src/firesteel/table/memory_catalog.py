@@ -190,7 +190,9 @@ class GenericInMemoryCatalog(Catalog):
         found = self._partitions(table_path)
         if partition_spec in found and not ignore_if_exists:
             name = table_path.get_full_name()
-            raise CatalogException(f"Partition {partition_spec} of table {name} in catalog {self._name} already exists.")
+            raise CatalogException(
+                f"Partition {partition_spec} of table {name} in catalog {self._name} already exists."
+            )
         found.setdefault(partition_spec, partition)
 
     def alter_partition(

@@ -45,9 +45,7 @@ def pandas_scan(frame: Any, schema: Any) -> StreamScan:
         raise TypeError(f"Unsupported type, expected pandas.DataFrame, got {type(frame)}")
     found = pa.Table.from_pandas(frame, preserve_index=False)
     row_type = _row_type(found.schema, schema)
-    arrays = [
-        _array(found.column(index), kind) for index, kind in enumerate(row_type.field_types())
-    ]
+    arrays = [_array(found.column(index), kind) for index, kind in enumerate(row_type.field_types())]
     batches = [
         ColumnBatch(tuple(array.slice(start, _BATCH_ROWS) for array in arrays), min(_BATCH_ROWS, len(frame) - start))
         for start in range(0, len(frame), _BATCH_ROWS)

@@ -56,9 +56,11 @@ def resolve_columns(schema: Schema, catalogs: CatalogManager) -> tuple[tuple[Col
         ValidationException: a column, watermark or key does not fit.
     """
     _check_names(schema)
+    key = set(schema._primary_key)
     plain = [column for column in schema._columns if column.expression is None]
-    stored = _resolver([(column.name, column.type) for column in plain], catalogs)
-    columns = tuple(_column(column, stored, set(schema._primary_key)) for column in schema._columns)
+    fields = [(column.name, column.type.not_null() if column.name in key else column.type) for column in plain]
+    stored = _resolver(fields, catalogs)
+    columns = tuple(_column(column, stored, key) for column in schema._columns)
     _check_key(schema, columns)
     watermark = _watermark(schema, columns, catalogs)
     if watermark is not None and catalogs.is_streaming:

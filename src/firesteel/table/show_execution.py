@@ -174,7 +174,9 @@ class ShowExecutor:
         table = self._existing(statement.path, "Table")
         if table.is_view:
             name = self._identifier(statement.path)
-            raise TableException(f"SHOW CREATE TABLE is only supported for tables, but {name} is a view. Please use SHOW CREATE VIEW instead.")
+            raise TableException(
+                f"SHOW CREATE TABLE is only supported for tables, but {name} is a view. Please use SHOW CREATE VIEW instead."
+            )
         path = self._catalogs.qualify(statement.path)
         text = create_table_text(table, path, self._catalogs.is_temporary(path))
         return texts("result", [text], PrintStyle.RAW)
@@ -183,7 +185,9 @@ class ShowExecutor:
         view = self._existing(statement.path, "View")
         if not view.is_view:
             name = self._identifier(statement.path)
-            raise TableException(f"SHOW CREATE VIEW is only supported for views, but {name} is a table. Please use SHOW CREATE TABLE instead.")
+            raise TableException(
+                f"SHOW CREATE VIEW is only supported for views, but {name} is a table. Please use SHOW CREATE TABLE instead."
+            )
         path = self._catalogs.qualify(statement.path)
         return texts("result", [create_view_text(view, path, self._catalogs.is_temporary(path))], PrintStyle.RAW)
 

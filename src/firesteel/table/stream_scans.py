@@ -143,7 +143,9 @@ def _name_and_source(node: Any) -> tuple[str, str]:
         inner = inner.operands[0]
         node = inner if not isinstance(node, Alias) else node
     if not isinstance(inner, Ref):
-        raise ValidationException(f"A column of a stream must be col('name'), with alias, rowtime or proctime; found {node}")
+        raise ValidationException(
+            f"A column of a stream must be col('name'), with alias, rowtime or proctime; found {node}"
+        )
     origin = inner.path[-1]
     return (node.names[0] if isinstance(node, Alias) else origin), origin
 
@@ -171,8 +173,8 @@ def _by_schema(
             if column.name not in known:
                 raise ValidationException(
                     f"Unable to find a field named '{column.name}' in the physical data type derived from the given "
-                    f"type information for schema declaration. Make sure that the type information is not a generic raw "
-                    f"type. Currently available fields are: {list(known)}"
+                    f"type information for schema declaration. Make sure that the type information is not a generic "
+                    f"raw type. Currently available fields are: {list(known)}"
                 )
             stored.append((column.name, column.type, known[column.name][1]))
     stored = [(name, _regular(kind), source) for name, kind, source in stored]
@@ -212,8 +214,6 @@ def _regular(kind: Any) -> Any:
 
 def _with_computed(node: Any, columns: Any, catalogs: CatalogManager) -> Any:
     resolver = ExpressionResolver(Scope.of(node.row_type), catalogs)
-    expressions = tuple(
-        resolver.resolve(c.expression if c.kind == "COMPUTED" else Ref((c.name,))) for c in columns
-    )
+    expressions = tuple(resolver.resolve(c.expression if c.kind == "COMPUTED" else Ref((c.name,))) for c in columns)
     fields = [t.RowField(c.name, e.type) for c, e in zip(columns, expressions, strict=True)]
     return rel.Project(node, expressions, t.RowType(fields))

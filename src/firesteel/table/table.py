@@ -71,7 +71,9 @@ class Table(ColumnOperations):
 
     def __getattr__(self, name: str) -> Expression[Any]:
         if name.startswith("_") or name not in self._names:
-            raise AttributeError(f"The current table has no column named '{name}', available columns: [{self._columns()}]")
+            raise AttributeError(
+                f"The current table has no column named '{name}', available columns: [{self._columns()}]"
+            )
         return Expression(Ref((name,)))
 
     def _columns(self) -> str:
@@ -246,7 +248,9 @@ class Table(ColumnOperations):
 
     def to_changelog(self, *arguments: Expression[Any]) -> Table:
         """Make the kind of each row a column; not supported."""
-        raise NotImplementedError("Table.to_changelog() is not supported; use StreamTableEnvironment.to_changelog_stream()")
+        raise NotImplementedError(
+            "Table.to_changelog() is not supported; use StreamTableEnvironment.to_changelog_stream()"
+        )
 
     def from_changelog(self, *arguments: Expression[Any]) -> Table:
         """Take the kind of each row from a column; not supported."""
@@ -272,9 +276,7 @@ class Table(ColumnOperations):
         """Run the query and return what is left of its rows as a `pandas.DataFrame`."""
         return self._t_env._to_pandas(self._node)
 
-    def execute_insert(
-        self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
-    ) -> TableResult:
+    def execute_insert(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TableResult:
         """Run the query and write its rows to a table."""
         return self.insert_into(table_path_or_descriptor, overwrite).execute()
 

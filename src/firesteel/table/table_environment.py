@@ -182,5 +182,3 @@ def _set_mode(env: StreamExecutionEnvironment, settings: EnvironmentSettings) ->
 
 def _no_plans(method: str) -> NotImplementedError:
     return NotImplementedError(f"{method}() is not supported: plans are not compiled; run the statement itself")
-
-

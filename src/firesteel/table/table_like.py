@@ -69,9 +69,7 @@ def _modes(clauses: tuple[tuple[str, str], ...]) -> dict[str, str]:
     return modes
 
 
-def _columns(
-    table: CatalogBaseTable, source: CatalogBaseTable, modes: dict[str, str]
-) -> tuple[ColumnDefinition, ...]:
+def _columns(table: CatalogBaseTable, source: CatalogBaseTable, modes: dict[str, str]) -> tuple[ColumnDefinition, ...]:
     found = {
         column.name: column
         for column in source.schema._columns

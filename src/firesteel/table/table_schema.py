@@ -76,7 +76,9 @@ class TableSchema:
         lines = ["root"]
         for column in self._resolved.get_columns():
             extras = column_extras(column._column)
-            lines.append(f" |-- {column.get_name()}: {type_text(column.get_data_type())}{f' {extras}' if extras else ''}")
+            lines.append(
+                f" |-- {column.get_name()}: {type_text(column.get_data_type())}{f' {extras}' if extras else ''}"
+            )
         for mark in self._resolved.get_watermark_specs():
             expression = mark.get_watermark_expression()
             text = _plain_type(expression.get_output_data_type())

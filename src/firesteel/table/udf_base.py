@@ -72,13 +72,13 @@ class FunctionContext:
         return self._attempt_number
 
 
-class UserDefinedFunction(ABC):
+class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract methods
     """A function of the user (Flink: `UserDefinedFunction`)."""
 
-    def open(self, function_context: FunctionContext) -> None:
+    def open(self, function_context: FunctionContext) -> None:  # noqa: B027 - need not be overridden
         """Prepare the function; called once per subtask before anything else."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - need not be overridden
         """Release what the function holds; called at the end."""
 
     def is_deterministic(self) -> bool:

@@ -160,7 +160,9 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
     @property
     def eval(self) -> Any:
         """Of a pandas function: the callable that computes the result from columns."""
-        if isinstance(self.func, AggregateFunction) or isinstance(getattr(self.func, "function", None), AggregateFunction):
+        if isinstance(self.func, AggregateFunction) or isinstance(
+            getattr(self.func, "function", None), AggregateFunction
+        ):
             return functools.partial(_aggregate_columns, self.func)
         return self.func
 

@@ -191,7 +191,11 @@ class FileCompaction:
 
 @dataclass(frozen=True)
 class FileSinkSettings:
-    """Where and how files are written; one of `encoder` and `writer_factory` is set."""
+    """Where and how files are written; one of `encoder` and `writer_factory` is set.
+
+    Attributes:
+        columns: Of a table's sink, whose elements are column batches: how they are split (`TableFileSettings`).
+    """
 
     base_path: str
     encoder: Encoder | None = None
@@ -202,6 +206,7 @@ class FileSinkSettings:
     bucket_check_interval_ms: int = 60_000
     compaction: FileCompaction | None = None
     compaction_was_disabled: bool = False
+    columns: Any = None
 
 
 class _Builder:

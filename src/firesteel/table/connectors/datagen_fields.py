@@ -68,7 +68,9 @@ class RandomField(Field):
         """Return random values."""
         values = self._values(random, rows)
         if self._null_rate > 0:
-            values = [None if chance < self._null_rate else v for chance, v in zip(random.random(rows), values, strict=True)]
+            values = [
+                None if chance < self._null_rate else v for chance, v in zip(random.random(rows), values, strict=True)
+            ]
         return to_arrow(values, self._kind)
 
 
@@ -137,9 +139,15 @@ def _times(options: Options, kind: t.DataType) -> Values:
         now = datetime.datetime.now(datetime.UTC)
         moments = [now - datetime.timedelta(milliseconds=int(ms)) for ms in random.integers(0, past + 1, rows)]
         if isinstance(kind, t.DateType):
-            return [moment.date() - _DAY * int(days) for moment, days in zip(moments, random.integers(0, 3650, rows), strict=True)]
+            return [
+                moment.date() - _DAY * int(days)
+                for moment, days in zip(moments, random.integers(0, 3650, rows), strict=True)
+            ]
         if isinstance(kind, t.TimeType):
-            return [(datetime.datetime.min + datetime.timedelta(seconds=int(s))).time() for s in random.integers(0, 86_400, rows)]
+            return [
+                (datetime.datetime.min + datetime.timedelta(seconds=int(s))).time()
+                for s in random.integers(0, 86_400, rows)
+            ]
         return moments if isinstance(kind, t.LocalZonedTimestampType) else [m.replace(tzinfo=None) for m in moments]
 
     return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from firesteel.columns.types import DataType
 from firesteel.common.file_systems import Files
 from firesteel.common.local_path import local_path
 from firesteel.common.serialization import BulkWriterFactory
-from firesteel.datastream.connectors.base import CommitRequest, Committer, SinkWriter, WriterInitContext
+from firesteel.datastream.connectors.base import CommitRequest, Committer
 from firesteel.datastream.connectors.file_committer import FileCommitter
 from firesteel.datastream.connectors.file_sink import (
     BucketAssigner,
@@ -29,7 +30,17 @@ from firesteel.table.connectors.options import Options
 from firesteel.table.errors import ValidationException
 
 _SIZE = re.compile(r"\s*(\d+)\s*([a-zA-Z]*)\s*")
-_BYTES = {"": 1, "b": 1, "bytes": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
+_BYTES = {
+    "": 1,
+    "b": 1,
+    "bytes": 1,
+    "k": 1 << 10,
+    "kb": 1 << 10,
+    "m": 1 << 20,
+    "mb": 1 << 20,
+    "g": 1 << 30,
+    "gb": 1 << 30,
+}
 _SAFE = " !#$&'()+,-.;<>@[]^_`{|}~"
 """Characters that Flink leaves as they are in names of partitions (`PartitionPathUtils.escapePathName`)."""
 
@@ -62,13 +73,21 @@ class PartitionNames:
         return "/".join(parts)
 
 
-class TableFileSink(FileSink):
-    """Writes column batches as part files that become visible when they are committed.
+@dataclass(frozen=True)
+class TableFileSettings:
+    """How column batches are split.
 
     Attributes:
         names: Directories of partitions.
         stored: Positions of the columns that go into the files.
     """
+
+    names: PartitionNames
+    stored: tuple[int, ...]
+
+
+class TableFileSink(FileSink):
+    """Writes column batches as part files that become visible when they are committed."""
 
     def __init__(
         self,
@@ -80,29 +99,24 @@ class TableFileSink(FileSink):
         request: SinkRequest,
     ) -> None:
         factory = BulkWriterFactory("columns", record_format)
+        default_name = options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__")
         settings = FileSinkSettings(
             options.text("path"),
             writer_factory=factory,
             bucket_assigner=BucketAssigner.base_path_bucket_assigner(),
             rolling_policy=_rolling(options, record_format),
             output_file_config=OutputFileConfig("part", ""),
+            columns=TableFileSettings(PartitionNames(keys, types, default_name), stored),
         )
         super().__init__(settings)
-        self.names = PartitionNames(keys, types, options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__"))
-        self.stored = stored
         self._overwrites = request.overwrite
-        self._static = dict(request.static_partition)
         self._is_partitioned = bool(keys)
-
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
-        """Return what writes column batches to part files."""
-        from firesteel.operators.column_parts import TableFileWriter  # runs in slots only
-
-        return TableFileWriter(self, context)
 
     def create_committer(self) -> Committer:
         """Return what shows finished files; of INSERT OVERWRITE it removes others before."""
-        return OverwritingCommitter(self.settings.base_path, self._is_partitioned) if self._overwrites else FileCommitter()
+        return (
+            OverwritingCommitter(self.settings.base_path, self._is_partitioned) if self._overwrites else FileCommitter()
+        )
 
 
 def _rolling(options: Options, record_format: Format) -> RollingPolicy:
@@ -117,7 +131,9 @@ def _size(options: Options) -> int:
     text = options.text("sink.rolling-policy.file-size", "128mb")
     found = _SIZE.fullmatch(text)
     if found is None or found[2].lower() not in _BYTES:
-        raise ValidationException(f"Could not parse value '{text}' for key 'sink.rolling-policy.file-size': a size such as '128mb'")
+        raise ValidationException(
+            f"Could not parse value '{text}' for key 'sink.rolling-policy.file-size': a size such as '128mb'"
+        )
     return int(found[1]) * _BYTES[found[2].lower()]
 
 

@@ -30,7 +30,9 @@ class PrintSink:
         options = Options(table.options, "print")
         options.check((), ("print-identifier", "standard-error"))
         if options.flag("standard-error"):
-            raise ValidationException("The option 'standard-error' is not supported; rows are printed to standard output")
+            raise ValidationException(
+                "The option 'standard-error' is not supported; rows are printed to standard output"
+            )
         self._identifier = options.text("print-identifier") or None
         persisted = (c for c in table.columns if c.kind == "PHYSICAL" or (c.kind == "METADATA" and not c.is_virtual))
         self._types = tuple(column.type for column in persisted)
@@ -56,9 +58,7 @@ class RowTexts(FlatMapFunction[Any, str]):
         """Return the texts of a batch."""
         if not self._texts:
             self._texts = [print_formatter(kind) for kind in self._types]
-        columns = [
-            list(map(text, array.to_pylist())) for text, array in zip(self._texts, value.columns, strict=True)
-        ]
+        columns = [list(map(text, array.to_pylist())) for text, array in zip(self._texts, value.columns, strict=True)]
         rows = zip(*columns, strict=True) if columns else iter([()] * value.length)
         kinds = value.kinds_or_inserts().tolist()
         return [f"{_KINDS[kind]}[{', '.join(row)}]" for kind, row in zip(kinds, rows, strict=True)]

@@ -77,7 +77,9 @@ class CsvFormat(Format):
             table = pa.csv.read_csv(
                 pa.py_buffer(data),
                 pa.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=names),
-                pa.csv.ParseOptions(delimiter=self._delimiter, quote_char=self._quote or False, newlines_in_values=True),
+                pa.csv.ParseOptions(
+                    delimiter=self._delimiter, quote_char=self._quote or False, newlines_in_values=True
+                ),
                 pa.csv.ConvertOptions(
                     column_types=types,
                     null_values=[] if self._null is None else [self._null],

@@ -147,7 +147,10 @@ class JsonFormat(Format):
             self._texts(array.to_pylist(), kind) for array, kind in zip(batch.columns, self.columns.types, strict=True)
         ]
         if self._skips_nulls:
-            return [_object(pair for pair in zip(names, row, strict=True) if pair[1] != "null") for row in zip(*columns, strict=True)]
+            return [
+                _object(pair for pair in zip(names, row, strict=True) if pair[1] != "null")
+                for row in zip(*columns, strict=True)
+            ]
         return [_object(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _texts(self, values: list[Any], kind: t.DataType) -> list[str]:
@@ -166,5 +169,3 @@ def _object(pairs: Any) -> bytes:
 def _one(column: Any) -> pa.Array:
     array = column.combine_chunks()
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-
-

@@ -143,9 +143,7 @@ def _compact(value: Any) -> str:
     return str.__str__(value) if isinstance(value, Number) else json.dumps(value, ensure_ascii=False)
 
 
-def json_writer(
-    kind: t.DataType, is_iso: bool, is_plain: bool, null_keys: str, null_key: str
-) -> Callable[[Any], str]:
+def json_writer(kind: t.DataType, is_iso: bool, is_plain: bool, null_keys: str, null_key: str) -> Callable[[Any], str]:
     """Return the function that gives the JSON of a value (as `pyarrow.Array.to_pylist` gives it).
 
     Args:

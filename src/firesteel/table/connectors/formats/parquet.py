@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type
-from firesteel.operators.column_format import import_pyarrow
 from firesteel.table.connectors.formats.base import Columns, Format
 from firesteel.table.connectors.options import Options
 
@@ -32,7 +32,7 @@ class ParquetFormat(Format):
 
     def read_file(self, path: str, files: Any) -> Iterator[ColumnBatch]:
         """Yield the rows of a file."""
-        with import_pyarrow().parquet.ParquetFile(files.input(path)) as parquet:
+        with pyarrow.parquet.ParquetFile(files.input(path)) as parquet:
             there = set(parquet.schema_arrow.names)
             names = [name for name in self.columns.names if name in there]
             for batch in parquet.iter_batches(_BATCH_ROWS, columns=names):

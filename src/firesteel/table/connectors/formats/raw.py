@@ -51,7 +51,9 @@ class RawFormat(Format):
         if kind is not None and type(kind) not in _CODES and not isinstance(kind, (*_STRINGS, *_BYTES)):
             raise ValidationException(f"The 'raw' format doesn't supports '{kind.type_name()}' as column type.")
         self._charset = options.text("charset", "UTF-8")
-        self._order = "<" if options.choice("endianness", ("big-endian", "little-endian"), "big-endian")[0] == "l" else ">"
+        self._order = (
+            "<" if options.choice("endianness", ("big-endian", "little-endian"), "big-endian")[0] == "l" else ">"
+        )
 
     def decode_block(self, data: bytes) -> ColumnBatch:
         """Return a row per line."""

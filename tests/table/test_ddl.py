@@ -1,0 +1,190 @@
+import pytest
+
+from firesteel.table import ResultKind
+from firesteel.table.errors import ValidationException
+
+
+def rows_of(result):
+    return [tuple(row) for row in result.collect()]
+
+
+def create(t_env, name="t", columns="id INT, name STRING", options=""):
+    return t_env.execute_sql(f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'datagen'{options})")
+
+
+def test_statements_without_rows_give_ok(t_env):
+    result = create(t_env)
+    assert result.get_result_kind() == ResultKind.SUCCESS
+    assert rows_of(result) == [("OK",)]
+    assert result.get_job_client() is None
+
+
+def test_describe_shows_keys_extras_and_watermarks(t_env):
+    create(
+        t_env,
+        columns="id INT, ts TIMESTAMP(3), n AS id * 2, m BIGINT METADATA FROM 'x' VIRTUAL, "
+        "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, PRIMARY KEY (id) NOT ENFORCED",
+    )
+    assert rows_of(t_env.execute_sql("DESCRIBE t")) == [
+        ("id", "INT", False, "PRI(id)", None, None),
+        ("ts", "TIMESTAMP(3) *ROWTIME*", True, None, None, "`ts` - INTERVAL '5' SECOND"),
+        ("n", "INT", False, None, "AS `id` * 2", None),
+        ("m", "BIGINT", True, None, "METADATA FROM 'x' VIRTUAL", None),
+    ]
+
+
+def test_alter_table_adds_at_positions_and_drops(t_env):
+    create(t_env)
+    t_env.execute_sql("ALTER TABLE t ADD (extra DOUBLE AFTER id, zero INT FIRST)")
+    t_env.execute_sql("ALTER TABLE t RENAME extra TO score")
+    t_env.execute_sql("ALTER TABLE t DROP zero")
+    t_env.execute_sql("ALTER TABLE t RENAME TO u")
+    assert t_env.list_tables() == ["u"]
+    assert [row[0] for row in rows_of(t_env.execute_sql("DESCRIBE u"))] == ["id", "score", "name"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("ALTER TABLE t ADD id INT", "already exists"),
+        ("ALTER TABLE t DROP nope", "`nope` does not exist"),
+        ("ALTER TABLE t DROP id", "computed column `double_id`"),
+        ("ALTER TABLE t MODIFY nope INT", "`nope` which does not exist"),
+        ("ALTER TABLE nope ADD x INT", "`nope` doesn't exist"),
+        ("CREATE TABLE t (a INT) WITH ('connector' = 'print')", "default_database.t already exists"),
+        ("DROP TABLE gone", "'default_catalog.default_database.gone' does not exist"),
+        ("DROP VIEW t", "View with identifier"),
+        ("CREATE TABLE x (a INT, a INT) WITH ('connector' = 'print')", "duplicates: [a]"),
+        ("CREATE TABLE x (a INT, PRIMARY KEY (b) NOT ENFORCED) WITH ('connector' = 'print')", "'b' does not exist"),
+        ("CREATE TABLE x (a INT, WATERMARK FOR a AS a) WITH ('connector' = 'print')", "time field type is INT"),
+        ("INSERT INTO missing_sink SELECT 1", "`missing_sink`' in any of the catalogs"),
+        ("INSERT INTO t VALUES (1)", "do not match"),
+        ("INSERT INTO t VALUES (DATE '2024-01-01', 'x')", "Incompatible types for sink column 'id' at position 0"),
+        ("INSERT INTO t (nope) VALUES (1)", "Unknown target column 'nope'"),
+        ("USE nope", "[nope] does not exist"),
+        ("USE CATALOG nope", "Catalog nope does not exist"),
+    ],
+)
+def test_errors_name_what_is_wrong(t_env, statement, text):
+    create(t_env, columns="id INT, name STRING, double_id AS id * 2")
+    with pytest.raises(ValidationException) as raised:
+        t_env.execute_sql(statement)
+    assert text in str(raised.value)
+
+
+def test_set_is_refused(t_env):
+    with pytest.raises(Exception, match="get_config"):
+        t_env.execute_sql("SET 'a' = 'b'")
+
+
+def test_sql_query_takes_queries_only(t_env):
+    with pytest.raises(ValidationException, match="only accepts a single SQL query"):
+        t_env.sql_query("CREATE TABLE t (a INT) WITH ('connector' = 'print')")
+
+
+def test_like_takes_over_what_its_options_say(t_env):
+    create(t_env, "base", "id INT, n AS id * 2, PRIMARY KEY (id) NOT ENFORCED", ", 'number-of-rows' = '1'")
+    t_env.execute_sql(
+        "CREATE TABLE d (e STRING) WITH ('number-of-rows' = '2') "
+        "LIKE base (INCLUDING ALL OVERWRITING OPTIONS EXCLUDING GENERATED EXCLUDING CONSTRAINTS)"
+    )
+    assert rows_of(t_env.execute_sql("DESCRIBE d")) == [
+        ("id", "INT", True, None, None, None),
+        ("e", "STRING", True, None, None, None),
+    ]
+    assert "'number-of-rows' = '2'" in rows_of(t_env.execute_sql("SHOW CREATE TABLE d"))[0][0]
+
+
+def test_like_without_overwriting_refuses_an_option_of_both(t_env):
+    create(t_env, "base", options=", 'number-of-rows' = '1'")
+    with pytest.raises(ValidationException, match="OVERWRITING OPTIONS"):
+        t_env.execute_sql("CREATE TABLE d WITH ('number-of-rows' = '2') LIKE base (INCLUDING OPTIONS)")
+
+
+def test_show_create_table_gives_the_statement(t_env):
+    t_env.execute_sql(
+        "CREATE TEMPORARY TABLE t (id INT COMMENT 'key', s STRING NOT NULL, PRIMARY KEY (id) NOT ENFORCED) "
+        "COMMENT 'it''s' PARTITIONED BY (s) WITH ('connector' = 'print')"
+    )
+    assert rows_of(t_env.execute_sql("SHOW CREATE TABLE t"))[0][0] == (
+        "CREATE TEMPORARY TABLE `default_catalog`.`default_database`.`t` (\n"
+        "  `id` INT NOT NULL COMMENT 'key',\n"
+        "  `s` VARCHAR(2147483647) NOT NULL,\n"
+        "  CONSTRAINT `PK_3386` PRIMARY KEY (`id`) NOT ENFORCED\n"
+        ")\n"
+        "COMMENT 'it''s'\n"
+        "PARTITIONED BY (`s`)\n"
+        "WITH (\n"
+        "  'connector' = 'print'\n"
+        ")\n"
+    )
+
+
+def test_lists_follow_patterns(t_env):
+    for name in ("alpha", "beta", "alphabet"):
+        create(t_env, name)
+    assert rows_of(t_env.execute_sql("SHOW TABLES LIKE 'alpha%'")) == [("alpha",), ("alphabet",)]
+    assert rows_of(t_env.execute_sql("SHOW TABLES NOT LIKE 'alpha%'")) == [("beta",)]
+    assert rows_of(t_env.execute_sql("SHOW TABLES ILIKE 'BET_'")) == [("beta",)]
+    assert rows_of(t_env.execute_sql("SHOW COLUMNS FROM beta LIKE 'na%'"))[0][0] == "name"
+
+
+def test_databases_and_catalogs(t_env):
+    t_env.execute_sql("CREATE CATALOG c WITH ('type' = 'generic_in_memory')")
+    t_env.execute_sql("CREATE DATABASE c.d COMMENT 'x'")
+    create(t_env, "c.d.t")
+    t_env.execute_sql("USE c.d")
+    assert (t_env.get_current_catalog(), t_env.get_current_database()) == ("c", "d")
+    assert t_env.list_tables() == ["t"]
+    assert rows_of(t_env.execute_sql("SHOW CURRENT DATABASE")) == [("d",)]
+    t_env.execute_sql("USE CATALOG default_catalog")
+    with pytest.raises(ValidationException, match="not empty"):
+        t_env.execute_sql("DROP DATABASE c.d")
+    t_env.execute_sql("DROP DATABASE c.d CASCADE")
+    t_env.execute_sql("DROP CATALOG c")
+    assert t_env.list_catalogs() == ["default_catalog"]
+
+
+def test_a_view_reads_its_tables_wherever_it_is_used(t_env):
+    create(t_env)
+    t_env.execute_sql("CREATE VIEW v (a) AS WITH w AS (SELECT id FROM t) SELECT id FROM w")
+    t_env.execute_sql("CREATE DATABASE other")
+    t_env.execute_sql("USE other")
+    assert t_env.from_path("default_database.v").get_schema().get_field_names() == ["a"]
+
+
+def test_temporary_tables_hide_others(t_env):
+    create(t_env)
+    t_env.execute_sql("CREATE TEMPORARY TABLE t (other INT) WITH ('connector' = 'datagen')")
+    assert t_env.from_path("t").get_schema().get_field_names() == ["other"]
+    with pytest.raises(ValidationException, match="Drop it first"):
+        t_env.execute_sql("DROP TABLE t")
+    assert t_env.drop_temporary_table("t")
+    assert t_env.from_path("t").get_schema().get_field_names() == ["id", "name"]
+
+
+def test_schema_text_has_computed_columns_watermark_and_key(t_env):
+    create(
+        t_env,
+        columns="id INT, ts TIMESTAMP(3), n AS id + 1, WATERMARK FOR ts AS ts, PRIMARY KEY (id) NOT ENFORCED",
+    )
+    assert str(t_env.from_path("t").get_schema()) == (
+        "root\n |-- id: INT NOT NULL\n |-- ts: TIMESTAMP(3) *ROWTIME*\n |-- n: INT NOT NULL AS `id` + 1\n"
+        " |-- WATERMARK FOR ts: TIMESTAMP(3) AS `ts`\n |-- CONSTRAINT PK_3386 PRIMARY KEY (id)\n"
+    )
+
+
+def test_options_of_connectors_are_checked(t_env):
+    t_env.execute_sql("CREATE TABLE a (x INT) WITH ('connector' = 'filesystem', 'format' = 'csv')")
+    t_env.execute_sql("CREATE TABLE b (x INT) WITH ('connector' = 'datagen', 'number-of-rowz' = '1')")
+    t_env.execute_sql("CREATE TABLE c (x INT) WITH ('connector' = 'nope')")
+    t_env.execute_sql("CREATE TABLE d (x INT) WITH ('connector' = 'print')")
+    for name, text in (
+        ("a", "Missing required options are:\n\npath"),
+        ("b", "Unsupported options:\n\nnumber-of-rowz"),
+        ("c", "Could not find any factory for identifier 'nope'"),
+        ("d", "can only be used as a sink"),
+    ):
+        with pytest.raises(ValidationException) as raised:
+            t_env.sql_query(f"SELECT * FROM {name}")
+        assert text in str(raised.value)

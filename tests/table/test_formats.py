@@ -1,0 +1,137 @@
+import datetime
+from decimal import Decimal
+
+import pytest
+
+from firesteel.columns.type_text import parse_type
+from firesteel.table.connectors.formats.base import Columns, make_format
+from firesteel.table.connectors.options import Options
+from firesteel.table.errors import ValidationException
+
+
+def format_of(name, columns, **options):
+    options = {key.replace("_", "-"): value for key, value in options.items()}
+    types = tuple(parse_type(text) for text in columns.values())
+    return make_format(name, Columns(tuple(columns), types), Options(options, name))
+
+
+def rows_of(batch):
+    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+CSV = {"a": "INT", "b": "STRING"}
+
+
+def test_csv_by_columns_and_by_records_agree():
+    data = b'1,x\n2,"y,\nz ""q"""\n3,\n'
+    fast, slow = format_of("csv", CSV), format_of("csv", CSV, allow_comments="true")
+    assert fast._decode_columns(data) is not None
+    assert slow._decode_columns(data) is None
+    assert (
+        rows_of(fast.decode_block(data))
+        == rows_of(slow.decode_block(data))
+        == [
+            (1, "x"),
+            (2, 'y,\nz "q"'),
+            (3, ""),
+        ]
+    )
+
+
+def test_csv_field_that_does_not_fit_fails_or_becomes_null():
+    data = b"1,ok\nx,broken\n"
+    with pytest.raises(ValueError, match=r"'a'.*'x' is no INT"):
+        format_of("csv", CSV).decode_block(data)
+    assert rows_of(format_of("csv", CSV, ignore_parse_errors="true").decode_block(data)) == [
+        (1, "ok"),
+        (None, "broken"),
+    ]
+
+
+def test_csv_row_of_another_length():
+    with pytest.raises(ValueError, match="2 fields expected but was 1"):
+        format_of("csv", CSV).decode_block(b"1\n")
+    with pytest.raises(ValueError, match="Too many entries"):
+        format_of("csv", CSV).decode_block(b"1,a,b\n")
+    assert rows_of(format_of("csv", CSV, ignore_parse_errors="true").decode_block(b"1\n")) == [(1, None)]
+
+
+def test_csv_delimiters_nulls_and_comments():
+    found = format_of("csv", CSV, field_delimiter=";", null_literal="n/a", allow_comments="true", quote_character="'")
+    assert rows_of(found.decode_block(b"# 1;2\n1;'x;y'\n2;n/a\n")) == [(1, "x;y"), (2, None)]
+
+
+def test_csv_quotes_as_jackson():
+    found = format_of("csv", {"s": "STRING", "t": "TIMESTAMP(3)", "d": "DECIMAL(10, 3)"})
+    batch = found.decode_block(b'abc,2024-01-01 00:00:00.5,1.500\n"a b",2024-01-01 00:00:00,2\n')
+    assert found.encode(batch) == [b'abc,"2024-01-01 00:00:00.5",1.5', b'"a b","2024-01-01 00:00:00",2']
+
+
+JSON = {"a": "INT", "b": "STRING", "t": "TIMESTAMP(3)", "d": "DOUBLE"}
+
+
+def test_json_by_columns_and_by_records_agree():
+    data = b'{"a":1,"b":"x","t":"2024-01-01 00:00:00.123456","d":1}\n{"b":null,"z":[1]}\n'
+    found = format_of("json", JSON)
+    assert found._decode_columns(data) is not None
+    assert (
+        rows_of(found.decode_block(data))
+        == rows_of(found._decode_records(data.split(b"\n")))
+        == [
+            (1, "x", datetime.datetime(2024, 1, 1, 0, 0, 0, 123000), 1.0),
+            (None, None, None, None),
+        ]
+    )
+
+
+def test_json_converts_scalars_as_flink():
+    found = format_of("json", {"i": "INT", "s": "STRING", "d": "DECIMAL(5, 2)", "b": "BOOLEAN"})
+    assert rows_of(found.decode_block(b'{"i": "7", "s": 1.50, "d": 1.239, "b": "true"}\n{"s": {"k": [1]}}\n')) == [
+        (7, "1.50", Decimal("1.24"), True),
+        (None, '{"k":[1]}', None, None),
+    ]
+
+
+def test_json_ignores_fields_and_lines():
+    data = b'{"a": 1}\n{"a": "oops"}\nnot json\n{"a": 3}\n'
+    with pytest.raises(ValueError, match="Failed to deserialize JSON"):
+        format_of("json", {"a": "INT"}).decode_block(data)
+    ignoring = format_of("json", {"a": "INT"}, ignore_parse_errors="true")
+    assert rows_of(ignoring.decode_block(data)) == [(1,), (None,), (3,)]
+
+
+def test_json_nested_values_there_and_back():
+    found = format_of("json", {"r": "ROW<x INT, y ARRAY<STRING>>", "m": "MAP<STRING, INT>"})
+    line = b'{"r":{"x":2,"y":["p",null]},"m":{"k":1}}'
+    assert found.encode(found.decode_block(line + b"\n")) == [line]
+
+
+def test_json_array_at_the_root_gives_several_rows():
+    assert rows_of(format_of("json", {"a": "INT"}).decode_messages([b'[{"a": 1},\n {"a": 2}]'])) == [(1,), (2,)]
+
+
+def test_json_missing_field_can_fail():
+    with pytest.raises(ValueError, match="Could not find field with name 'a'"):
+        format_of("json", {"a": "INT"}, fail_on_missing_field="true").decode_block(b"{}\n")
+
+
+def test_json_writes_numbers_as_java():
+    found = format_of("json", {"d": "DOUBLE", "e": "DECIMAL(10, 2)"})
+    assert found.encode(found.decode_block(b'{"d": 1e10, "e": 100}\n')) == [b'{"d":1.0E10,"e":1E+2}']
+    plain = format_of("json", {"e": "DECIMAL(10, 2)"}, **{"encode.decimal-as-plain-number": "true"})
+    assert plain.encode(plain.decode_block(b'{"e": 100}\n')) == [b'{"e":100}']
+
+
+def test_raw_takes_one_column_as_it_is():
+    assert rows_of(format_of("raw", {"line": "STRING"}).decode_block(b"to be\n\nor\n")) == [("to be",), ("",), ("or",)]
+    numbers = format_of("raw", {"n": "INT"})
+    assert rows_of(numbers.decode_messages([b"\0\0\1\0", None])) == [(256,), (None,)]
+    with pytest.raises(ValidationException, match="single physical column"):
+        format_of("raw", CSV)
+
+
+def test_unknown_formats_and_options_name_what_there_is():
+    with pytest.raises(ValidationException, match="debezium-json"):
+        format_of("xml", CSV)
+    with pytest.raises(ValidationException, match="field-delimiter"):
+        format_of("csv", CSV, delimiter=";")
