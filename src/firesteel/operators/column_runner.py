@@ -66,7 +66,9 @@ class ColumnRunner(Operator):
         self.backend.forget_repetitions()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the kernel see a watermark, then pass on what it makes of it."""
+        """Let the kernel see a watermark, then pass on what it makes of it; BATCH has none before the end."""
+        if self.task.is_batch:
+            return
         passed = self._kernel.watermark(timestamp)
         if passed is not None:
             super().process_watermark(passed)
