@@ -206,3 +206,14 @@ def test_asynchronous_function_is_refused():
 
     with pytest.raises(UnsupportedFunctionError, match="asynchronous"):
         run(UserCall(Asynchronous(), (column(0, "INT"),), INT), ("INT", [1]))
+
+
+def test_pandas_function_gets_none_for_null_texts():
+    class Shown(Doubler):
+        func_type = "pandas"
+
+        def eval(self, texts):
+            return texts.map(repr)
+
+    rex = UserCall(Shown(), (column(0, "STRING"),), parse_type("STRING"))
+    assert run(rex, ("STRING", ["a", None])) == ["'a'", "None"]

@@ -76,6 +76,9 @@ class UserFunctionNode:
         series = column.to_pandas()
         if isinstance(data_type, t.LocalZonedTimestampType):
             return series.dt.tz_convert(self._context.time_zone)
+        if isinstance(data_type, (t.CharType, t.VarCharType)):
+            # The string type of pandas 3 has NaN for NULL, PyFlink's functions see None.
+            return type(series)(column.to_numpy(zero_copy_only=False), dtype=object)
         return series
 
 
