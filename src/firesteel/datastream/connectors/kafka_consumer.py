@@ -57,6 +57,8 @@ class PartitionConsumer:
         self._at: Callable[[int], Any] = partial(library.TopicPartition, partition.topic, partition.partition)
         assert settings.deserializer is not None
         self._deserializer = settings.deserializer
+        self._decode_records = getattr(self._deserializer, "decode_records", None)
+        self._takes_tombstones = getattr(self._deserializer, "takes_tombstones", False)
         self._position = -1
         self._ahead: list[Any] = []
 
@@ -71,7 +73,7 @@ class PartitionConsumer:
             self._position, self._ahead = start, []
         while self._position < end:
             messages = self._upto(end)
-            records = [m for m in messages if m.error() is None and m.value() is not None]
+            records = [m for m in messages if m.error() is None and (self._takes_tombstones or m.value() is not None)]
             if records:
                 yield self._elements(records)
 
@@ -106,12 +108,23 @@ class PartitionConsumer:
         raise self._errors.about(f"read {self._where(self._position)}", waited)
 
     def _elements(self, records: list[Any]) -> tuple[list[Any], list[int]]:
+        if self._decode_records is not None:
+            return self._batches(records)
         elements = self._decode(records)
         timestamps = [record.timestamp()[1] for record in records]
         if not [element for element in elements if element is None]:
             return elements, timestamps
         kept = [(e, t) for e, t in zip(elements, timestamps, strict=True) if e is not None]
         return [e for e, _ in kept], [t for _, t in kept]
+
+    def _batches(self, records: list[Any]) -> tuple[list[Any], list[int]]:
+        """Return the column batches of a table, with the timestamp of the last record."""
+        assert self._decode_records is not None
+        try:
+            batches = self._decode_records(records)
+        except ValueError as error:
+            raise KafkaError(f"{self._where(records[0].offset())} or shortly after: {error}") from error
+        return batches, [records[-1].timestamp()[1]] * len(batches)
 
     def _decode(self, records: list[Any]) -> list[Any]:
         messages = [record.value() for record in records]

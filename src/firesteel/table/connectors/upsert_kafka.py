@@ -1,0 +1,19 @@
+"""The connector `upsert-kafka`. Flink: `UpsertKafkaDynamicTableFactory`."""
+
+from __future__ import annotations
+
+from firesteel.table.connectors.base import ResolvedTable, SinkRequest
+from firesteel.table.connectors.kafka import KafkaTable
+from firesteel.table.connectors.registry import ConnectorContext
+
+
+def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
+    """Return what reads a topic whose records replace the rows of their keys."""
+    return KafkaTable(table, True)
+
+
+def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
+    """Return what writes a topic whose records replace the rows of their keys."""
+    found = KafkaTable(table, True)
+    found.check_topic()
+    return found
