@@ -27,6 +27,7 @@ def environment():
 
 def create(t_env, broker, name, columns, connector="kafka", **options):
     options = {"properties.bootstrap.servers": broker.servers, "scan.bounded.mode": "latest-offset", **options}
+    options["properties.batch.size"] = "1"  # the broker of the tests counts record batches, not records
     if connector == "kafka":
         options["scan.startup.mode"] = "earliest-offset"
     shown = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
