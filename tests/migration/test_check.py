@@ -45,10 +45,10 @@ def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
 @pytest.mark.parametrize(
     ("text", "name", "advice"),
     [
-        ("\nfrom pyflink.table import Table\nTable()", "pyflink.table.Table", "there is no Table API"),
-        ("\nimport pyflink.table as t\nt.Table()", "pyflink.table.Table", "there is no Table API"),
-        ("\nimport pyflink.table\npyflink.table.Table()", "pyflink.table.Table", "there is no Table API"),
-        ("\nfrom pyflink.table import Table\nclass A(Table): ...", "pyflink.table.Table", "there is no Table API"),
+        ("\nfrom pyflink.ml import Table\nTable()", "pyflink.ml.Table", "there is no Flink ML"),
+        ("\nimport pyflink.ml as t\nt.Table()", "pyflink.ml.Table", "there is no Flink ML"),
+        ("\nimport pyflink.ml\npyflink.ml.Table()", "pyflink.ml.Table", "there is no Flink ML"),
+        ("\nfrom pyflink.ml import Table\nclass A(Table): ...", "pyflink.ml.Table", "there is no Flink ML"),
         (
             "\n\nfrom pyflink.common import FileSink",
             "pyflink.common.FileSink",
@@ -81,9 +81,9 @@ def test_what_is_missing_is_found_with_its_line(check, text, name, advice):
 @pytest.mark.parametrize(
     "text",
     [
-        "from pyflink.table import Table",
-        "from pyflink.table import Table\ndef f(t: Table) -> Table:\n    x: Table\nf(1)",
-        "from pyflink.table import Table\ndef nobody_calls_this():\n    Table()",
+        "from pyflink.ml import Table",
+        "from pyflink.ml import Table\ndef f(t: Table) -> Table:\n    x: Table\nf(1)",
+        "from pyflink.ml import Table\ndef nobody_calls_this():\n    Table()",
         "try:\n    from pyflink.common import Zork\nexcept ImportError:\n    Zork = None",
         HEAD + "env = other()\nenv.magic()",
         HEAD + "for env in []:\n    env.magic()",
@@ -97,8 +97,8 @@ def test_what_is_not_used_or_not_decidable_is_not_missing(check, text):
 
 
 def test_all_is_told_at_once(check):
-    report = check("from pyflink.table import A, B\nfrom pyflink.common import C, Types\nA()\nTypes.INT()\nB.x()\n")
-    assert lines(report["missing"]) == [(2, "pyflink.common.C"), (3, "pyflink.table.A"), (5, "pyflink.table.B")]
+    report = check("from pyflink.ml import A, B\nfrom pyflink.common import C, Types\nA()\nTypes.INT()\nB.x()\n")
+    assert lines(report["missing"]) == [(2, "pyflink.common.C"), (3, "pyflink.ml.A"), (5, "pyflink.ml.B")]
     assert report["works"] == ["Types", "Types.INT"]
 
 
@@ -123,13 +123,12 @@ def test_jars_are_named_with_what_takes_their_place(check):
 
 def test_the_report_is_readable(tmp_path):
     program = tmp_path / "job.py"
-    program.write_text("from pyflink.table import A, B\nfrom pyflink.common import Types\nA(Types.INT())\n")
+    program.write_text("from pyflink.ml import A, B\nfrom pyflink.common import Types\nA(Types.INT())\n")
     done = firesteel("check", program)
     assert done.returncode == 1
     assert done.stdout.splitlines()[:2] == [
         "Missing:",
-        f"  {program}:3: pyflink.table.A: there is no Table API and no SQL; use the DataStream API, or Spark SQL in a "
-        "program of its own",
+        f"  {program}:3: pyflink.ml.A: there is no Flink ML; use a Python library in map()",
     ]
     assert "Imported, not used:\n" in done.stdout
     assert done.stdout.endswith("Works: Types, Types.INT\n")
@@ -137,7 +136,7 @@ def test_the_report_is_readable(tmp_path):
 
 def test_a_program_is_refused_before_any_of_it_runs(tmp_path):
     program = tmp_path / "job.py"
-    program.write_text("print('runs')\nfrom pyflink.table import A, B\nA()\nB()\n")
+    program.write_text("print('runs')\nfrom pyflink.ml import A, B\nA()\nB()\n")
     done = firesteel("run", "--pyflink", program)
     assert done.returncode == 1
     assert done.stdout == ""
