@@ -1,0 +1,137 @@
+"""State of table operators: what a version holds is enough to go on, in other subtasks too."""
+
+from __future__ import annotations
+
+import random
+
+import pyarrow as pa
+import pytest
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.hashing import key_groups
+from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.joins import IntervalJoinFactory, JoinPlan, TemporalJoinFactory
+from firesteel.columns.kernels.over import FramePlan, OverFactory
+from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.windows import WindowAggregateFactory, WindowPlan
+from firesteel.columns.rows import kinds_list, rows_of
+from firesteel.columns.settings import QuerySettings
+from firesteel.columns.types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
+from firesteel.operators.column_runner import ColumnRunner
+from firesteel.operators.column_split import SplitColumns
+from firesteel.operators.operator import Output, TaskInfo
+
+STRING, INT, BIGINT = VarCharType(10), IntType(), BigIntType()
+TIME = TimestampType(3, kind=TimestampKind.ROWTIME)
+TYPES = (STRING, INT, TIME)
+COUNT, SUM = CallPlan("COUNT", (), BIGINT), CallPlan("SUM", (1,), INT)
+JOIN = JoinPlan("LEFT", ((0,), (0,)), None, TYPES, TYPES, QuerySettings())
+ORDER = ((2, False, True),)
+
+FACTORIES = {
+    "groups": GroupAggregateFactory((0,), (COUNT, SUM), TYPES, (STRING, BIGINT, INT), False),
+    "windows": WindowAggregateFactory(
+        (0,), (COUNT,), WindowPlan("HOP", 2, 20, 10), None, ("start",), TYPES, (STRING, BIGINT, TIME)
+    ),
+    "sessions": WindowAggregateFactory(
+        (0,), (COUNT, SUM), WindowPlan("SESSION", 2, 5), None, ("end",), TYPES, (STRING, BIGINT, INT, TIME)
+    ),
+    "over": OverFactory((0,), ORDER, FramePlan(True, -1, 0), (SUM,), TYPES, (*TYPES, INT), 2),
+    "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False),), 1, 2, True, TYPES, False),
+    "last": DeduplicateFactory((0,), True, 2, TYPES),
+    "sort": SortFactory(ORDER, TYPES, 2),
+    "join": JOIN,
+    "interval join": IntervalJoinFactory(JOIN, 2, 2, -5, 5, True),
+    "temporal join": TemporalJoinFactory(JOIN, 2, 2),
+}
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.changes: list[tuple] = []
+
+    def process(self, values, timestamps):
+        for batch in values:
+            self.changes += zip(kinds_list(batch), rows_of(batch), strict=True)
+
+    def watermark(self, timestamp):
+        pass
+
+
+def runner(factory, kept, index=0, parallelism=1):
+    output = Output()
+    output.connect(kept, None)
+    task = TaskInfo("j", "v", "v", index, parallelism, 128, 0, False, {})
+    made = ColumnRunner("op", task, output, factory, 2 if "join" in type(factory).__name__.lower() else 1)
+    return made
+
+
+def steps(seed):
+    """Batches for both inputs, and watermarks between them."""
+    choose, now = random.Random(seed), 0
+    for _ in range(30):
+        rows = []
+        for _ in range(choose.randrange(1, 6)):
+            now += choose.randrange(3)
+            rows.append((choose.choice("abcde"), choose.randrange(9), now - choose.randrange(4)))
+        columns = zip(*rows, strict=True)
+        texts, numbers, times = columns
+        arrays = (
+            pa.array(texts),
+            pa.array(numbers, pa.int32()),
+            pa.array([max(0, t) * 1000 for t in times], pa.int64()).cast(pa.timestamp("us")),
+        )
+        yield choose.randrange(2), ColumnBatch(arrays, len(rows)), now - 4 if choose.random() < 0.4 else None
+
+
+def feed(runners, parts, factory):
+    is_join = "oin" in type(factory).__name__
+    split = SplitColumns((0,), 128, len(runners))
+    for side, batch, watermark in parts:
+        for channel, batches, _ in split([batch], None):
+            target = runners[channel]
+            (target.process2 if is_join and side else target.process)(batches, None)
+        if watermark is not None:
+            for target in runners:
+                target.process_watermark(watermark)
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_version_is_enough_to_go_on_with_another_parallelism(name, seed):
+    factory = FACTORIES[name]
+    parts = list(steps(seed))
+    whole, resumed = Kept(), Kept()
+    straight = runner(factory, whole)
+    straight.open()
+    feed([straight], parts, factory)
+
+    first = runner(factory, resumed)
+    first.open()
+    feed([first], parts[:15], factory)
+    deltas, snapshot = list(first.state_parts(True)), first.snapshot()
+    later = [runner(factory, resumed, index, 2) for index in range(2)]
+    for index, target in enumerate(later):
+        groups = range(64) if index == 0 else range(64, 128)
+        for delta in deltas:
+            target.load_keyed(delta, groups)
+        target.open()
+        target.restore(snapshot)
+    feed(later, parts[15:], factory)
+    assert sorted(resumed.changes, key=repr) == sorted(whole.changes, key=repr)
+    assert whole.changes
+
+
+def test_equal_values_have_equal_key_groups_whatever_surrounds_them():
+    texts = ["", "a", "ä", "a" * 100, None]
+    column = pa.array(texts * 2)
+    groups = key_groups(ColumnBatch((column,), 10), [0], 128)
+    assert groups[:5].tolist() == groups[5:].tolist()
+    sliced = key_groups(ColumnBatch((column.slice(5),), 5), [0], 128)
+    assert sliced.tolist() == groups[:5].tolist()
+    numbers = pa.array([0.0, -0.0])
+    assert len(set(key_groups(ColumnBatch((numbers,), 2), [0], 128).tolist())) == 1
+    many = key_groups(ColumnBatch((pa.array(range(100_000)),), 100_000), [0], 128)
+    counts = [int((many == group).sum()) for group in range(128)]
+    assert min(counts) > 600 and max(counts) < 1000
