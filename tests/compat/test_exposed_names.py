@@ -66,7 +66,8 @@ def test_names_that_pyflink_sets_or_imports_for_itself(program):
         "from pyflink.datastream.connectors.pulsar import PulsarSource",
         "from pyflink.datastream.connectors.pulsar import PulsarSource\n"
         "def f(t: PulsarSource | None, ts: list[PulsarSource[int]]) -> 'PulsarSource': ...",
-        "from pyflink.datastream.connectors.pulsar import PulsarSource as P\nimport pickle; pickle.loads(pickle.dumps(P))",
+        "from pyflink.datastream.connectors.pulsar import PulsarSource as P\nimport pickle; "
+        "pickle.loads(pickle.dumps(P))",
         "from pyflink.datastream.connectors.pulsar import PulsarSource; assert not isinstance(1, PulsarSource)",
     ],
 )

@@ -67,7 +67,7 @@ class RowsToColumns(Operator):
         return to_arrow([value[source] for value in values], kind)
 
     def _event_times(self, timestamps: Timestamps, count: int) -> list[int]:
-        found = [MIN_TIMESTAMP] * count if timestamps is None else list(timestamps)
+        found: list[Any] = [MIN_TIMESTAMP] * count if timestamps is None else list(timestamps)
         if MIN_TIMESTAMP in found or None in found:
             raise RuntimeError(
                 "Rowtime timestamp is not defined. Please make sure that a proper TimestampAssigner is defined and the "

@@ -24,7 +24,8 @@ def added(schema: Schema, items: Any) -> Schema:
             if watermarks:
                 mark = watermarks[0]
                 raise ValidationException(
-                    f"{_FAILED}The base table has already defined the watermark strategy `{mark.column}` AS {mark.text}. "
+                    f"{_FAILED}The base table has already defined the watermark strategy `{mark.column}` AS "
+                    f"{mark.text}. "
                     "You might want to drop it before adding a new one."
                 )
             watermarks = (item,)
@@ -60,7 +61,8 @@ def modified(schema: Schema, items: Any) -> Schema:
         else:
             if not key:
                 raise ValidationException(
-                    f"{_FAILED}The base table does not define any primary key constraint. You might want to add a new one."
+                    f"{_FAILED}The base table does not define any primary key constraint. You might want to add "
+                    f"a new one."
                 )
             key, name = item[1], key_name(item[1])
     return Schema(tuple(columns), watermarks, key, name)

@@ -119,7 +119,8 @@ class DdlExecutor:
         kind = options.get("type")
         if kind is None:
             raise ValidationException(
-                f"Unable to create catalog '{statement.name}'. The option 'type' is missing; supported: generic_in_memory"
+                f"Unable to create catalog '{statement.name}'. The option 'type' is missing; supported: "
+                f"generic_in_memory"
             )
         if kind != "generic_in_memory":
             raise ValidationException(

@@ -24,7 +24,7 @@ from firesteel.table.types import DataType, RowField, RowType
 from firesteel.table.unresolved import Apply
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import-untyped]
 
     from firesteel.table.table import Table
 

@@ -136,7 +136,8 @@ class StreamMethods:
         if not found <= INSERT_ONLY:
             changes = "update and delete" if Kind.DELETE in found else "update"
             raise TableException(
-                f"Table sink 'Unregistered_DataStream_Sink' of {method} doesn't support consuming {changes} changes; use "
+                f"Table sink 'Unregistered_DataStream_Sink' of {method} doesn't support consuming {changes} "
+                f"changes; use "
                 "to_changelog_stream()"
             )
 

@@ -41,7 +41,9 @@ class RowInput(UserDefinedFunction):
 
     def eval(self, *args: Any) -> Any:
         """Return the result for the values of a row."""
-        call = self.function.eval if isinstance(self.function, UserDefinedFunction) else self.function
+        call: Any = self.function
+        if isinstance(self.function, UserDefinedFunction):
+            call = getattr(self.function, "eval")  # noqa: B009 - only some of the classes have it
         return call(self._row(args))
 
     def accumulate(self, accumulator: Any, *args: Any) -> None:
@@ -54,7 +56,7 @@ class RowInput(UserDefinedFunction):
 
     def _row(self, values: tuple[Any, ...]) -> Any:
         if self._is_pandas:
-            import pandas  # only functions of pandas need it
+            import pandas  # type: ignore[import-untyped]
 
             return pandas.DataFrame(dict(zip(self._names, values, strict=True)))
         row = Row(*values)

@@ -35,7 +35,8 @@ def resolve_table(table: CatalogBaseTable, path: tuple[str, ...], catalogs: Cata
     for key in table.partition_keys:
         if key not in names:
             raise ValidationException(
-                f"Invalid partition key '{key}'. A partition key must be one of the columns in the schema: {sorted(names)}"
+                f"Invalid partition key '{key}'. A partition key must be one of the columns in the schema: "
+                f"{sorted(names)}"
             )
     return ResolvedTable(
         path,
@@ -141,7 +142,8 @@ def _check_rowtime(kind: Any) -> None:
     if not isinstance(kind, (TimestampType, LocalZonedTimestampType)) or kind.precision > _MAX_ROWTIME_PRECISION:
         raise ValidationException(
             "Invalid data type of time field for watermark definition. The field must be of type TIMESTAMP(p) or "
-            f"TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but the time field type is {type_text(kind)}"
+            f"TIMESTAMP_LTZ(p), the supported precision 'p' is from 0 to 3, but the time field type is "
+            f"{type_text(kind)}"
         )
     if kind.kind is TimestampKind.PROCTIME:
         raise ValidationException("A watermark can not be defined for a processing-time attribute.")

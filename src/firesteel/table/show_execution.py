@@ -153,7 +153,7 @@ class ShowExecutor:
 
     def _describe_catalog(self, statement: s.Describe) -> TableResult:
         options, comment = self._catalogs.describe_catalog(statement.path[0])
-        rows = [
+        rows: list[list[Any]] = [
             ["name", statement.path[0]],
             ["type", options.get("type", "")],
             ["comment", comment],
@@ -165,7 +165,11 @@ class ShowExecutor:
     def _describe_database(self, statement: s.Describe) -> TableResult:
         catalog, name = self._catalogs.qualify_database(statement.path)
         database = self._catalogs.catalog(catalog).get_database(name)
-        rows = [["Catalog Name", catalog], ["Database Name", name], ["Comment", database.get_comment()]]
+        rows: list[list[Any]] = [
+            ["Catalog Name", catalog],
+            ["Database Name", name],
+            ["Comment", database.get_comment()],
+        ]
         if statement.extended:
             rows.append(["Properties", str(tuple(sorted(database.get_properties().items())))])
         return _text_columns(("info name", "info value"), rows)
@@ -175,7 +179,8 @@ class ShowExecutor:
         if table.is_view:
             name = self._identifier(statement.path)
             raise TableException(
-                f"SHOW CREATE TABLE is only supported for tables, but {name} is a view. Please use SHOW CREATE VIEW instead."
+                f"SHOW CREATE TABLE is only supported for tables, but {name} is a view. Please use SHOW CREATE "
+                f"VIEW instead."
             )
         path = self._catalogs.qualify(statement.path)
         text = create_table_text(table, path, self._catalogs.is_temporary(path))
@@ -186,7 +191,8 @@ class ShowExecutor:
         if not view.is_view:
             name = self._identifier(statement.path)
             raise TableException(
-                f"SHOW CREATE VIEW is only supported for views, but {name} is a table. Please use SHOW CREATE TABLE instead."
+                f"SHOW CREATE VIEW is only supported for views, but {name} is a table. Please use SHOW CREATE "
+                f"TABLE instead."
             )
         path = self._catalogs.qualify(statement.path)
         return texts("result", [create_view_text(view, path, self._catalogs.is_temporary(path))], PrintStyle.RAW)
@@ -199,7 +205,8 @@ class ShowExecutor:
         found = self._catalogs.get(path)
         if found is None:
             raise ValidationException(
-                f"Could not execute SHOW CREATE {kind.upper()}. {kind} with identifier {self._identifier(path)} does not exist."
+                f"Could not execute SHOW CREATE {kind.upper()}. {kind} with identifier {self._identifier(path)} "
+                f"does not exist."
             )
         return found
 

@@ -86,7 +86,8 @@ class StatementExecutor:
     def run_inserts(self, inserts: list[PlannedInsert]) -> TableResult:
         """Start a job for all inserts."""
         job_client = self._planner.insert(self._with_sinks(inserts), self._job_name(inserts))
-        fields, counts = [], {}
+        fields = []
+        counts: dict[str, int] = {}
         for insert in inserts:
             name = insert.sink_name
             counts[name] = counts.get(name, 0) + 1

@@ -110,8 +110,7 @@ def _by_expressions(found: list[_Column], fields: tuple[Any, ...]) -> Iterator[_
     known = {name: (kind, source) for name, kind, source in found}
     plain = [node for node in nodes if not _time_attribute(node)]
     by_name = all(_name_and_source(node)[1] in known for node in plain)
-    position = 0
-    for node in nodes:
+    for position, node in enumerate(nodes):
         attribute = _time_attribute(node)
         name, origin = _name_and_source(node)
         if attribute:
@@ -122,7 +121,6 @@ def _by_expressions(found: list[_Column], fields: tuple[Any, ...]) -> Iterator[_
             yield name, *found[position][1:]
         else:
             raise ValidationException(f"'{origin}' is not a field of the stream; it has {list(known)}")
-        position += 1
 
 
 _TIMES: dict[str, tuple[t.DataType, int | str]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 import time
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from firesteel.common.configuration import Configuration
@@ -135,9 +134,9 @@ class TableConfig:
         return self._configuration.to_dict()
 
 
-def _zone(name: str) -> Any:
+def _zone(name: str) -> datetime.tzinfo:
     if name == "default":
-        return datetime.datetime.fromtimestamp(time.time()).astimezone().tzinfo
+        return datetime.datetime.fromtimestamp(time.time()).astimezone().tzinfo or datetime.UTC
     if found := _OFFSET.fullmatch(name):
         offset = datetime.timedelta(hours=int(found[2]), minutes=int(found[3] or 0))
         return datetime.timezone(offset if found[1] == "+" else -offset)

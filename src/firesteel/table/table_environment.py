@@ -110,7 +110,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         return self._executor.collect(node)
 
     def _explain(self, nodes: list[Any], sinks: list[Any], details: tuple[str, ...]) -> str:
-        return self._planner.explain(nodes, sinks, details)
+        return self._planner.explain(nodes, sinks, details)  # type: ignore[no-any-return]
 
     def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
         return TablePipeline(self, table._node, self._target_path(target), overwrite)

@@ -67,7 +67,7 @@ class UserDefinedFunctionWrapper:
     @property
     def eval(self) -> Any:
         """The callable that computes a result from arguments."""
-        return self.func.eval if isinstance(self.func, UserDefinedFunction) else self.func
+        return getattr(self.func, "eval") if isinstance(self.func, UserDefinedFunction) else self.func  # noqa: B009
 
     def with_row_input(self, names: list[str]) -> UserDefinedFunctionWrapper:
         """Return the function as one that gets the values of a row as a `Row` (or `pandas.DataFrame`).

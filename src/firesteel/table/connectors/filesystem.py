@@ -87,7 +87,8 @@ class FileTable(_Files):
             if column.kind == "METADATA" and key not in _METADATA:
                 raise ValidationException(
                     f"Invalid metadata key '{key}' in column '{column.name}' of table '{'.'.join(table.path)}'. The "
-                    f"DynamicTableSource class supports the following metadata keys for reading:\n{chr(10).join(_METADATA)}"
+                    f"DynamicTableSource class supports the following metadata keys for "
+                    f"reading:\n{chr(10).join(_METADATA)}"
                 )
         self.format_of(self.stored)
 

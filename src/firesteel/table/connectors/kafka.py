@@ -8,8 +8,8 @@ from firesteel.columns.batch import Kind
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.base import DeliveryGuarantee
 from firesteel.datastream.connectors.kafka_sink import KafkaSink
-from firesteel.datastream.connectors.kafka_source import KafkaOffsetsInitializer, KafkaSource, KafkaTopicPartition
 from firesteel.datastream.connectors.kafka_source import KafkaOffsetResetStrategy as Reset
+from firesteel.datastream.connectors.kafka_source import KafkaOffsetsInitializer, KafkaSource, KafkaTopicPartition
 from firesteel.table.connectors.base import UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.table.connectors.formats.base import Columns, Format, make_format
 from firesteel.table.connectors.kafka_columns import METADATA, ColumnsToKafka, KafkaColumns
@@ -91,13 +91,16 @@ class KafkaTable:
             if not self._table.primary_key:
                 raise ValidationException(
                     "'upsert-kafka' tables require to define a PRIMARY KEY constraint. The PRIMARY KEY specifies which "
-                    "columns should be read from or write to the Kafka message key. The PRIMARY KEY also defines records "
+                    "columns should be read from or write to the Kafka message key. The PRIMARY KEY also "
+                    "defines records "
                     "in the 'upsert-kafka' table should update or delete on which keys."
                 )
             return list(self._table.primary_key)
         names = [name for name in self._options.text("key.fields").split(";") if name]
         if names and "key.format" not in self._options.values:
-            raise ValidationException("The option 'key.fields' can only be declared if a key format is defined using 'key.format'.")
+            raise ValidationException(
+                "The option 'key.fields' can only be declared if a key format is defined using 'key.format'."
+            )
         if not names and "key.format" in self._options.values:
             raise ValidationException(
                 "A key format 'key.format' requires the declaration of one or more of key fields using 'key.fields'."
@@ -105,13 +108,17 @@ class KafkaTable:
         known = [column.name for column in self._table.physical_columns]
         for name in names:
             if name not in known:
-                raise ValidationException(f"Could not find the field '{name}' in the table schema for usage in the key format.")
+                raise ValidationException(
+                    f"Could not find the field '{name}' in the table schema for usage in the key format."
+                )
         return names
 
     def _format(self, option: str, columns: list[Column]) -> Format:
         name = self._options.values.get(option)
         if name is None:
-            raise ValidationException(f"One or more required options are missing.\n\nMissing required options are:\n\n{option}")
+            raise ValidationException(
+                f"One or more required options are missing.\n\nMissing required options are:\n\n{option}"
+            )
         prefix = option[: -len("format")] + name + "."
         side = self._options.text("key.fields-prefix") if option == "key.format" else ""
         names = tuple(column.name.removeprefix(side) for column in columns)
@@ -126,7 +133,9 @@ class KafkaTable:
         """
         topics = [topic for topic in self._options.text("topic").split(";") if topic]
         if len(topics) != 1:
-            raise ValidationException("Flink Kafka sink currently only supports a single topic, set by the option 'topic'")
+            raise ValidationException(
+                "Flink Kafka sink currently only supports a single topic, set by the option 'topic'"
+            )
         return topics[0]
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -140,11 +149,13 @@ class KafkaTable:
                     f"{chr(10).join(METADATA)}"
                 )
         places = tuple(
-            ("key", self._keys.index(column.name)) if column.name in self._keys else ("value", self._values.index(column.name))
+            ("key", self._keys.index(column.name))
+            if column.name in self._keys
+            else ("value", self._values.index(column.name))
             for column in request.columns
         )
-        key = self._key if self._is_upsert or any(side == "key" for side, _ in places) else None
-        decoder = KafkaColumns(key, self._value, places, request.metadata, self._is_upsert)
+        keys = self._key if self._is_upsert or any(side == "key" for side, _ in places) else None
+        decoder = KafkaColumns(keys, self._value, places, request.metadata, self._is_upsert)
         source = self._source(decoder)
         return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
 
@@ -183,12 +194,16 @@ class KafkaTable:
         for part in self._options.text("scan.startup.specific-offsets").split(";"):
             fields = dict(pair.split(":", 1) for pair in part.split(",") if ":" in pair)
             if set(fields) != {"partition", "offset"}:
-                raise self._options.invalid("scan.startup.specific-offsets", "partition:0,offset:42;partition:1,offset:300")
+                raise self._options.invalid(
+                    "scan.startup.specific-offsets", "partition:0,offset:42;partition:1,offset:300"
+                )
             offsets[KafkaTopicPartition(self.check_topic(), int(fields["partition"]))] = int(fields["offset"])
         return offsets
 
     def _end(self) -> KafkaOffsetsInitializer:
-        mode = self._options.choice("scan.bounded.mode", ("latest-offset", "group-offsets", "timestamp"), "latest-offset")
+        mode = self._options.choice(
+            "scan.bounded.mode", ("latest-offset", "group-offsets", "timestamp"), "latest-offset"
+        )
         if mode == "timestamp":
             return KafkaOffsetsInitializer.timestamp(self._options.number("scan.bounded.timestamp-millis", 0))
         return KafkaOffsetsInitializer.latest() if mode[0] == "l" else KafkaOffsetsInitializer.committed_offsets()

@@ -44,7 +44,7 @@ def create_source(table: ResolvedTable, config: Any, is_streaming: bool) -> Scan
     if make is None:
         name = table.options["connector"]
         raise _failed(table, "source", f"Connector '{name}' can only be used as a sink. It cannot be used as a source.")
-    return _made(table, "source", make, ConnectorContext(config, is_streaming))
+    return _made(table, "source", make, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
 
 
 def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_streaming: bool) -> TableSink:
@@ -57,7 +57,7 @@ def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_stre
     if make is None:
         name = table.options["connector"]
         raise _failed(table, "sink", f"Connector '{name}' can only be used as a source. It cannot be used as a sink.")
-    return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))
+    return _made(table, "sink", make, request, ConnectorContext(config, is_streaming))  # type: ignore[no-any-return]
 
 
 def _made(table: ResolvedTable, direction: str, make: Any, *arguments: Any) -> Any:

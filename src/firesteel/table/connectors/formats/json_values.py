@@ -189,7 +189,8 @@ def _map_writer(item: Callable[[Any], str], null_keys: str, null_key: str) -> Ca
                     continue
                 if null_keys == "fail":
                     raise ValueError(
-                        "JSON format doesn't support to serialize map data with null keys. You can drop null key entries "
+                        "JSON format doesn't support to serialize map data with null keys. You can drop null "
+                        "key entries "
                         "or encode null in literals by specifying map-null-key.mode option."
                     )
                 key = null_key
