@@ -135,3 +135,20 @@ def test_unknown_formats_and_options_name_what_there_is():
         format_of("xml", CSV)
     with pytest.raises(ValidationException, match="field-delimiter"):
         format_of("csv", CSV, delimiter=";")
+
+
+def test_debezium_messages_are_changes():
+    found = format_of("debezium-json", {"id": "INT", "n": "STRING"})
+    batch = found.decode_messages(
+        [
+            b'{"before":null,"after":{"id":1,"n":"a"},"op":"c"}',
+            b'{"before":{"id":1,"n":"a"},"after":{"id":1,"n":"b"},"op":"u"}',
+            None,
+            b'{"before":{"id":1,"n":"b"},"after":null,"op":"d"}',
+        ]
+    )
+    assert batch.kinds.tolist() == [0, 1, 2, 3]
+    assert rows_of(batch) == [(1, "a"), (1, "a"), (1, "b"), (1, "b")]
+    assert found.encode(batch)[3] == b'{"before":{"id":1,"n":"b"},"after":null,"op":"d"}'
+    with pytest.raises(ValueError, match="REPLICA IDENTITY"):
+        found.decode_messages([b'{"before":null,"after":null,"op":"d"}'])

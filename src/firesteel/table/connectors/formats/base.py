@@ -14,7 +14,6 @@ from firesteel.table.connectors.options import Options
 from firesteel.table.errors import ValidationException
 
 _MODULES = {
-    "avro": "avro",
     "csv": "csv",
     "debezium-json": "debezium_json",
     "json": "json",

@@ -152,10 +152,7 @@ class CsvFormat(Format):
 
     def _converter(self, kind: t.DataType) -> Callable[[str], Any]:
         null = self._null
-        if isinstance(kind, (t.ArrayType, t.RowType)):
-            convert = self._nested_converter(kind)
-        else:
-            convert = reader_of(kind)
+        convert = self._nested_converter(kind) if isinstance(kind, (t.ArrayType, t.RowType)) else reader_of(kind)
         return convert if null is None else lambda text: None if text == null else convert(text)
 
     def _nested_converter(self, kind: t.ArrayType | t.RowType) -> Callable[[str], Any]:

@@ -1,0 +1,28 @@
+"""Sources of the user as tables."""
+
+import pytest
+
+from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table.errors import ValidationException
+
+
+def environment(factory):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "1")
+    t_env.execute_sql(
+        "CREATE TABLE t (n BIGINT, square BIGINT) "
+        f"WITH ('connector' = 'python', 'source' = '{factory}', 'options.count' = '3')"
+    )
+    return t_env
+
+
+@pytest.mark.spark
+def test_a_source_of_ones_own_is_a_table():
+    t_env = environment("tests.table.functions:numbers")
+    with t_env.execute_sql("SELECT square FROM t WHERE n > 0").collect() as rows:
+        assert [row[0] for row in rows] == [1, 4]
+
+
+def test_what_is_no_source_is_named():
+    with pytest.raises(ValidationException, match="expected module:function"):
+        environment("tests.table.functions:nothing").sql_query("SELECT * FROM t")
