@@ -24,7 +24,7 @@ from firesteel.table.types import DataType, RowField, RowType
 from firesteel.table.unresolved import Apply
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped]
+    import pandas
 
     from firesteel.table.table import Table
 

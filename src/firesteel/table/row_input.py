@@ -56,7 +56,7 @@ class RowInput(UserDefinedFunction):
 
     def _row(self, values: tuple[Any, ...]) -> Any:
         if self._is_pandas:
-            import pandas  # type: ignore[import-untyped]
+            import pandas
 
             return pandas.DataFrame(dict(zip(self._names, values, strict=True)))
         row = Row(*values)

@@ -25,7 +25,7 @@ from firesteel.table.unresolved import Alias, Apply, Ordering, Ref, Star
 from firesteel.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
-    import pandas  # type: ignore[import-untyped]
+    import pandas
 
     from firesteel.table.table_descriptor import TableDescriptor
     from firesteel.table.table_environment import TableEnvironment
