@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,16 @@ def test_a_client_gets_everything_when_its_job_is_restarted_by_the_same_process(
         buffers.begin(job, tmp_path)
         buffers.put("sink", [element], lambda: False)
     assert list(elements_of(lambda asked: buffers.fetch("sink", asked), lambda: True)) == [1, 2]
+
+
+def test_regions_that_begin_at_the_same_time_are_of_one_process(job: JobGraph, tmp_path: Path) -> None:
+    for attempt in range(50):
+        buffers, directory = CollectBuffers(), tmp_path / str(attempt)
+        directory.mkdir()
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda _: buffers.begin(job, directory), range(8)))  # noqa: B023
+        assert buffers.fetch("sink", CollectRequest()).elements == []
+        assert [path.name for path in directory.iterdir()] == ["collecting-process"]
 
 
 def test_a_job_without_collecting_sinks_leaves_no_note(tmp_path: Path) -> None:

@@ -168,14 +168,21 @@ class CollectBuffers:
         collect_ids = collect_ids_of(job_graph)
         if not collect_ids:
             return
-        name = directory / _COLLECTING_PROCESS
-        is_other = name.exists() and name.read_text() != self._process
-        name.write_text(self._process)
-        if is_other:
-            with self._changed:
+        with self._changed:  # The regions of a job begin at the same time.
+            if self._takes_over(directory / _COLLECTING_PROCESS):
                 for collect_id in collect_ids:
                     self._buffers.pop(collect_id, None)
                     self._lose(collect_id, _TAKEN_OVER)
+
+    def _takes_over(self, name: Path) -> bool:
+        """Put the name of this process into a job's file; tells whether another process was there before."""
+        before = name.read_text() if name.exists() else None
+        if before == self._process:
+            return False
+        new = name.with_name(f"{name.name}.{self._process}")
+        new.write_text(self._process)
+        new.replace(name)
+        return before is not None
 
     def put(self, collect_id: str, elements: list[Any], is_stopping: Callable[[], bool]) -> None:
         """Keep elements; waits while the client is far behind, until the run is to stop.
