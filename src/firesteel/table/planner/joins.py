@@ -56,6 +56,8 @@ def make_join(
     """
     width = len(left.row_type)
     parts = [] if condition is None else conjuncts(condition)
+    if time is None:
+        left, right, parts = _filtered_sides(left, right, kind, parts)
     sides = split_keys(left, right, parts)
     grown = len(sides.left.row_type) > width or len(sides.right.row_type) > len(right.row_type)
     node = _special(sides, kind, context, time, null_aware)
@@ -66,6 +68,23 @@ def make_join(
     chosen = (*columns[:width], *columns[start : start + len(right.row_type)])
     names = joined_type(left.row_type, right.row_type, kind).names
     return rel.Project(node, chosen, row_type(names, [c.type for c in chosen]))
+
+
+def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple[Any, Any, list[Any]]:
+    """Return both inputs without the rows that a condition on one side alone leaves out, and the other conditions."""
+    width = len(left.row_type)
+    on_left, on_right, rest = [], [], []
+    for part in parts:
+        used = input_refs(part)
+        if used and max(used) < width and kind in ("INNER", "RIGHT", "SEMI"):
+            on_left.append(part)
+        elif used and min(used) >= width and kind in ("INNER", "LEFT", "SEMI", "ANTI"):
+            on_right.append(remap(part, lambda index: index - width))
+        else:
+            rest.append(part)
+    left = rel.Filter(left, conjunction(on_left)) if on_left else left
+    right = rel.Filter(right, conjunction(on_right)) if on_right else right
+    return left, right, rest
 
 
 def _cut(node: Any, kind: RowType) -> Any:

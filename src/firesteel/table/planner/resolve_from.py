@@ -25,12 +25,15 @@ class FromResolver:
     Args:
         queries: Resolves the queries within.
         outer: The scope of the query around.
+        conditions: The parts of WHERE. Those that an inner join can check are taken out, so that `FROM a, b WHERE
+            a.k = b.k` is a join by key.
     """
 
-    def __init__(self, queries: Any, outer: Scope | None) -> None:
+    def __init__(self, queries: Any, outer: Scope | None, conditions: list[Any] | None = None) -> None:
         self.queries = queries
         self.context = queries.context
         self.outer = outer
+        self._conditions = conditions if conditions is not None else []
 
     def resolve(self, item: Any) -> tuple[Any, Scope]:
         """Return node and scope of an item.
@@ -93,7 +96,8 @@ class FromResolver:
         return self._correlate(nothing, Scope((), self.outer), item, False, None)
 
     def _join(self, item: q.Join) -> tuple[Any, Scope]:
-        left, left_scope = self.resolve(item.left)
+        may_check = item.kind in ("CROSS", "INNER", "LEFT")
+        left, left_scope = self._with_conditions(self._conditions if may_check else []).resolve(item.left)
         named = item.right if isinstance(item.right, q.Named) else None
         inner = named.query if named is not None else item.right
         if isinstance(inner, q.TableFunctionCall):
@@ -101,12 +105,14 @@ class FromResolver:
                 raise ValidationException(f"{item.kind} JOIN with a table function is not supported")
             return self._correlate(left, left_scope, inner, item.kind == "LEFT", named, item.condition)
         as_of = inner.as_of if isinstance(inner, q.TableRef) else None
-        right, right_scope = self.resolve(item.right)
+        right, right_scope = self._with_conditions([]).resolve(item.right)
         width = len(left.row_type)
         both = _side_by_side(left_scope, right_scope, width, self.outer)
         time = None if as_of is None else ExpressionResolver(left_scope, self.context.catalogs).resolve(as_of)
-        condition = self._condition(item, both, left_scope, right_scope, width)
         kind = "INNER" if item.kind == "CROSS" else item.kind
+        condition = self._condition(item, both, left_scope, right_scope, width)
+        if kind == "INNER" and time is None:
+            condition = self._and_where(condition, both)
         node = make_join(left, right, kind, condition, self.context, time)
         if kind in ("SEMI", "ANTI"):
             return node, left_scope
@@ -129,6 +135,22 @@ class FromResolver:
         condition = ExpressionResolver(both, self.context.catalogs).resolve(item.condition)
         if not isinstance(condition.type, BooleanType):
             raise ValidationException("SQL validation failed. ON clause must be a condition")
+        return condition
+
+    def _with_conditions(self, conditions: list[Any]) -> FromResolver:
+        return FromResolver(self.queries, self.outer, conditions)
+
+    def _and_where(self, condition: Rex | None, both: Scope) -> Rex | None:
+        """Return the condition with the parts of WHERE that the columns of both sides decide, which are taken out."""
+        resolver = ExpressionResolver(Scope(both.columns), self.context.catalogs)
+        for part in list(self._conditions):
+            try:
+                rex: Any = resolver.resolve(part)
+            except ValidationException:
+                continue  # of tables further right, of the query around, or an error that is found later
+            if isinstance(rex.type, BooleanType):
+                self._conditions.remove(part)
+                condition = rex if condition is None else resolver.call("AND", (condition, rex))
         return condition
 
     def _using(self, item: q.Join, left: Scope, right: Scope) -> tuple[str, ...]:

@@ -60,9 +60,9 @@ class QueryResolver:
             return self.from_clause(query, outer)[0]
         return rule(self, query, outer)
 
-    def from_clause(self, query: Any, outer: Scope | None) -> tuple[Any, Scope]:
-        """Return node and scope of what stands in FROM."""
-        return FromResolver(self, outer).resolve(query)
+    def from_clause(self, query: Any, outer: Scope | None, conditions: list[Any] | None = None) -> tuple[Any, Scope]:
+        """Return node and scope of what stands in FROM; joins take what they can check out of the `conditions`."""
+        return FromResolver(self, outer, conditions).resolve(query)
 
     def _resolved(self, query: q.Resolved, outer: Scope | None) -> Any:
         return query.node

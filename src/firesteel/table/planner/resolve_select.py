@@ -15,7 +15,7 @@ from firesteel.table.planner.over_calls import OverCalls
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import refs, row_type, unique_names
 from firesteel.table.planner.scope import Scope, field_access
-from firesteel.table.planner.subqueries import Subqueries, filter_by
+from firesteel.table.planner.subqueries import Subqueries, conjuncts_of, filter_by
 from firesteel.table.planner.unresolved_tools import has_aggregate, name_of
 from firesteel.table.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
 
@@ -46,9 +46,9 @@ class SelectResolver:
 
     def resolve_ordered(self, query: q.Select, orderings: Sequence[Any], hidden: list[Any]) -> tuple[Any, list[int]]:
         """Return the node and, for each item of ORDER BY, its column; `hidden` takes those added for it."""
-        node, scope = self._source(query)
-        if query.where is not None:
-            node = filter_by(node, query.where, scope, self.queries)
+        conditions = [] if query.where is None else conjuncts_of(query.where)
+        node, scope = self._source(query, conditions)
+        node = filter_by(node, conditions, scope, self.queries)
         items = self._expanded(query.items, scope)
         everything = [*items, *([] if query.having is None else [query.having]), *(o.expression for o in orderings)]
         layer: Any
@@ -70,10 +70,10 @@ class SelectResolver:
     def _aggregates(self, expressions: list[Any]) -> bool:
         return any(has_aggregate(expression, self.context.catalogs) for expression in expressions)
 
-    def _source(self, query: q.Select) -> tuple[Any, Scope]:
+    def _source(self, query: q.Select, conditions: list[Any]) -> tuple[Any, Scope]:
         if query.source is None:
             return rel.Values(((),), row_type([], [])), Scope((), self.outer)
-        node, scope = self.queries.from_clause(query.source, self.outer)
+        node, scope = self.queries.from_clause(query.source, self.outer, conditions)
         return node, Scope(scope.columns, self.outer)
 
     def _expanded(self, items: tuple[Any, ...], scope: Scope) -> list[Any]:

@@ -86,15 +86,15 @@ def _has_one_row(node: Any) -> bool:
     return isinstance(node, rel.Aggregate) and not node.keys
 
 
-def filter_by(node: Any, condition: Any, scope: Scope, queries: Any, clause: str = "WHERE") -> Any:
-    """Return the rows of a node for which a condition of WHERE is true."""
+def filter_by(node: Any, conditions: list[Any], scope: Scope, queries: Any) -> Any:
+    """Return the rows of a node for which all conditions of WHERE are true."""
     subqueries = Subqueries(queries, scope)
     resolver = ExpressionResolver(scope, queries.context.catalogs, subqueries.add)
     rest: list[Any] = []
-    for part in _conjuncts(condition):
+    for part in conditions:
         kind, subquery = _membership(part)
         if subquery is None:
-            rest.append(_condition(resolver.resolve(part), part, clause))
+            rest.append(_condition(resolver.resolve(part), part))
         else:
             node = _semi_join(node, kind, subquery, scope, queries)
     if not rest:
@@ -111,16 +111,17 @@ def _true() -> Literal:
     return Literal(True, BooleanType(False))
 
 
-def _condition(rex: Any, part: Any, clause: str) -> Any:
+def _condition(rex: Any, part: Any) -> Any:
     if not isinstance(rex.type, BooleanType):
         position = getattr(part, "position", None)
-        raise ValidationException(f"SQL validation failed. {where(position)}{clause} clause must be a condition")
+        raise ValidationException(f"SQL validation failed. {where(position)}WHERE clause must be a condition")
     return rex
 
 
-def _conjuncts(condition: Any) -> list[Any]:
+def conjuncts_of(condition: Any) -> list[Any]:
+    """Return the parts of a condition that ANDs join."""
     if isinstance(condition, Apply) and condition.function == "AND":
-        return [part for operand in condition.operands for part in _conjuncts(operand)]
+        return [part for operand in condition.operands for part in conjuncts_of(operand)]
     return [condition]
 
 
