@@ -1,0 +1,95 @@
+"""What plans look like: operators as Flink names them, and what the rules make of queries."""
+
+from __future__ import annotations
+
+import pytest
+
+from firesteel.table import ExplainDetail
+
+
+@pytest.fixture
+def tables(t_env):
+    for name in ("a", "b"):
+        t_env.execute_sql(f"""CREATE TABLE {name} (k INT, v INT, s STRING, ts TIMESTAMP(3),
+            WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH ('connector' = 'datagen')""")
+    return t_env
+
+
+def plan(t_env, sql, *details):
+    text = t_env.sql_query(sql).explain(*details)
+    return text[text.index("== Optimized Physical Plan ==") : text.index("== Optimized Execution Plan ==")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "operators", "missing"),
+    [
+        ("SELECT k FROM a WHERE v > 1", ["Calc(select=[k], where=[(v > 1)])"], []),
+        ("SELECT a.v FROM a, b WHERE a.k = b.k", ["Join(joinType=[InnerJoin], where=[(k = k)]"], ["where=[true]"]),
+        (
+            "SELECT a.v FROM a, b WHERE a.k = b.k AND a.ts BETWEEN b.ts - INTERVAL '1' HOUR AND b.ts",
+            ["IntervalJoin("],
+            ["+- Join("],
+        ),
+        ("SELECT a.v FROM a JOIN b ON a.k = b.k AND b.v > 3", ["Calc(select=[k, v, s, ts], where=[(v > 3)])"], []),
+        (
+            "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM a) WHERE n <= 3",
+            ["Rank(rankType=[ROW_NUMBER], rankRange=[rankStart=1, rankEnd=3], partitionBy=[k], orderBy=[v ASC]"],
+            ["OverAggregate"],
+        ),
+        (
+            "SELECT k FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM a) WHERE n = 1",
+            ["Deduplicate(keep=[LastRow], key=[k], order=[ROWTIME])"],
+            ["Rank("],
+        ),
+        (
+            "SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+            "GROUP BY window_start, window_end",
+            ["WindowAggregate(groupBy=[window_start, window_end]", "WatermarkAssigner(rowtime=[ts]"],
+            ["GroupAggregate"],
+        ),
+        (
+            "SELECT COUNT(*) FROM a GROUP BY TUMBLE(ts, INTERVAL '1' HOUR), k",
+            ["GroupWindowAggregate(groupBy=[k], window=[TUMBLE(time_col=["],
+            [],
+        ),
+        ("SELECT k FROM a WHERE k IN (SELECT v FROM b)", ["Join(joinType=[LeftSemiJoin], where=[(k = v)]"], []),
+        ("SELECT k, COUNT(*) FROM a GROUP BY k", ["GroupAggregate(groupBy=[k], select=[k, COUNT(*) AS EXPR$1])"], []),
+    ],
+)
+def test_plans_have_the_operators_of_flink(tables, sql, operators, missing):
+    text = plan(tables, sql)
+    assert [operator for operator in operators if operator not in text] == [], text
+    assert [operator for operator in missing if operator in text] == [], text
+
+
+def test_a_plan_shows_what_kinds_of_rows_each_operator_gives(tables):
+    text = plan(tables, "SELECT k, COUNT(*) FROM a GROUP BY k", ExplainDetail.CHANGELOG_MODE)
+    assert "changelogMode=[I,UB,UA,D]" in text.splitlines()[1]
+    assert "changelogMode=[I])" in text.splitlines()[-2]
+
+
+def test_time_attributes_go_through_queries_as_in_flink(tables):
+    def types(sql):
+        return str(tables.sql_query(sql).get_schema())
+
+    assert "ts: TIMESTAMP(3) *ROWTIME*" in types("SELECT ts FROM a WHERE v > 1")
+    assert "*ROWTIME*" not in types("SELECT ts, COUNT(*) FROM a GROUP BY ts")
+    assert "*ROWTIME*" not in types("SELECT ts + INTERVAL '1' DAY FROM a")
+    assert "*ROWTIME*" not in types("SELECT a.ts FROM a JOIN b ON a.k = b.k")
+    windows = types("SELECT * FROM TABLE(TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' HOUR))")
+    assert "window_time: TIMESTAMP(3) NOT NULL *ROWTIME*" in windows
+    assert " ts: TIMESTAMP(3)\n" in windows
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT v, SUM(v) OVER (ORDER BY v) FROM a", "must be defined on a time attribute"),
+        ("SELECT *, RANK() OVER (ORDER BY ts) FROM (SELECT k, MAX(ts) AS ts FROM a GROUP BY k)", "OVER windows"),
+        ("SELECT k FROM a ORDER BY k", "Sort on a non-time-attribute field is not supported."),
+        ("SELECT k FROM a OFFSET 3 ROWS", "OFFSET without FETCH"),
+    ],
+)
+def test_what_a_stream_can_not_do_is_told_before_it_runs(tables, sql, message):
+    with pytest.raises(Exception, match=message):
+        tables.execute_sql(sql)
