@@ -1,0 +1,151 @@
+"""Rows per second of SQL queries over JSON files, on firesteel, PyFlink (Flink SQL) and Spark SQL.
+
+python benchmarks/bench_tables.py [--case filter|group|tumble] [--records N] [--runs K] [--pyflink-python PATH]
+"""
+
+from __future__ import annotations
+
+import datetime
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import harness
+import pipelines
+
+USERS = 100_000
+KINDS = 10
+ROWS_PER_SECOND = 1_000
+"""Of event time."""
+
+OUT_OF_ORDER = 50
+"""One of so many rows is a little late."""
+
+_FILES = 4
+_START = datetime.datetime(2026, 1, 1)
+
+SOURCE = """CREATE TABLE t (id BIGINT, `user` STRING, amount DOUBLE, kind STRING, ts TIMESTAMP(3),
+WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')"""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query in Flink's SQL, the columns of its result, and the same in Spark's."""
+
+    text: str
+    columns: str
+    sql: str
+    spark_sql: str
+
+
+_FILTER = "SELECT id, amount * 2 AS doubled, UPPER(kind) AS kind FROM t WHERE amount > 50"
+_GROUP = "SELECT `user`, COUNT(*) AS n, SUM(amount) AS total FROM t GROUP BY `user`"
+_WINDOW = "kind, COUNT(*) AS n, SUM(amount) AS total, MAX(amount) AS highest"
+
+QUERIES = {
+    "filter": Query(
+        "Filter and projection: a third of the columns, half of the rows.",
+        "id BIGINT, doubled DOUBLE, kind STRING",
+        _FILTER,
+        _FILTER,
+    ),
+    "group": Query(
+        f"GROUP BY over {USERS:,} keys, COUNT and SUM.",
+        "`user` STRING, n BIGINT, total DOUBLE",
+        _GROUP,
+        _GROUP,
+    ),
+    "tumble": Query(
+        "Tumbling windows of ten seconds per kind: COUNT, SUM and MAX.",
+        "ws TIMESTAMP(3), kind STRING, n BIGINT, total DOUBLE, highest DOUBLE",
+        f"SELECT window_start, {_WINDOW} FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' SECOND)) "
+        "GROUP BY window_start, window_end, kind",
+        f"SELECT window(ts, '10 seconds').start AS ws, {_WINDOW} FROM t GROUP BY window(ts, '10 seconds'), kind",
+    ),
+}
+
+
+def row(number: int) -> str:
+    """Return a row as JSON; times grow with the number, but for a few."""
+    millis = number * 1_000 // ROWS_PER_SECOND
+    if number % OUT_OF_ORDER == 0:
+        millis = max(0, millis - 900)
+    moment = (_START + datetime.timedelta(milliseconds=millis)).isoformat(" ", "milliseconds")
+    user = number * 7_919 % USERS
+    amount = number * 37 % 10_000 / 100
+    return (
+        f'{{"id":{number},"user":"user-{user}","amount":{amount},"kind":"kind{number * 31 % KINDS}","ts":"{moment}"}}\n'
+    )
+
+
+@cache
+def files(records: int) -> Path:
+    """A directory with so many rows; made once on a machine."""
+    path = Path(tempfile.gettempdir()) / f"bench_tables_{records}"
+    if not path.is_dir():
+        directory = Path(tempfile.mkdtemp(dir=path.parent))
+        part = -(-records // _FILES)
+        for index in range(_FILES):
+            numbers = range(index * part, min(records, (index + 1) * part))
+            (directory / f"part-{index}.json").write_text("".join(map(row, numbers)))
+        directory.rename(path)
+    return path
+
+
+def sql_runs(query: Query) -> harness.Runs:
+    """Flink's SQL, by firesteel or PyFlink."""
+    from pyflink.table import EnvironmentSettings, TableEnvironment
+
+    @cache
+    def environment(records: int) -> Any:
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        t_env.get_config().set("parallelism.default", str(harness.PARALLELISM))
+        t_env.execute_sql(SOURCE.format(path=files(records)))
+        t_env.execute_sql(f"CREATE TABLE results ({query.columns}) WITH ('connector' = 'blackhole')")
+        return t_env
+
+    def run(records: int) -> None:
+        environment(records).execute_sql(f"INSERT INTO results {query.sql}").wait()
+
+    return harness.timed_runs(run)
+
+
+def spark_runs(query: Query) -> harness.Runs:
+    """Spark SQL as a batch, to a sink that drops the rows."""
+    from baselines import session
+
+    spark = session()
+
+    def run(records: int) -> None:
+        schema = "id BIGINT, user STRING, amount DOUBLE, kind STRING, ts TIMESTAMP"
+        spark.read.schema(schema).json(str(files(records))).createOrReplaceTempView("t")
+        spark.sql(query.spark_sql).write.format("noop").mode("overwrite").save()
+
+    return harness.timed_runs(run)
+
+
+def case(name: str) -> harness.Case:
+    """The engines of a case."""
+    query = QUERIES[name]
+    return harness.Case(
+        f"Tables: {name}",
+        query.text,
+        {
+            "firesteel": harness.Engine("firesteel, STREAMING", lambda: sql_runs(query)),
+            "spark": harness.Engine("Spark SQL, batch", lambda: spark_runs(query)),
+            "pyflink": harness.Engine("PyFlink (Flink SQL), STREAMING", lambda: sql_runs(query)),
+        },
+    )
+
+
+TEXT = """\
+SQL over files of JSON lines into `blackhole`; firesteel and PyFlink run the very same statements in STREAMING mode, Spark
+SQL does the same as a batch. Times are those of whole jobs on a warm session: the start of the job counts, that of the
+JVM does not. Without `--pyflink-python` PyFlink is left out."""
+
+if __name__ == "__main__":
+    pipelines.pickle_by_value()
+    harness.main("Tables", TEXT, {name: case(name) for name in QUERIES})
