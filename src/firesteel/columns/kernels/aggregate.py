@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
+
+import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
+from firesteel.columns.kernels.row_groups import can_factorize
+from firesteel.columns.kernels.vector_calls import vector_calls
 from firesteel.columns.rows import (
     DELETE,
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
     RowOutput,
+    batch_of,
     is_retraction,
     keys_of,
     kinds_list,
 )
 from firesteel.columns.values import arrow_type
+
+_GIVEN_AT_ONCE = 10_000
+"""Results of a bounded query go out in batches of so many rows."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +72,53 @@ class _Grouping(Kernel):
         """Close the functions."""
         self._aggregates.close()
 
-    def _entries(self, batch: ColumnBatch) -> Any:
+    def _keys(self, batch: ColumnBatch) -> tuple[list[Any], list[Any]]:
+        """Return the entry of each row and the values of its key columns."""
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        values = zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True)
-        originals = list(values) if self._plan.keys else [()] * batch.length
+        if not any(pa.types.is_nested(batch.columns[k].type) for k in self._plan.keys):
+            return keys, [key[1:] for key in keys]
+        return keys, list(zip(*(batch.columns[k].to_pylist() for k in self._plan.keys), strict=True))
+
+    def _entries(self, batch: ColumnBatch) -> Any:
+        keys, originals = self._keys(batch)
         return zip(keys, originals, kinds_list(batch), self._aggregates.arguments(batch), strict=True)
 
 
 class GroupAggregate(_Grouping):
-    """Gives a row per group, and takes it back when the group changes."""
+    """Gives a row per group, and takes it back when the group changes; over arrays where all calls can."""
+
+    def open(self, context: KernelContext) -> None:
+        """Open the functions."""
+        super().open(context)
+        plan = self._plan
+        self._types = [arrow_type(kind) for kind in plan.output_types]
+        self._calls = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
+        self._vectors: GroupVectors | None = None
+        if self._calls is not None and all(can_factorize(kind) for kind in self._types[: len(plan.keys)]):
+            types = self._types[: len(plan.keys)]
+            self._vectors = GroupVectors(plan.keys, self._calls, types, self._table, self._aggregates.new, self._keys)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
         """Take rows; on a stream each changes the result of its group."""
+        if not self._process_vectors(batch):
+            self._process_rows(batch)
+
+    def go_by_rows(self) -> None:
+        """Go row by row from now on, whatever the calls; the results are the same."""
+        self._calls = self._vectors = None
+
+    def _process_vectors(self, batch: ColumnBatch) -> bool:
+        if self._vectors is None:
+            return False
+        if not self.context.is_streaming:
+            return self._vectors.gather(batch)
+        changes = self._vectors.change(batch)
+        if changes is None:
+            return False
+        self.context.emit(changes)
+        return True
+
+    def _process_rows(self, batch: ColumnBatch) -> None:
         update = self._change if self.context.is_streaming else self._gather
         for key, values, kind, arguments in self._entries(batch):
             update(key, values, kind, arguments)
@@ -123,9 +168,20 @@ class GroupAggregate(_Grouping):
         data = self._table.data
         if not self._plan.keys and not data and self.context.subtask_index == 0:
             data[0,] = [0, self._aggregates.new(), ()]
-        for state in data.values():
-            self._output.add(INSERT, state[2] + self._aggregates.values(state[1]))
-        self._output.flush()
+        states = iter(data.values())
+        while part := list(islice(states, _GIVEN_AT_ONCE)):
+            self._give(part)
+
+    def _give(self, states: list[Any]) -> None:
+        """Emit the results of groups."""
+        fields = None if self._calls is None else load(self._calls, [state[1] for state in states])
+        if self._calls is None or fields is None:
+            for state in states:
+                self._output.add(INSERT, state[2] + self._aggregates.values(state[1]))
+            self._output.flush()
+            return
+        keys = batch_of([state[2] for state in states], self._types[: len(self._plan.keys)])
+        self.context.emit(ColumnBatch((*keys.columns, *results(self._calls, fields)), len(states)))
 
 
 class FlatAggregate(_Grouping):

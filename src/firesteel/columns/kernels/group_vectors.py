@@ -1,0 +1,164 @@
+"""Changes of groups by whole batches of inserted rows: what `GroupAggregate` does row by row, over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import StateTable
+from firesteel.columns.kernels.row_groups import Array, RowGroups, Timeline
+from firesteel.columns.kernels.vector_calls import Fields, VectorCall
+from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
+GroupState = list[Any]
+"""The row counter, the accumulators and the key's values."""
+
+
+def covers(calls: Sequence[VectorCall], batch: ColumnBatch) -> bool:
+    """Return whether a batch has only inserted rows that all calls take as arrays."""
+    only_inserts = batch.kinds is None or not batch.kinds.any()
+    return only_inserts and batch.length > 0 and all(call.covers(batch) for call in calls)
+
+
+def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Fields] | None:
+    """Return the accumulators of groups as arrays; None if one is NaN, which is equal to nothing."""
+    fields = [call.load([state[place] for state in states]) for place, call in enumerate(calls)]
+    return None if any(np.isnan(parts[0]).any() for parts in fields) else fields
+
+
+def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[Any]]:
+    """Return arrays as the accumulators of so many groups."""
+    columns = [call.store(parts) for call, parts in zip(calls, fields, strict=True)]
+    return list(map(list, zip(*columns, strict=True))) if columns else [[] for _ in range(count)]
+
+
+def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
+    """Return the accumulators of groups after the rows of a batch."""
+    return [
+        [
+            groups.fold(function, before, values)
+            for function, before, values in zip(call.functions, parts, call.contributions(batch), strict=True)
+        ]
+        for call, parts in zip(calls, fields, strict=True)
+    ]
+
+
+def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:
+    """Return the results of groups, a column per call."""
+    found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))
+    return [pa.array(values, call.type, mask=nulls) for call, (values, nulls) in zip(calls, found, strict=True)]
+
+
+class GroupVectors:
+    """The groups of one operator.
+
+    Args:
+        keys: The key columns.
+        calls: What is calculated per group.
+        types: Arrow types of the results' key columns.
+        table: Has a `GroupState` by key.
+        empty: Gives the accumulators of an empty group.
+        keys_of: Gives the entries of the table and the values of the keys of a batch.
+    """
+
+    def __init__(
+        self,
+        keys: tuple[int, ...],
+        calls: Sequence[VectorCall],
+        types: Sequence[pa.DataType],
+        table: StateTable,
+        empty: Callable[[], list[Any]],
+        keys_of: Callable[[ColumnBatch], tuple[list[Any], list[Any]]],
+    ) -> None:
+        self._keys = keys
+        self._calls = calls
+        self._types = types
+        self._table = table
+        self._empty = empty()
+        self._keys_of = keys_of
+
+    def gather(self, batch: ColumnBatch) -> bool:
+        """Add rows whose results come at the end; False: nothing was done, it has to go row by row."""
+        found = self._find(batch)
+        if found is None:
+            return False
+        groups, entries, states, fields, values = found
+        data = self._table.data
+        after = store(self._calls, fold(self._calls, fields, groups, batch), groups.count)
+        for entry, state, accumulators, value in zip(entries, states, after, values, strict=True):
+            data[entry] = [0, accumulators, value] if state is None else [state[0], accumulators, state[2]]
+        return True
+
+    def change(self, batch: ColumnBatch) -> ColumnBatch | None:
+        """Add rows and return how results change, row by row; None: nothing was done, it has to go row by row."""
+        found = self._find(batch)
+        if found is None:
+            return None
+        groups, entries, states, before, values = found
+        timeline = Timeline(groups)
+        fields = [
+            [
+                timeline.accumulate(function, first, contribution)
+                for function, first, contribution in zip(call.functions, parts, call.contributions(batch), strict=True)
+            ]
+            for call, parts in zip(self._calls, before, strict=True)
+        ]
+        ends = timeline.starts + groups.sizes
+        after = store(self._calls, [[part[ends] for part in parts] for parts in fields], groups.count)
+        put = self._table.put
+        sizes = groups.sizes.tolist()
+        for entry, state, accumulators, value, size in zip(entries, states, after, values, sizes, strict=True):
+            if state is None:
+                put(entry, [size, accumulators, value])
+            else:
+                state[0] += size
+                state[1] = accumulators
+                put(entry, state)
+        is_new = np.fromiter((state is None for state in states), bool, groups.count)
+        return self._changelog(batch, timeline, fields, is_new[groups.codes] & self._is_first(timeline, groups))
+
+    def _find(self, batch: ColumnBatch) -> Any:
+        """Return the groups of a batch: their entries, states (None: new), accumulators as arrays, and key values."""
+        if not covers(self._calls, batch):
+            return None
+        groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
+        first = batch if groups.count == batch.length else batch.take(groups.first_rows())
+        entries, values = self._keys_of(first)
+        states = list(map(self._table.data.get, entries))
+        empty = self._empty
+        fields = load(self._calls, [empty if state is None else state[1] for state in states])
+        return None if fields is None else (groups, entries, states, fields, values)
+
+    @staticmethod
+    def _is_first(timeline: Timeline, groups: RowGroups) -> Array:
+        is_first: Array = timeline.after == timeline.starts[groups.codes] + 1
+        return is_first
+
+    def _changelog(
+        self, batch: ColumnBatch, timeline: Timeline, fields: Sequence[Fields], is_insert: Array
+    ) -> ColumnBatch:
+        """Return +I for the first row of a group, else -U and +U where a result changes."""
+        found = [call.results(parts) for call, parts in zip(self._calls, fields, strict=True)]
+        after = timeline.after
+        changed = np.zeros(batch.length, bool)
+        for values, nulls in found:
+            different = values[after] != values[after - 1]
+            if nulls is not None:
+                different = np.where(nulls[after] | nulls[after - 1], nulls[after] != nulls[after - 1], different)
+            changed |= different
+        numbers = np.where(is_insert, 1, np.where(changed, 2, 0))
+        rows = np.repeat(np.arange(batch.length), numbers)
+        is_second = np.arange(len(rows)) != np.repeat(np.cumsum(numbers) - numbers, numbers)
+        kinds = np.where(is_insert[rows], INSERT, np.where(is_second, UPDATE_AFTER, UPDATE_BEFORE)).astype(np.int8)
+        places = after[rows] - (kinds == UPDATE_BEFORE)
+        taken = pa.array(rows)
+        columns = [
+            batch.columns[key].take(taken).cast(kind) for key, kind in zip(self._keys, self._types, strict=False)
+        ]
+        for call, (values, nulls) in zip(self._calls, found, strict=True):
+            columns.append(pa.array(values[places], call.type, mask=None if nulls is None else nulls[places]))
+        return ColumnBatch(tuple(columns), len(rows), kinds if kinds.any() else None)

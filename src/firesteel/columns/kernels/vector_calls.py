@@ -1,0 +1,225 @@
+"""Aggregate calls over numbers as arrays: many groups at once instead of a state per row.
+
+States are those of `columns.functions.accumulators`: the same groups can go on row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from firesteel.columns import types as t
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.functions.accumulators import State, wrap
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.row_groups import Array
+from firesteel.columns.values import arrow_type
+
+Fields = list[Array]
+"""The parts of the states of many groups, an array per part."""
+
+_INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
+_FLOATS = (t.FloatType, t.DoubleType)
+
+
+class VectorCall:
+    """One call over many groups.
+
+    Attributes:
+        functions: How each part of the state takes the value of a row.
+    """
+
+    functions: tuple[np.ufunc, ...]
+
+    def __init__(self, plan: CallPlan) -> None:
+        self.plan = plan
+        self.type = arrow_type(plan.type)
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether arrays give what rows one by one give."""
+        return True
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return what each row adds to the parts of the state."""
+        raise NotImplementedError
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return states as arrays."""
+        raise NotImplementedError
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return arrays as states."""
+        raise NotImplementedError
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the results, and where they are NULL (None: nowhere)."""
+        raise NotImplementedError
+
+    def _valid(self, batch: ColumnBatch) -> Array:
+        """Return which rows have all arguments and pass the FILTER."""
+        valid = np.ones(batch.length, bool)
+        for index in self.plan.arguments:
+            if batch.columns[index].null_count:
+                valid &= _to_numpy(batch.columns[index].is_valid())
+        if self.plan.condition is not None:
+            valid &= _to_numpy(pc.fill_null(batch.columns[self.plan.condition], False))
+        return valid
+
+
+class VectorCount(VectorCall):
+    """COUNT."""
+
+    functions = (np.add,)
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return 1 for rows that count."""
+        return [self._valid(batch).astype(np.int64)]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the counts."""
+        return [np.array([state[0] for state in states], np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return a list per count."""
+        return [[count] for count in fields[0].tolist()]
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the counts."""
+        return fields[0], None
+
+
+class _Numeric(VectorCall):
+    """A call over one numeric column; the second part of the arrays is the number of its values."""
+
+    dtype: np.dtype[Any]
+
+    def _values(self, batch: ColumnBatch, valid: Array, identity: Any) -> Array:
+        column = batch.columns[self.plan.arguments[0]]
+        values = _to_numpy(pc.fill_null(column, 0) if column.null_count else column).astype(self.dtype)
+        return values if valid.all() else np.where(valid, values, self.dtype.type(identity))
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether all values are finite: NaN is equal to nothing."""
+        column = batch.columns[self.plan.arguments[0]]
+        return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
+
+
+class VectorSum(_Numeric):
+    """SUM, SUM0 and AVG."""
+
+    functions = (np.add, np.add)
+
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        self._is_average = plan.function.upper() == "AVG"
+        self._is_integral = isinstance(plan.type, _INTEGERS)
+        narrow = isinstance(plan.type, t.FloatType) and not self._is_average
+        self.dtype = np.dtype(np.int64 if self._is_integral else np.float32 if narrow else np.float64)
+        self._is_nullable = plan.function.upper() not in ("SUM0", "$SUM0")
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return values, 0 for those that are left out, and their number."""
+        valid = self._valid(batch)
+        return [self._values(batch, valid, 0), valid.astype(np.int64)]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return sums, integers wrapped to 64 bits, and counts."""
+        sums = [state[0] for state in states]
+        if self._is_integral:
+            sums = [value if -(1 << 63) <= value < 1 << 63 else wrap(value, 64) for value in sums]
+        return [np.array(sums, self.dtype), np.array([state[1] for state in states], np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return sum and count per group."""
+        return list(map(list, zip(*(field.tolist() for field in fields), strict=True)))
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return sums or averages; integers divide as in Java."""
+        values, counts = fields
+        if self._is_average:
+            divisors = np.maximum(counts, 1)
+            if self._is_integral:
+                floor = values // divisors
+                values = floor + ((values < 0) & (floor * divisors != values))
+            else:
+                values = values / divisors
+        return values.astype(self.type.to_pandas_dtype()), counts == 0 if self._is_nullable else None
+
+
+class VectorExtreme(_Numeric):
+    """MIN and MAX."""
+
+    def __init__(self, plan: CallPlan) -> None:
+        super().__init__(plan)
+        is_min = plan.function.upper() == "MIN"
+        self.dtype = np.dtype(self.type.to_pandas_dtype())
+        self.functions = (np.minimum if is_min else np.maximum, np.add)
+        if isinstance(plan.type, _FLOATS):
+            self._identity: Any = np.inf if is_min else -np.inf
+        else:
+            limits = np.iinfo(self.dtype)
+            self._identity = limits.max if is_min else limits.min
+
+    def covers(self, batch: ColumnBatch) -> bool:
+        """Return whether values are finite and none is -0.0, where it matters which of two equal values is kept."""
+        if not super().covers(batch):
+            return False
+        if not isinstance(self.plan.type, _FLOATS):
+            return True
+        values = _to_numpy(pc.fill_null(batch.columns[self.plan.arguments[0]], 0))
+        return not (np.signbit(values) & (values == 0)).any()
+
+    def contributions(self, batch: ColumnBatch) -> Fields:
+        """Return values, those that are left out as what changes nothing, and their number."""
+        valid = self._valid(batch)
+        return [self._values(batch, valid, self._identity), valid.astype(np.int64)]
+
+    def load(self, states: Sequence[State]) -> Fields:
+        """Return the extremes, and whether there are any."""
+        values = [self._identity if state[0] is None else state[0] for state in states]
+        return [np.array(values, self.dtype), np.array([state[0] is not None for state in states], np.int64)]
+
+    def store(self, fields: Fields) -> list[State]:
+        """Return the extreme per group, None where there is none."""
+        values, counts = (field.tolist() for field in fields)
+        return [[value if count else None] for value, count in zip(values, counts, strict=True)]
+
+    def results(self, fields: Fields) -> tuple[Array, Array | None]:
+        """Return the extremes."""
+        return fields[0], fields[1] == 0
+
+
+def vector_calls(plans: Sequence[CallPlan], input_types: Sequence[t.DataType]) -> list[VectorCall] | None:
+    """Return the calls over arrays; None if one of them goes row by row only."""
+    calls = [_vector_call(plan, [input_types[i] for i in plan.arguments]) for plan in plans]
+    return None if None in calls else calls  # type: ignore[return-value]
+
+
+def _vector_call(plan: CallPlan, arguments: list[t.DataType]) -> VectorCall | None:
+    if not isinstance(plan.function, str) or plan.distinct or plan.order_by:
+        return None
+    name = plan.function.upper()
+    if name == "COUNT":
+        return VectorCount(plan)
+    make = _CALLS.get(name)
+    if make is None or not isinstance(plan.type, (*_INTEGERS, *_FLOATS)):
+        return None
+    return make(plan) if isinstance(arguments[0], type(plan.type)) else None
+
+
+_CALLS: dict[str, type[VectorCall]] = {
+    "SUM": VectorSum,
+    "SUM0": VectorSum,
+    "$SUM0": VectorSum,
+    "AVG": VectorSum,
+    "MIN": VectorExtreme,
+    "MAX": VectorExtreme,
+}
+
+
+def _to_numpy(array: pa.Array) -> Array:
+    return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

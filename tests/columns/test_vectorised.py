@@ -1,0 +1,178 @@
+"""Kernels over arrays give what the same kernels give row by row."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.aggregate import GroupAggregateFactory
+from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.rows import batch_of, kinds_list, rows_of
+from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
+from firesteel.operators.state_backend import KeyedStateBackend
+
+TYPES = [
+    parse_type(text)
+    for text in ("STRING", "INT", "TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP(3)")
+]
+TEXT, NUMBER, TINY, INT, BIG, FLOAT, DOUBLE, FLAG, TIME = range(len(TYPES))
+ARROW = [arrow_type(kind) for kind in TYPES]
+NUMERIC = (TINY, INT, BIG, FLOAT, DOUBLE)
+
+
+def call(name, *arguments, condition=None):
+    result = find_aggregate(name).resolve([TYPES[i] for i in arguments], True, condition is not None)
+    return CallPlan(name, arguments, result, condition=condition)
+
+
+CALLS = [
+    call("COUNT"),
+    call("COUNT", TEXT),
+    call("COUNT", TEXT, DOUBLE, condition=FLAG),
+    *(call(name, i) for name in ("SUM", "SUM0", "AVG", "MIN", "MAX") for i in NUMERIC),
+    *(call(name, BIG, condition=FLAG) for name in ("SUM", "SUM0", "AVG", "MIN", "MAX")),
+]
+
+
+def integers(bits):
+    edge = 1 << (bits - 1)
+    return st.none() | st.integers(-5, 5) | st.sampled_from([-edge, edge - 1])
+
+
+FLOATS = st.none() | st.sampled_from([0.0, -0.0, float("nan"), float("inf"), 1e300, 0.1, 0.7, -3.3])
+PLAIN_FLOATS = st.none() | st.sampled_from([0.0, 1e300, -1e300, 0.1, 0.7, -3.3])
+
+
+def rows(texts, floats):
+    return st.tuples(
+        texts,
+        st.sampled_from([None, 1, 2]),
+        integers(8),
+        integers(32),
+        integers(64),
+        floats.map(lambda value: None if value is None else float(np.float32(max(-1e30, min(value, 1e30))))),
+        floats,
+        st.sampled_from([None, True, False]),
+        st.sampled_from([0, 999, 1000, 3500, 5000, 9999, 12000]).map(lambda ms: ms * 1000),
+    )
+
+
+TEXTS = st.sampled_from([None, "a", "b", "c", ""])
+BATCHES = st.sampled_from([PLAIN_FLOATS, FLOATS]).flatmap(
+    lambda floats: st.lists(st.lists(rows(TEXTS, floats), min_size=1, max_size=60), min_size=1, max_size=4)
+)
+
+
+class Run:
+    """A kernel in the place of a subtask."""
+
+    def __init__(self, factory, is_streaming=True, by_rows=False):
+        self.backend = KeyedStateBackend(None, 128)
+        self.changes = []
+        self.kernel = factory.make()
+        self.kernel.open(
+            KernelContext(is_streaming, 128, self.backend.table, self.changes.append, lambda _: None, lambda: 0)
+        )
+        if by_rows:
+            self.kernel.go_by_rows()
+
+    def take_rows(self):
+        """The changelog since the last call; values as text, as NaN is to be equal to NaN."""
+        found = [
+            (kind, *(repr(value) for value in row))
+            for batch in self.changes
+            for kind, row in zip(kinds_list(batch), rows_of(batch), strict=True)
+        ]
+        self.changes.clear()
+        return found
+
+
+def grouping(keys, calls):
+    output = (*(TYPES[key] for key in keys), *(plan.type for plan in calls))
+    return GroupAggregateFactory(keys, tuple(calls), tuple(TYPES), output, False)
+
+
+KEYS = st.sampled_from([(), (TEXT,), (NUMBER,), (TEXT, NUMBER), (NUMBER, FLAG, TIME)])
+CHOSEN = st.lists(st.sampled_from(CALLS), max_size=4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(BATCHES, KEYS, CHOSEN, st.booleans())
+def test_groups_change_as_row_by_row(batches, keys, calls, is_streaming):
+    factory = grouping(keys, calls)
+    fast, slow = Run(factory, is_streaming), Run(factory, is_streaming, by_rows=True)
+    for part in batches:
+        batch = batch_of(part, ARROW)
+        fast.kernel.process(0, batch)
+        slow.kernel.process(0, batch)
+        assert fast.take_rows() == slow.take_rows()
+    fast.kernel.end()
+    slow.kernel.end()
+    assert fast.take_rows() == slow.take_rows()
+
+
+@settings(max_examples=60, deadline=None)
+@given(BATCHES, KEYS, CHOSEN, st.lists(st.booleans(), min_size=4, max_size=4))
+def test_either_way_goes_on_from_the_state_of_the_other(batches, keys, calls, ways):
+    factory = grouping(keys, calls)
+    slow, mixed = Run(factory, by_rows=True), Run(factory)
+    for part, by_rows in zip(batches, ways, strict=False):
+        batch = batch_of(part, ARROW)
+        slow.kernel.process(0, batch)
+        following = Run(factory, by_rows=by_rows)
+        for delta in mixed.backend.full():
+            following.backend.load(pickle.loads(pickle.dumps(delta)))
+        following.kernel.process(0, batch)
+        mixed = following
+        assert mixed.take_rows() == slow.take_rows()
+
+
+def many(length):
+    """Rows of ten keys."""
+    numbers = np.arange(length)
+    return ColumnBatch(
+        (
+            pa.array([f"user-{n % 10}" for n in range(length)]),
+            pa.array(numbers % 3, pa.int32()),
+            pa.array(numbers % 100, pa.int8()),
+            pa.array(numbers, pa.int32()),
+            pa.array(numbers, pa.int64()),
+            pa.array(numbers / 4, pa.float32()),
+            pa.array(numbers / 8),
+            pa.array(numbers % 2 == 0),
+            pa.array(numbers % 20 * 1_000_000).cast(pa.timestamp("us")),
+        ),
+        length,
+    )
+
+
+def calls_made(action):
+    """How many functions an action calls, of Python and of C."""
+    counter = itertools.count()
+    sys.setprofile(lambda frame, event, argument: next(counter) if event.endswith("call") else None)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return next(counter)
+
+
+@pytest.mark.parametrize("is_streaming", [True, False])
+def test_the_work_of_grouping_does_not_grow_with_the_rows(is_streaming):
+    factory = grouping((TEXT,), CALLS)
+    few, lots = Run(factory, is_streaming), Run(factory, is_streaming)
+    few_rows, lots_of_rows = many(1_000), many(10_000)
+    assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(
+        lambda: few.kernel.process(0, few_rows)
+    )
