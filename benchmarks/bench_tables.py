@@ -142,9 +142,9 @@ def case(name: str) -> harness.Case:
 
 
 TEXT = """\
-SQL over files of JSON lines into `blackhole`; firesteel and PyFlink run the very same statements in STREAMING mode, Spark
-SQL does the same as a batch. Times are those of whole jobs on a warm session: the start of the job counts, that of the
-JVM does not. Without `--pyflink-python` PyFlink is left out."""
+SQL over files of JSON lines into `blackhole`; firesteel and PyFlink run the very same statements in STREAMING mode,
+Spark SQL does the same as a batch. Times are those of whole jobs on a warm session: the start of the job counts, that
+of the JVM does not. Without `--pyflink-python` PyFlink is left out."""
 
 if __name__ == "__main__":
     pipelines.pickle_by_value()

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from firesteel.columns.functions.aggregates import find_aggregate
 from firesteel.columns.kernel import KernelContext
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
+from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import batch_of, kinds_list, rows_of
 from firesteel.columns.type_text import parse_type
 from firesteel.columns.values import arrow_type
@@ -138,6 +141,50 @@ def test_either_way_goes_on_from_the_state_of_the_other(batches, keys, calls, wa
         assert mixed.take_rows() == slow.take_rows()
 
 
+WINDOWS = [
+    WindowPlan("TUMBLE", TIME, 1000),
+    WindowPlan("TUMBLE", TIME, 5000, offset=1500),
+    WindowPlan("HOP", TIME, 3000, 1000),
+    WindowPlan("HOP", TIME, 3000, 2000),
+    WindowPlan("CUMULATE", TIME, 4000, 1000),
+    WindowPlan("TUMBLE", TIME, 1000, is_rowtime=False),
+]
+MARKS = st.lists(st.sampled_from([-1, 999, 2000, 4999, 9000, 20000]), min_size=4, max_size=4).map(sorted)
+TIMESTAMP = parse_type("TIMESTAMP(3)")
+
+
+def windowing(keys, calls, window):
+    output = (*(TYPES[key] for key in keys), *(plan.type for plan in calls), TIMESTAMP, TIMESTAMP, TIMESTAMP)
+    columns = None if window is not None else (TIME, len(TYPES))
+    types = tuple(TYPES) if window is not None else (*TYPES, TIMESTAMP)
+    return WindowAggregateFactory(keys, tuple(calls), window, columns, ("start", "end", "rowtime"), types, output)
+
+
+def with_window_end(batch):
+    micros = batch.columns[TIME].cast(pa.int64())
+    end = pc.add(micros, 4_000_000).cast(pa.timestamp("us"))
+    return batch.with_columns([*batch.columns, end])
+
+
+@settings(max_examples=150, deadline=None)
+@given(BATCHES, KEYS, CHOSEN, st.none() | st.sampled_from(WINDOWS), MARKS, st.booleans())
+def test_windows_fire_as_row_by_row(batches, keys, calls, window, marks, is_streaming):
+    factory = windowing(keys, calls, window)
+    fast, slow = Run(factory, is_streaming), Run(factory, is_streaming, by_rows=True)
+    for part, mark in zip(batches, marks, strict=False):
+        batch = batch_of(part, ARROW)
+        for run in (fast, slow):
+            run.kernel.process(0, batch if window is not None else with_window_end(batch))
+            run.kernel.watermark(mark)
+            run.kernel.advance_processing_time(mark)
+        assert fast.kernel.late_rows == slow.kernel.late_rows
+        assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+    for run in (fast, slow):
+        run.kernel.watermark(2**63 - 1)
+        run.kernel.end()
+    assert sorted(fast.take_rows()) == sorted(slow.take_rows())
+
+
 def many(length):
     """Rows of ten keys."""
     numbers = np.arange(length)
@@ -172,6 +219,16 @@ def calls_made(action):
 def test_the_work_of_grouping_does_not_grow_with_the_rows(is_streaming):
     factory = grouping((TEXT,), CALLS)
     few, lots = Run(factory, is_streaming), Run(factory, is_streaming)
+    few_rows, lots_of_rows = many(1_000), many(10_000)
+    assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(
+        lambda: few.kernel.process(0, few_rows)
+    )
+
+
+@pytest.mark.parametrize("window", [WindowPlan("TUMBLE", TIME, 10_000), WindowPlan("HOP", TIME, 10_000, 5_000)])
+def test_the_work_of_windows_does_not_grow_with_the_rows(window):
+    factory = windowing((TEXT,), CALLS, window)
+    few, lots = Run(factory), Run(factory)
     few_rows, lots_of_rows = many(1_000), many(10_000)
     assert calls_made(lambda: lots.kernel.process(0, lots_of_rows)) < 1.1 * calls_made(
         lambda: few.kernel.process(0, few_rows)

@@ -1,8 +1,7 @@
-"""Windows of time: window table functions and aggregates over windows. Flink: `SlicingWindowOperator`."""
+"""Windows of time and window table functions. Flink: `WindowTableFunctionOperator`."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,11 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
-from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
-from firesteel.columns.rows import RowOutput, is_retraction, keys_of, kinds_list, rows_of
+from firesteel.columns.rows import RowOutput, keys_of, rows_of
 from firesteel.columns.values import arrow_type
 
 US = 1000
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,12 @@ def times_of(column: pa.Array) -> list[int | None]:
     return [None if value is None else value // US for value in values]
 
 
+def millis_of(column: pa.Array) -> Array:
+    """Return timestamps, none of which is NULL, as milliseconds."""
+    millis: Array = np.floor_divide(column.cast(pa.int64()).to_numpy(zero_copy_only=False), US)
+    return millis
+
+
 @dataclass(frozen=True)
 class WindowTableFactory:
     """A window table function.
@@ -80,19 +85,17 @@ class WindowTable(Kernel):
         """Emit the rows with start, end and time of their windows."""
         window = self._plan.window
         if window.is_rowtime:
-            micros = batch.columns[window.time].cast(pa.int64())
-            if micros.null_count:
-                batch = batch.filter(micros.is_valid().to_numpy(zero_copy_only=False))
-                micros = batch.columns[window.time].cast(pa.int64())
-            times = np.floor_divide(micros.to_numpy(zero_copy_only=False), US)
+            if batch.columns[window.time].null_count:
+                batch = batch.filter(batch.columns[window.time].is_valid().to_numpy(zero_copy_only=False))
+            times = millis_of(batch.columns[window.time])
         else:
             times = np.full(batch.length, self.context.now_ms(), np.int64)
-        rows, starts, ends = _assign(window, times)
+        rows, starts, ends = assign(window, times)
         taken = batch if len(rows) == batch.length and window.kind == "TUMBLE" else batch.take(rows)
         self.context.emit(taken.with_columns([*taken.columns, *_window_columns(starts, ends, self._time_type)]))
 
 
-def _assign(window: WindowPlan, times: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
+def assign(window: WindowPlan, times: Array) -> tuple[Array, Array, Array]:
     """Return row numbers with window starts and ends, row by row."""
     rows = np.arange(len(times))
     if window.kind == "TUMBLE":
@@ -181,228 +184,3 @@ def merge_session(sessions: list[Any], start: int, end: int, content: Any, join:
     first[0] = min(start, *(s[0] for s in touched))
     first[1] = max(end, *(s[1] for s in touched))
     return [*rest, first]
-
-
-@dataclass(frozen=True)
-class WindowAggregateFactory:
-    """Aggregates per key and window.
-
-    Attributes:
-        window: How rows fall into windows, None: the input has columns of window start and end.
-        window_columns: Then their indexes.
-        properties: `start`, `end`, `rowtime` or `proctime`: the last columns of the result.
-        output_types: Of keys, calls and properties.
-    """
-
-    keys: tuple[int, ...]
-    calls: tuple[CallPlan, ...]
-    window: WindowPlan | None
-    window_columns: tuple[int | None, ...] | None
-    properties: tuple[str, ...]
-    input_types: tuple[Any, ...]
-    output_types: tuple[Any, ...]
-    retracts: bool = False
-
-    def make(self) -> Kernel:
-        """Return the kernel."""
-        return CountWindows(self) if self.window is not None and self.window.rows else WindowAggregate(self)
-
-
-class WindowAggregate(Kernel):
-    """State per window: start, accumulators and the key's values, in a table by key and end."""
-
-    def __init__(self, plan: WindowAggregateFactory) -> None:
-        self._plan = plan
-        self._watermark = MIN_WATERMARK
-        self._is_session = plan.window is not None and plan.window.kind == "SESSION"
-        self._in_event_time = plan.window is None or plan.window.is_rowtime
-        self.late_rows = 0
-
-    def open(self, context: KernelContext) -> None:
-        """Open the functions; find when the windows that were restored end."""
-        super().open(context)
-        plan = self._plan
-        self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
-        self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
-        self._table = context.table("windows")
-        self._by_end: dict[int, set[Any]] = defaultdict(set)
-        for entry, state in self._table.data.items():
-            for end in [s[1] for s in state] if self._is_session else [entry[-1]]:
-                self._by_end[end].add(entry)
-
-    def close(self) -> None:
-        """Close the functions."""
-        self._aggregates.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Add rows to their windows; those whose window ended are dropped."""
-        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
-        values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
-        arguments = self._aggregates.arguments(batch)
-        rows = zip(keys, values, self._windows(batch), kinds_list(batch), arguments, strict=True)
-        add = self._add_to_session if self._is_session else self._add
-        for key, original, windows, kind, row in rows:
-            for start, end in windows:
-                if end - 1 <= self._watermark and self._in_event_time:
-                    self.late_rows += 1
-                else:
-                    add(key, original, start, end, kind, row)
-
-    def _windows(self, batch: ColumnBatch) -> list[list[tuple[int, int]]]:
-        plan = self._plan
-        if plan.window is None:
-            assert plan.window_columns is not None
-            start, end = (times_of(batch.columns[i]) for i in plan.window_columns[:2])  # type: ignore[index]
-            return [[(a, b)] for a, b in zip(start, end, strict=True)]  # type: ignore[list-item]
-        if plan.window.is_rowtime:
-            times = times_of(batch.columns[plan.window.time])
-        else:
-            times = [self.context.now_ms()] * batch.length
-        if self._is_session:
-            return [[] if time is None else [(time, time + plan.window.size)] for time in times]
-        known: dict[int, list[tuple[int, int]]] = {}
-        found: list[list[tuple[int, int]]] = []
-        for time in times:
-            if time is None:
-                found.append([])
-                continue
-            windows = known.get(time)
-            if windows is None:
-                windows = known[time] = plan.window.windows(time)
-            found.append(windows)
-        return found
-
-    def _add(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
-        entry = (*key, start, end)
-        state = self._table.data.get(entry)
-        if state is None:
-            state = [values, self._aggregates.new(), 0]
-            self._by_end[end].add(entry)
-        if is_retraction(kind):
-            state[2] -= 1
-            self._aggregates.retract(state[1], row)
-        else:
-            state[2] += 1
-            self._aggregates.add(state[1], row)
-        self._table.put(entry, state)
-
-    def _add_to_session(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
-        accumulators = self._aggregates.new()
-        self._aggregates.add(accumulators, row)
-        sessions = self._table.data.get(key, [])
-        merged = merge_session(sessions, start, end, [values, accumulators], self._join)
-        self._table.put(key, merged)
-        self._by_end[merged[-1][1]].add(key)
-
-    def _join(self, content: Any, other: Any) -> None:
-        self._aggregates.merge(content[1], other[1])
-
-    def watermark(self, timestamp: int) -> int:
-        """Give the windows that ended in event time."""
-        if self._in_event_time:
-            self._watermark = timestamp
-            if self.context.is_streaming:
-                self._fire(timestamp)
-        return timestamp
-
-    def advance_processing_time(self, now_ms: int) -> None:
-        """Give the windows that ended in processing time."""
-        if not self._in_event_time:
-            self._fire(now_ms)
-
-    def next_processing_time(self) -> int | None:
-        """Return when the next window ends."""
-        return None if self._in_event_time or not self._by_end else min(self._by_end) - 1
-
-    def end(self) -> None:
-        """Give all windows of a bounded query; on a stream the last watermark did so."""
-        if not self.context.is_streaming:
-            self._fire(2**63 - 1)
-
-    def _fire(self, until: int) -> None:
-        due = sorted(end for end in self._by_end if end - 1 <= until)
-        for end in due:
-            for entry in self._by_end.pop(end):
-                if self._is_session:
-                    self._fire_sessions(entry, end)
-                else:
-                    self._fire_window(entry, end)
-        self._output.flush()
-
-    def _fire_window(self, entry: Any, end: int) -> None:
-        state = self._table.data.get(entry)
-        if state is None:
-            return
-        self._table.remove(entry)
-        if state[2] > 0:
-            self._give(state[0], state[1], entry[-2], end)
-
-    def _fire_sessions(self, key: Any, end: int) -> None:
-        sessions = self._table.data.get(key)
-        if sessions is None:
-            return
-        done = [session for session in sessions if session[1] == end]
-        left = [session for session in sessions if session[1] != end]
-        if left:
-            self._table.put(key, left)
-        else:
-            self._table.remove(key)
-        for start, _, (values, accumulators) in done:
-            self._give(values, accumulators, start, end)
-
-    def _give(self, values: Any, accumulators: Any, start: int, end: int) -> None:
-        properties = {"start": start, "end": end, "rowtime": end - 1, "proctime": self.context.now_ms()}
-        kinds = self._plan.output_types[len(self._plan.output_types) - len(self._plan.properties) :]
-        found = tuple(
-            pa.scalar(properties[name] * US, pa.int64()).cast(arrow_type(kind)).as_py()
-            for name, kind in zip(self._plan.properties, kinds, strict=True)
-        )
-        self._output.extend([(*values, *self._aggregates.values(accumulators), *found)])
-
-    def snapshot(self) -> Any:
-        """Return the watermark, by which rows are late."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot
-
-
-class CountWindows(Kernel):
-    """Windows of so many rows per key (Table API: `row_interval`)."""
-
-    def __init__(self, plan: WindowAggregateFactory) -> None:
-        self._plan = plan
-
-    def open(self, context: KernelContext) -> None:
-        """Open the functions; state per key: how many rows came, and the rows of windows that are not full."""
-        super().open(context)
-        plan = self._plan
-        self._aggregates = AggregateSet(plan.calls, plan.input_types, False, context)
-        self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
-        self._table = context.table("windows")
-
-    def close(self) -> None:
-        """Close the functions."""
-        self._aggregates.close()
-
-    def process(self, index: int, batch: ColumnBatch) -> None:
-        """Add rows; a window that is full gives its result."""
-        window = self._plan.window
-        assert window is not None
-        slide = window.step or window.size
-        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
-        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
-        values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
-        for key, original, row in zip(keys, values, self._aggregates.arguments(batch), strict=True):
-            count, kept = self._table.data.get(key, (0, []))
-            kept = [*kept, row][-window.size :]
-            count += 1
-            self._table.put(key, (count, kept))
-            if count >= window.size and (count - window.size) % slide == 0:
-                states = self._aggregates.new()
-                for member in kept:
-                    self._aggregates.add(states, member)
-                self._output.extend([(*original, *self._aggregates.values(states))])
-        self._output.flush()

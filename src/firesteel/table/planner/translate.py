@@ -20,7 +20,8 @@ from firesteel.columns.kernels.joins import IntervalJoinFactory, JoinPlan, Tempo
 from firesteel.columns.kernels.match import MatchFactory
 from firesteel.columns.kernels.over import FramePlan, OverFactory
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
-from firesteel.columns.kernels.windows import WindowAggregateFactory, WindowPlan, WindowTableFactory
+from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
 from firesteel.datastream.operator_descriptors import ColumnOperator
 from firesteel.graph.partitioner import GLOBAL, Partitioner

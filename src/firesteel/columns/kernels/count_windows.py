@@ -1,0 +1,54 @@
+"""Aggregates over windows of so many rows. Flink: `WindowOperator` over `CountWindow`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import Kernel, KernelContext
+from firesteel.columns.kernels.aggregate_set import AggregateSet
+from firesteel.columns.rows import RowOutput, keys_of
+from firesteel.columns.values import arrow_type
+
+
+class CountWindows(Kernel):
+    """Windows of so many rows per key (Table API: `row_interval`).
+
+    Args:
+        plan: A `window_aggregate.WindowAggregateFactory`.
+    """
+
+    def __init__(self, plan: Any) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Open the functions; state per key: how many rows came, and the rows of windows that are not full."""
+        super().open(context)
+        plan = self._plan
+        self._aggregates = AggregateSet(plan.calls, plan.input_types, False, context)
+        self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
+        self._table = context.table("windows")
+
+    def close(self) -> None:
+        """Close the functions."""
+        self._aggregates.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Add rows; a window that is full gives its result."""
+        window = self._plan.window
+        assert window is not None
+        slide = window.step or window.size
+        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
+        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
+        values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
+        for key, original, row in zip(keys, values, self._aggregates.arguments(batch), strict=True):
+            count, kept = self._table.data.get(key, (0, []))
+            kept = [*kept, row][-window.size :]
+            count += 1
+            self._table.put(key, (count, kept))
+            if count >= window.size and (count - window.size) % slide == 0:
+                states = self._aggregates.new()
+                for member in kept:
+                    self._aggregates.add(states, member)
+                self._output.extend([(*original, *self._aggregates.values(states))])
+        self._output.flush()

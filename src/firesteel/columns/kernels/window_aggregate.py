@@ -1,0 +1,273 @@
+"""Aggregates over windows. Flink: `SlicingWindowOperator`, `WindowOperator`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.count_windows import CountWindows
+from firesteel.columns.kernels.group_vectors import load, results
+from firesteel.columns.kernels.row_groups import Array, can_factorize
+from firesteel.columns.kernels.vector_calls import vector_calls
+from firesteel.columns.kernels.window_vectors import WindowVectors
+from firesteel.columns.kernels.windows import US, WindowPlan, assign, merge_session, millis_of, times_of
+from firesteel.columns.rows import batch_of, is_retraction, keys_of, kinds_list
+from firesteel.columns.values import arrow_type
+
+
+@dataclass(frozen=True)
+class WindowAggregateFactory:
+    """Aggregates per key and window.
+
+    Attributes:
+        window: How rows fall into windows, None: the input has columns of window start and end.
+        window_columns: Then their indexes.
+        properties: `start`, `end`, `rowtime` or `proctime`: the last columns of the result.
+        output_types: Of keys, calls and properties.
+    """
+
+    keys: tuple[int, ...]
+    calls: tuple[CallPlan, ...]
+    window: WindowPlan | None
+    window_columns: tuple[int | None, ...] | None
+    properties: tuple[str, ...]
+    input_types: tuple[Any, ...]
+    output_types: tuple[Any, ...]
+    retracts: bool = False
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return CountWindows(self) if self.window is not None and self.window.rows else WindowAggregate(self)
+
+
+_Ended = tuple[Any, Any, int, int]
+"""A window that ended: the values of its key, its accumulators, start and end."""
+
+_GIVEN_AT_ONCE = 10_000
+"""Results go out in batches of so many rows."""
+
+
+class WindowAggregate(Kernel):
+    """State per window: start, accumulators and the key's values, in a table by key and end."""
+
+    def __init__(self, plan: WindowAggregateFactory) -> None:
+        self._plan = plan
+        self._watermark = MIN_WATERMARK
+        self._is_session = plan.window is not None and plan.window.kind == "SESSION"
+        self._in_event_time = plan.window is None or plan.window.is_rowtime
+        self.late_rows = 0
+
+    def open(self, context: KernelContext) -> None:
+        """Open the functions; find when the windows that were restored end."""
+        super().open(context)
+        plan = self._plan
+        self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
+        self._types = [arrow_type(kind) for kind in plan.output_types]
+        self._table = context.table("windows")
+        self._by_end: dict[int, set[Any]] = defaultdict(set)
+        for entry, state in self._table.data.items():
+            for end in [s[1] for s in state] if self._is_session else [entry[-1]]:
+                self._by_end[end].add(entry)
+        self._calls = None if plan.retracts else vector_calls(plan.calls, plan.input_types)
+        self._vectors: WindowVectors | None = None
+        factorizes = all(can_factorize(kind) for kind in self._types[: len(plan.keys)])
+        if self._calls is not None and factorizes and not self._is_session:
+            self._vectors = WindowVectors(
+                plan.keys, self._calls, self._table, self._by_end, self._aggregates.new, context.max_parallelism
+            )
+
+    def go_by_rows(self) -> None:
+        """Go row by row from now on, whatever the calls; the results are the same."""
+        self._calls = self._vectors = None
+
+    def close(self) -> None:
+        """Close the functions."""
+        self._aggregates.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Add rows to their windows; those whose window ended are dropped."""
+        if self._vectors is None or not self._process_vectors(self._vectors, batch):
+            self._process_rows(batch)
+
+    def _process_vectors(self, vectors: WindowVectors, batch: ColumnBatch) -> bool:
+        """Add rows by arrays; False: nothing was done, it has to go row by row."""
+        plan = self._plan
+        if plan.window is None:
+            assert plan.window_columns is not None
+            columns = [batch.columns[i] for i in plan.window_columns[:2] if i is not None]
+            if any(column.null_count for column in columns):
+                return False
+            starts, ends = map(millis_of, columns)
+            rows = np.arange(batch.length)
+        else:
+            if plan.window.is_rowtime and batch.columns[plan.window.time].null_count:
+                batch = batch.filter(batch.columns[plan.window.time].is_valid().to_numpy(zero_copy_only=False))
+            if plan.window.is_rowtime:
+                times = millis_of(batch.columns[plan.window.time])
+            else:
+                times = np.full(batch.length, self.context.now_ms(), np.int64)
+            rows, starts, ends = assign(plan.window, times)
+        late = ends - 1 <= self._watermark if self._in_event_time else np.zeros(len(ends), bool)
+        if late.any():
+            rows, starts, ends = rows[~late], starts[~late], ends[~late]
+        if not vectors.add(batch, rows, starts, ends):
+            return False
+        self.late_rows += int(late.sum())
+        return True
+
+    def _process_rows(self, batch: ColumnBatch) -> None:
+        keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
+        originals = [batch.columns[k].to_pylist() for k in self._plan.keys]
+        values = list(zip(*originals, strict=True)) if originals else [()] * batch.length
+        arguments = self._aggregates.arguments(batch)
+        rows = zip(keys, values, self._windows(batch), kinds_list(batch), arguments, strict=True)
+        add = self._add_to_session if self._is_session else self._add
+        for key, original, windows, kind, row in rows:
+            for start, end in windows:
+                if end - 1 <= self._watermark and self._in_event_time:
+                    self.late_rows += 1
+                else:
+                    add(key, original, start, end, kind, row)
+
+    def _windows(self, batch: ColumnBatch) -> list[list[tuple[int, int]]]:
+        plan = self._plan
+        if plan.window is None:
+            assert plan.window_columns is not None
+            start, end = (times_of(batch.columns[i]) for i in plan.window_columns[:2])  # type: ignore[index]
+            return [[(a, b)] for a, b in zip(start, end, strict=True)]  # type: ignore[list-item]
+        if plan.window.is_rowtime:
+            times = times_of(batch.columns[plan.window.time])
+        else:
+            times = [self.context.now_ms()] * batch.length
+        if self._is_session:
+            return [[] if time is None else [(time, time + plan.window.size)] for time in times]
+        known: dict[int, list[tuple[int, int]]] = {}
+        found: list[list[tuple[int, int]]] = []
+        for time in times:
+            if time is None:
+                found.append([])
+                continue
+            windows = known.get(time)
+            if windows is None:
+                windows = known[time] = plan.window.windows(time)
+            found.append(windows)
+        return found
+
+    def _add(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
+        entry = (*key, start, end)
+        state = self._table.data.get(entry)
+        if state is None:
+            state = [values, self._aggregates.new(), 0]
+            self._by_end[end].add(entry)
+        if is_retraction(kind):
+            state[2] -= 1
+            self._aggregates.retract(state[1], row)
+        else:
+            state[2] += 1
+            self._aggregates.add(state[1], row)
+        self._table.put(entry, state)
+
+    def _add_to_session(self, key: Any, values: Any, start: int, end: int, kind: int, row: Any) -> None:
+        accumulators = self._aggregates.new()
+        self._aggregates.add(accumulators, row)
+        sessions = self._table.data.get(key, [])
+        merged = merge_session(sessions, start, end, [values, accumulators], self._join)
+        self._table.put(key, merged)
+        self._by_end[merged[-1][1]].add(key)
+
+    def _join(self, content: Any, other: Any) -> None:
+        self._aggregates.merge(content[1], other[1])
+
+    def watermark(self, timestamp: int) -> int:
+        """Give the windows that ended in event time."""
+        if self._in_event_time:
+            self._watermark = timestamp
+            if self.context.is_streaming:
+                self._fire(timestamp)
+        return timestamp
+
+    def advance_processing_time(self, now_ms: int) -> None:
+        """Give the windows that ended in processing time."""
+        if not self._in_event_time:
+            self._fire(now_ms)
+
+    def next_processing_time(self) -> int | None:
+        """Return when the next window ends."""
+        return None if self._in_event_time or not self._by_end else min(self._by_end) - 1
+
+    def end(self) -> None:
+        """Give all windows of a bounded query; on a stream the last watermark did so."""
+        if not self.context.is_streaming:
+            self._fire(2**63 - 1)
+
+    def _fire(self, until: int) -> None:
+        ended: list[_Ended] = []
+        for end in sorted(end for end in self._by_end if end - 1 <= until):
+            for entry in self._by_end.pop(end):
+                if self._is_session:
+                    ended += self._take_sessions(entry, end)
+                else:
+                    ended += self._take_window(entry, end)
+        for start in range(0, len(ended), _GIVEN_AT_ONCE):
+            self._give(ended[start : start + _GIVEN_AT_ONCE])
+
+    def _take_window(self, entry: Any, end: int) -> list[_Ended]:
+        state = self._table.data.get(entry)
+        if state is None:
+            return []
+        self._table.remove(entry)
+        return [(state[0], state[1], entry[-2], end)] if state[2] > 0 else []
+
+    def _take_sessions(self, key: Any, end: int) -> list[_Ended]:
+        sessions = self._table.data.get(key)
+        if sessions is None:
+            return []
+        left = [session for session in sessions if session[1] != end]
+        if left:
+            self._table.put(key, left)
+        else:
+            self._table.remove(key)
+        done = [session for session in sessions if session[1] == end]
+        return [(values, accumulators, start, end) for start, _, (values, accumulators) in done]
+
+    def _give(self, ended: Sequence[_Ended]) -> None:
+        """Emit the results of windows."""
+        types, key_count = self._types, len(self._plan.keys)
+        values, accumulators, starts, ends = zip(*ended, strict=True)
+        columns = [
+            *batch_of(values, types[:key_count]).columns,
+            *self._results(accumulators),
+            *self._properties(np.array(starts, np.int64), np.array(ends, np.int64)),
+        ]
+        self.context.emit(ColumnBatch(tuple(columns), len(ended)))
+
+    def _results(self, accumulators: Sequence[Any]) -> Sequence[pa.Array]:
+        fields = None if self._calls is None else load(self._calls, accumulators)
+        if self._calls is not None and fields is not None:
+            return results(self._calls, fields)
+        first = len(self._plan.keys)
+        types = self._types[first : first + len(self._plan.calls)]
+        return batch_of(list(map(self._aggregates.values, accumulators)), types).columns
+
+    def _properties(self, starts: Array, ends: Array) -> list[pa.Array]:
+        found = {"start": starts, "end": ends, "rowtime": ends - 1}
+        if "proctime" in self._plan.properties:
+            found["proctime"] = np.full(len(ends), self.context.now_ms(), np.int64)
+        types = self._types[len(self._types) - len(self._plan.properties) :]
+        return [pa.array(found[name] * US).cast(kind) for name, kind in zip(self._plan.properties, types, strict=True)]
+
+    def snapshot(self) -> Any:
+        """Return the watermark, by which rows are late."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot

@@ -1,0 +1,79 @@
+"""Rows added to windows by whole batches: what `WindowAggregate` does row by row, over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import StateTable
+from firesteel.columns.kernels.group_vectors import covers, fold, load, store
+from firesteel.columns.kernels.row_groups import Array, RowGroups
+from firesteel.columns.kernels.vector_calls import VectorCall
+from firesteel.columns.rows import keys_of
+
+
+class WindowVectors:
+    """The windows of one operator.
+
+    Args:
+        keys: The key columns.
+        calls: What is calculated per key and window.
+        table: Has the values of the key, the accumulators and the number of rows by key, start and end.
+        by_end: The entries of the table by the end of their window.
+        empty: Gives the accumulators of an empty window.
+        max_parallelism: The number of key groups.
+    """
+
+    def __init__(
+        self,
+        keys: tuple[int, ...],
+        calls: Sequence[VectorCall],
+        table: StateTable,
+        by_end: MutableMapping[int, set[Any]],
+        empty: Callable[[], list[Any]],
+        max_parallelism: int,
+    ) -> None:
+        self._keys = keys
+        self._calls = calls
+        self._table = table
+        self._by_end = by_end
+        self._empty = empty()
+        self._max_parallelism = max_parallelism
+
+    def add(self, batch: ColumnBatch, rows: Array, starts: Array, ends: Array) -> bool:
+        """Add rows to windows; False: nothing was done, it has to go row by row.
+
+        Args:
+            batch: Has the rows.
+            rows: Which row goes into a window; one row may go into several.
+            starts: The start of that window (ms).
+            ends: Its end.
+        """
+        if not covers(self._calls, batch):
+            return False
+        if not len(rows):
+            return True
+        if len(rows) != batch.length or (rows[1:] <= rows[:-1]).any():
+            batch = batch.take(rows)
+        groups = RowGroups([*(batch.columns[key] for key in self._keys), pa.array(starts), pa.array(ends)], len(rows))
+        first = groups.first_rows()
+        keys = keys_of(batch.take(first), self._keys, self._max_parallelism)
+        windows = zip(keys, starts[first].tolist(), ends[first].tolist(), strict=True)
+        entries = [(*key, start, end) for key, start, end in windows]
+        states = list(map(self._table.data.get, entries))
+        before = load(self._calls, [self._empty if state is None else state[1] for state in states])
+        if before is None:
+            return False
+        after = store(self._calls, fold(self._calls, before, groups, batch), groups.count)
+        put, by_end = self._table.put, self._by_end
+        sizes = groups.sizes.tolist()
+        for entry, state, accumulators, size in zip(entries, states, after, sizes, strict=True):
+            if state is None:
+                by_end[entry[-1]].add(entry)
+                put(entry, [entry[1:-2], accumulators, size])
+            else:
+                put(entry, [state[0], accumulators, state[2] + size])
+        return True
