@@ -3,6 +3,7 @@
 import pytest
 
 from firesteel.table import EnvironmentSettings, TableEnvironment
+from firesteel.table.errors import TableException
 
 pytestmark = pytest.mark.spark
 
@@ -20,3 +21,51 @@ def test_partitions_are_written_overwritten_and_read(tmp_path, format_name):
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["dt=x y", "dt=z"]
     with t_env.execute_sql("SELECT dt, id, CAST(price AS STRING), name FROM t").collect() as rows:
         assert sorted(tuple(row) for row in rows) == [("x y", 1, "1.50", "a"), ("z", 3, "3.00", "c")]
+
+
+def test_files_are_selected_by_pattern_and_partition(tmp_path):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    for day, number in (("a", "1"), ("b", "2"), ("c", "broken")):
+        (tmp_path / f"dt={day}").mkdir()
+        (tmp_path / f"dt={day}" / "part.csv").write_text(f"{number}\n")
+        (tmp_path / f"dt={day}" / "other.txt").write_text("broken\n")
+    t_env.execute_sql(
+        "CREATE TABLE t (id INT, dt STRING) PARTITIONED BY (dt) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}', 'format' = 'csv', 'source.path.regex-pattern' = '.*[.]csv', 'scan.parallelism' = '1')"
+    )
+    with t_env.execute_sql("SELECT id, dt FROM t WHERE dt IN ('a', 'b') AND id > 1").collect() as rows:
+        assert [tuple(row) for row in rows] == [(2, "b")]
+    assert "broken" in (tmp_path / "dt=c" / "part.csv").read_text()
+
+
+def test_committed_partitions_are_marked(tmp_path):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env.execute_sql(
+        "CREATE TABLE t (id INT, dt STRING) PARTITIONED BY (dt) WITH ('connector' = 'filesystem', "
+        f"'path' = '{tmp_path}', 'format' = 'csv', 'sink.parallelism' = '1', "
+        "'sink.partition-commit.policy.kind' = 'success-file', 'sink.partition-commit.success-file.name' = '_DONE')"
+    )
+    t_env.execute_sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')").wait()
+    assert sorted(path.parent.name for path in tmp_path.rglob("_DONE")) == ["dt=a", "dt=b"]
+    with t_env.execute_sql("SELECT id FROM t").collect() as rows:
+        assert sorted(row[0] for row in rows) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("sink.partition-commit.policy.kind", "metastore"),
+        ("sink.partition-commit.trigger", "partition-time"),
+        ("sink.partition-commit.delay", "1 h"),
+        ("sink.parallelism", "0"),
+        ("scan.watermark.idle-timeout", "1 s"),
+    ],
+)
+def test_unsupported_options_are_refused(tmp_path, option, value):
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    options = {"connector": "filesystem", "path": str(tmp_path), "format": "csv",
+               "sink.partition-commit.policy.kind": "success-file", option: value}  # fmt: skip
+    text = ", ".join(f"'{key}' = '{text}'" for key, text in options.items())
+    t_env.execute_sql(f"CREATE TABLE t (id INT, dt STRING) PARTITIONED BY (dt) WITH ({text})")
+    with pytest.raises(TableException, match=option):
+        t_env.execute_sql("INSERT INTO t VALUES (1, 'a')")

@@ -57,6 +57,8 @@ class FileEnumerator:
         still_there: set[str] = set()
         for text in settings.paths:
             for path, size in self._files_below(text, known.is_first):
+                if settings.path_filter is not None and not settings.path_filter(path):
+                    continue
                 if path in known.keys:
                     still_there.add(path)
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from firesteel.common.time import Duration
@@ -85,6 +86,7 @@ class FileSourceSettings:
 
     Attributes:
         discovery_interval: New files are looked for so often; None reads what is there and ends.
+        path_filter: Returns whether to read the file at a path; None reads all files.
     """
 
     format: StreamFormat | BulkFormat
@@ -92,6 +94,7 @@ class FileSourceSettings:
     discovery_interval: Duration | None = None
     file_enumerator: FileEnumeratorProvider | None = None
     split_assigner: FileSplitAssignerProvider | None = None
+    path_filter: Callable[[str], bool] | None = None
 
 
 class FileSource(Source):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
@@ -32,7 +33,6 @@ class TableFiles:
         metadata: Keys and types of the metadata columns after these.
         partition_keys: Names and types of all columns that are in the path.
         default_name: Stands for NULL in a path.
-        partitions: A predicate over the values of the path, None: all.
     """
 
     format: Format
@@ -40,13 +40,10 @@ class TableFiles:
     metadata: tuple[tuple[str, t.DataType], ...]
     partition_keys: tuple[tuple[str, t.DataType], ...]
     default_name: str
-    partitions: Any
 
     def rows(self, blocks: Iterator[ColumnBatch], path: str, size: int, modified_ms: int) -> Iterator[list[Any]]:
         """Yield the batches of a file with all columns wanted, one at a time."""
-        values = self._partition_values(path)
-        if self.partitions is not None and not self.partitions(values):
-            return
+        values = self.partition_values(path)
         places = {name: index for index, name in enumerate(self.format.columns.names)}
         facts = _facts(path, size, modified_ms)
         for block in blocks:
@@ -59,7 +56,7 @@ class TableFiles:
                 arrays += [_constant(facts[key], kind, part.length) for key, kind in self.metadata]
                 yield [part.with_columns(arrays)]
 
-    def _partition_values(self, path: str) -> dict[str, Any]:
+    def partition_values(self, path: str) -> dict[str, Any]:
         """Return the values of the partition columns by the directories `key=value` of a path."""
         found = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part)
         values: dict[str, Any] = {}
@@ -69,6 +66,29 @@ class TableFiles:
             text = unquote(found[name])
             values[name] = None if text == self.default_name else reader_of(kind)(text)
         return values
+
+
+@dataclass(frozen=True)
+class TablePathFilter:
+    """Selects the files of a table that a query reads.
+
+    Attributes:
+        pattern: Regular expression that the whole path without its scheme matches, None: any path.
+        partitions: A predicate over the partition values, None: all partitions.
+        files: Reads partition values from paths.
+    """
+
+    pattern: str | None
+    partitions: Callable[[dict[str, Any]], bool] | None
+    files: TableFiles
+
+    def __call__(self, path: str) -> bool:
+        """Return whether to read the file at a path."""
+        if self.pattern is not None:
+            plain = urlsplit(path).path if scheme_of(path) else path
+            if re.fullmatch(self.pattern, plain) is None:
+                return False
+        return self.partitions is None or self.partitions(self.files.partition_values(path))
 
 
 class ColumnsFileFormat(BulkFormat):

@@ -97,6 +97,7 @@ class TableFileSink(FileSink):
         types: tuple[DataType, ...],
         options: Options,
         request: SinkRequest,
+        success_file: str | None,
     ) -> None:
         factory = BulkWriterFactory("columns", record_format)
         default_name = options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__")
@@ -110,13 +111,13 @@ class TableFileSink(FileSink):
         )
         super().__init__(settings)
         self._overwrites = request.overwrite
-        self._is_partitioned = bool(keys)
+        self._success_file = success_file
 
     def create_committer(self) -> Committer:
-        """Return what shows finished files; of INSERT OVERWRITE it removes others before."""
-        return (
-            OverwritingCommitter(self.settings.base_path, self._is_partitioned) if self._overwrites else FileCommitter()
-        )
+        """Return the committer of part files; INSERT OVERWRITE removes other files first."""
+        if self._overwrites:
+            return OverwritingCommitter(self.settings.base_path, self._success_file)
+        return TableFileCommitter(self._success_file)
 
 
 def _rolling(options: Options, record_format: Format) -> RollingPolicy:
@@ -137,34 +138,59 @@ def _size(options: Options) -> int:
     return int(found[1]) * _BYTES[found[2].lower()]
 
 
-class OverwritingCommitter(FileCommitter):
-    """Removes the visible files of each partition that is written, before the new ones become visible.
+class TableFileCommitter(FileCommitter):
+    """Commits part files, then marks the directories that got some.
+
+    Args:
+        success_file: Name of the empty file that marks a directory, None: no file is written.
+    """
+
+    def __init__(self, success_file: str | None) -> None:
+        super().__init__()
+        self._success_file = success_file
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Show the new files, then write the success files."""
+        super().commit(requests)
+        if self._success_file is not None:
+            for directory in _directories(requests):
+                (local_path(directory) / self._success_file).touch()
+
+
+class OverwritingCommitter(TableFileCommitter):
+    """Removes the visible files of each directory that is written, before the new ones become visible.
 
     Args:
         base: The directory of the table.
-        is_partitioned: Only partitions that get new files are replaced.
+        success_file: Name of the empty file that marks a directory, None: no file is written.
     """
 
-    def __init__(self, base: str, is_partitioned: bool) -> None:
-        super().__init__()
+    def __init__(self, base: str, success_file: str | None) -> None:
+        super().__init__(success_file)
         self._base = base
-        self._is_partitioned = is_partitioned
         self._cleared: set[str] = set()
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Remove what is there, then show the new files."""
+        """Remove the files that are there, then show the new files."""
         files = Files(self._configuration)
         base = files.resolve(self._base)
         if files.remote(base) is not None:
             raise NotImplementedError(f"INSERT OVERWRITE replaces local files only, not those of {base}")
-        new = {final for request in requests if (final := getattr(request.committable, "final", None))}
-        for directory in {path.rpartition("/")[0] for path in new}:
-            if directory not in self._cleared:
-                self._cleared.add(directory)
-                self._clear(directory, new)
+        new = _new_files(requests)
+        for directory in _directories(requests) - self._cleared:
+            self._cleared.add(directory)
+            self._clear(directory, new)
         super().commit(requests)
 
     def _clear(self, directory: str, new: set[str]) -> None:
         for path in local_path(directory).iterdir():
             if path.is_file() and not path.name.startswith((".", "_")) and str(path) not in new:
                 path.unlink()
+
+
+def _new_files(requests: Sequence[CommitRequest]) -> set[str]:
+    return {final for request in requests if (final := getattr(request.committable, "final", None))}
+
+
+def _directories(requests: Sequence[CommitRequest]) -> set[str]:
+    return {path.rpartition("/")[0] for path in _new_files(requests)}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from firesteel.columns.batch import Kind
+from firesteel.common.file_systems import scheme_of
 from firesteel.common.time import Duration
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.file_source import FileSource, FileSourceSettings
 from firesteel.table.connectors.base import INSERT_ONLY, Column, ResolvedTable, ScanRequest, SinkRequest
-from firesteel.table.connectors.file_tables import ColumnsFileFormat, TableFiles
+from firesteel.table.connectors.file_tables import ColumnsFileFormat, TableFiles, TablePathFilter
 from firesteel.table.connectors.file_writing import TableFileSink
 from firesteel.table.connectors.formats.base import Columns, Format, make_format
 from firesteel.table.connectors.options import Options
@@ -91,6 +93,7 @@ class FileTable(_Files):
                     f"reading:\n{chr(10).join(_METADATA)}"
                 )
         self.format_of(self.stored)
+        _check_pattern(self.options)
 
     @property
     def is_bounded(self) -> bool:
@@ -106,11 +109,12 @@ class FileTable(_Files):
             request.metadata,
             tuple((c.name, c.type) for c in self.table.physical_columns if c.name in keys),
             self.options.text("partition.default-name", "__HIVE_DEFAULT_PARTITION__"),
-            request.partitions,
         )
+        selected = TablePathFilter(self.options.values.get("source.path.regex-pattern"), request.partitions, reading)
         interval = self.options.duration_ms("source.monitor-interval")
         every = None if interval is None else Duration.of_millis(interval)
-        settings = FileSourceSettings(ColumnsFileFormat(reading), (self.options.text("path"),), every)
+        paths = (self.options.text("path"),)
+        settings = FileSourceSettings(ColumnsFileFormat(reading), paths, every, path_filter=selected)
         return environment.from_source(FileSource(settings), WatermarkStrategy.no_watermarks(), name)
 
 
@@ -123,6 +127,11 @@ class FileTableSink(_Files):
         self._format = self.format_of(self.stored)
         if self.options.flag("auto-compaction"):
             raise ValidationException("auto-compaction is not supported; write with fewer subtasks instead")
+        if self.options.flag("sink.shuffle-by-partition.enable"):
+            raise ValidationException(
+                "sink.shuffle-by-partition.enable is not supported; set sink.parallelism to write fewer files"
+            )
+        self._success_file = _success_file(self.options, bool(table.partition_keys), request.is_bounded)
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return what the format can write."""
@@ -134,5 +143,39 @@ class FileTableSink(_Files):
         keys = tuple((key, names.index(key)) for key in self.table.partition_keys)
         stored = tuple(names.index(column.name) for column in self.stored)
         types = tuple(column.type for column in self.table.physical_columns)
-        sink = TableFileSink(self._format, keys, stored, types, self.options, self._request)
+        sink = TableFileSink(self._format, keys, stored, types, self.options, self._request, self._success_file)
         return stream.sink_to(sink).name(name)
+
+
+def _check_pattern(options: Options) -> None:
+    pattern = options.values.get("source.path.regex-pattern")
+    if pattern is None:
+        return
+    try:
+        re.compile(pattern)
+    except re.error:
+        raise options.invalid("source.path.regex-pattern", "a regular expression") from None
+
+
+def _success_file(options: Options, is_partitioned: bool, is_bounded: bool) -> str | None:
+    """Return the name of the file that marks a committed partition, None: no file is written.
+
+    Raises:
+        ValidationException: the options ask for a trigger, delay or policy that is not supported.
+    """
+    policies = [policy.strip() for policy in options.text("sink.partition-commit.policy.kind").split(",")]
+    unknown = sorted({*policies} - {"", "success-file"})
+    if unknown:
+        raise ValidationException(
+            f"sink.partition-commit.policy.kind '{unknown[0]}' is not supported; the only policy is 'success-file'"
+        )
+    if policies == [""]:
+        return None
+    if options.text("sink.partition-commit.trigger", "process-time") != "process-time":
+        raise ValidationException("sink.partition-commit.trigger is supported with 'process-time' only")
+    if options.duration_ms("sink.partition-commit.delay", 0):
+        raise ValidationException("sink.partition-commit.delay is not supported; partitions commit at checkpoints")
+    if scheme_of(options.text("path")) not in (None, "file"):
+        raise ValidationException("sink.partition-commit.policy.kind is supported for local files only")
+    writes = is_partitioned or is_bounded  # A streaming job commits partitions only, as Flink's does.
+    return options.text("sink.partition-commit.success-file.name", "_SUCCESS") if writes else None

@@ -8,9 +8,10 @@ from typing import Any
 
 from firesteel.table.errors import ValidationException
 
-_COMMON = ("connector", "property-version", "scan.parallelism", "sink.parallelism", "scan.watermark.emit.strategy",
-           "scan.watermark.alignment.group", "scan.watermark.alignment.max-drift",
-           "scan.watermark.alignment.update-interval", "scan.watermark.idle-timeout")  # fmt: skip
+_COMMON = ("connector", "property-version", "scan.parallelism", "sink.parallelism")
+_UNSUPPORTED = ("scan.watermark.emit.strategy", "scan.watermark.alignment.group",
+                "scan.watermark.alignment.max-drift", "scan.watermark.alignment.update-interval",
+                "scan.watermark.idle-timeout")  # fmt: skip
 _DURATION = re.compile(r"\s*(\d+)\s*([a-zA-Zµ]*)\s*")
 _MILLISECONDS = {
     "": 1, "ms": 1, "milli": 1, "millis": 1, "millisecond": 1, "milliseconds": 1, "s": 1000, "sec": 1000,
@@ -48,6 +49,9 @@ class Options:
                 f"One or more required options are missing.\n\nMissing required options are:\n\n"
                 f"{chr(10).join(sorted(missing))}"
             )
+        refused = sorted(self.values.keys() & set(_UNSUPPORTED))
+        if refused:
+            raise ValidationException(f"Option '{refused[0]}' is not supported")
         known = {*required, *optional, *_COMMON}
         unknown = [key for key in self.values if key not in known and not key.startswith(prefixes or ("\0",))]
         if unknown:
@@ -117,3 +121,15 @@ class Options:
         return ValidationException(
             f"Invalid value for option '{key}' of '{self.owner}': expected {wanted}, found '{self.values.get(key)}'"
         )
+
+
+def parallelism_option(options: Mapping[str, str], key: str) -> int | None:
+    """Return `scan.parallelism` or `sink.parallelism`, None where it is not set.
+
+    Raises:
+        ValidationException: it is not a positive integer.
+    """
+    number: int | None = Options(options, options.get("connector", "")).number(key)
+    if number is not None and number < 1:
+        raise ValidationException(f"Invalid configured parallelism {number} of option '{key}': it should be positive")
+    return number

@@ -17,13 +17,18 @@ from firesteel.columns.types import RowType
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableScan:
-    """A table of a connector. `columns` are indexes into its physical columns, `metadata` keys with types."""
+    """A table of a connector. `columns` are indexes into its physical columns, `metadata` keys with types.
+
+    Attributes:
+        partitions: A condition over the partition columns, in the order of the table's keys; None: all partitions.
+    """
 
     table: Any
     source: Any
     row_type: RowType
     columns: tuple[int, ...]
     metadata: tuple[tuple[str, Any], ...] = ()
+    partitions: Any = None
     inputs: tuple[Any, ...] = ()
 
 

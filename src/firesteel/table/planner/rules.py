@@ -7,6 +7,7 @@ from typing import Any
 
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.table.planner import rel
+from firesteel.table.planner.partition_pruning import push_partitions_into_scan
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, inline, input_refs, refs, row_type, walk
 from firesteel.table.planner.window_columns import window_columns
 
@@ -196,4 +197,5 @@ def push_columns_into_scan(node: Any, is_streaming: bool) -> Any:
     return replace(node, input=narrow, expressions=tuple(inline(rex, places) for rex in node.expressions))
 
 
-_RULES = (merge_projects, top_n, filter_below_project, merge_projects, drop_rank_number, push_columns_into_scan)
+_RULES = (merge_projects, top_n, filter_below_project, merge_projects, drop_rank_number, push_partitions_into_scan,
+          push_columns_into_scan)  # fmt: skip

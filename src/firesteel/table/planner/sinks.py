@@ -8,6 +8,7 @@ from firesteel.columns.batch import Kind
 from firesteel.columns.kernels.sink_guard import SinkGuardFactory
 from firesteel.table.errors import TableException
 from firesteel.table.planner.description import describe
+from firesteel.table.planner.parallelism import consume_with_parallelism
 from firesteel.table.planner.translate import Translator
 
 
@@ -45,7 +46,8 @@ def add_sink(translator: Translator, node: Any, table: Any, sink: Any, enforcer:
         guard = SinkGuardFactory(not_null, enforcer.upper() == "DROP", drops_before)
         label = f"ConstraintEnforcer(NotNullEnforcer(fields=[{', '.join(name for _, name in not_null)}]))"
         stream = translator.operator(node, guard, stream, None, label if not_null else "DropUpdateBefore")
-    return sink.consume(stream, f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])")
+    label = f"Sink(table=[{name}], fields=[{', '.join(node.row_type.names)}])"
+    return consume_with_parallelism(translator, sink, stream, table, kinds, label)
 
 
 def _producer(node: Any) -> str:

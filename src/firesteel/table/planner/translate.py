@@ -30,6 +30,8 @@ from firesteel.table.errors import TableException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, deduplicates, is_rowtime, kinds_of, sorts_all
 from firesteel.table.planner.description import describe
+from firesteel.table.planner.parallelism import scan_with_parallelism
+from firesteel.table.planner.partition_pruning import partition_predicate
 from firesteel.table.planner.values_source import values_stream
 
 
@@ -75,15 +77,16 @@ class Translator:
         self, node: Any, factory: Any, stream: Any, keys: tuple[int, ...] | None = None, name: str | None = None
     ) -> Any:
         """Add an operator with one input: as it comes (`keys` None), by key columns, or all rows in one subtask."""
-        partitioned = stream if keys is None else self._by(stream, keys)
+        partitioned = stream if keys is None else self.by_columns(stream, keys)
         return self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
 
     def join(self, node: Any, factory: Any, streams: tuple[Any, Any], keys: tuple[tuple[int, ...], ...]) -> Any:
         """Add an operator with two inputs, which meet by key columns."""
-        left, right = (self._by(stream, columns) for stream, columns in zip(streams, keys, strict=True))
+        left, right = (self.by_columns(stream, columns) for stream, columns in zip(streams, keys, strict=True))
         return self._add(node, ColumnOperator(factory, 2), left, right, keys[0] == (), None)
 
-    def _by(self, stream: Any, keys: tuple[int, ...]) -> Any:
+    def by_columns(self, stream: Any, keys: tuple[int, ...]) -> Any:
+        """Distribute a stream by key columns; no keys: all rows go to one subtask."""
         partitioner = Partitioner("HASH", keys) if keys else GLOBAL
         return stream._new_stream(stream._partition(partitioner))
 
@@ -98,8 +101,9 @@ class Translator:
 
     def _scan(self, node: rel.TableScan) -> Any:
         columns = tuple(node.table.physical_columns[i] for i in node.columns)
-        request = ScanRequest(columns, node.metadata)
+        request = ScanRequest(columns, node.metadata, partition_predicate(node))
         stream = node.source.stream(self.environment, request, describe(node))
+        stream = scan_with_parallelism(self, node, stream)
         if self.is_streaming and node.source.kinds not in (INSERT_ONLY, frozenset(Kind)) and node.table.primary_key:
             names = node.row_type.names
             keys = tuple(names.index(name) for name in node.table.primary_key)
