@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import kinds_of
 from firesteel.table.planner.description import describe
 
@@ -46,5 +47,8 @@ def _tree(node: Any, depth: int, lines: list[str], with_kinds: bool, is_streamin
         kinds = ",".join(_SHORT[int(kind)] for kind in sorted(kinds_of(node, is_streaming)))
         text = f"{text[:-1]}, changelogMode=[{kinds}])" if text.endswith(")") else f"{text}(changelogMode=[{kinds}])"
     lines.append(("" if depth == 0 else "   " * (depth - 1) + "+- ") + text)
-    for child in node.inputs:
+    inputs = node.inputs
+    if isinstance(node, rel.Project) and isinstance(node.input, rel.Filter):  # one operator does both
+        inputs = node.input.inputs
+    for child in inputs:
         _tree(child, depth + 1, lines, with_kinds, is_streaming)

@@ -8,7 +8,8 @@ from typing import Any
 from firesteel.columns.rex import Call, InputRef, Literal
 from firesteel.table.planner import rel
 from firesteel.table.planner.partition_pruning import push_partitions_into_scan
-from firesteel.table.planner.rex_tools import conjunction, conjuncts, inline, input_refs, refs, row_type, walk
+from firesteel.table.planner.prune import prune_columns
+from firesteel.table.planner.rex_tools import conjunction, conjuncts, inline, input_refs, refs, walk
 from firesteel.table.planner.window_columns import window_columns
 
 _RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
@@ -21,7 +22,19 @@ def optimize(node: Any, is_streaming: bool) -> Any:
         node: A relational node.
         is_streaming: Whether a filter on a row number makes a Top-N.
     """
-    return _rewrite(node, is_streaming, {})
+    return _pruned(_rewrite(node, is_streaming, {}), {})
+
+
+def _pruned(node: Any, memo: dict[int, Any]) -> Any:
+    known = memo.get(id(node))
+    if known is not None:
+        return known[1]
+    result = prune_columns(node)
+    inputs = [_pruned(child, memo) for child in result.inputs]
+    if any(new is not old for new, old in zip(inputs, result.inputs, strict=True)):
+        result = with_inputs(result, inputs)
+    memo[id(node)] = (node, result)
+    return result
 
 
 def _rewrite(node: Any, is_streaming: bool, memo: dict[int, Any]) -> Any:
@@ -172,30 +185,4 @@ def drop_rank_number(node: Any, is_streaming: bool) -> Any:
     return replace(node, input=plain if condition is None else rel.Filter(plain, condition))
 
 
-def push_columns_into_scan(node: Any, is_streaming: bool) -> Any:
-    """A projection right over a scan: the connector reads only the columns that are used."""
-    if not isinstance(node, rel.Project):
-        return node
-    inner = node.input
-    condition = inner.condition if isinstance(inner, rel.Filter) else None
-    scan = inner.input if isinstance(inner, rel.Filter) else inner
-    if not isinstance(scan, rel.TableScan):
-        return node
-    used = sorted(
-        {i for rex in (*node.expressions, *(() if condition is None else (condition,))) for i in input_refs(rex)}
-    )
-    width = len(scan.columns)
-    if len(used) == len(scan.row_type) or any(i >= width for i in used) or scan.metadata or not used:
-        return node
-    kind = row_type([scan.row_type.names[i] for i in used], [scan.row_type.fields[i].data_type for i in used])
-    narrow: Any = replace(scan, columns=tuple(scan.columns[i] for i in used), row_type=kind)
-    places = tuple(
-        InputRef(used.index(i), f.data_type) if i in used else None for i, f in enumerate(scan.row_type.fields)
-    )
-    if condition is not None:
-        narrow = rel.Filter(narrow, inline(condition, places))
-    return replace(node, input=narrow, expressions=tuple(inline(rex, places) for rex in node.expressions))
-
-
-_RULES = (merge_projects, top_n, filter_below_project, merge_projects, drop_rank_number, push_partitions_into_scan,
-          push_columns_into_scan)  # fmt: skip
+_RULES = (merge_projects, top_n, filter_below_project, merge_projects, drop_rank_number, push_partitions_into_scan)
