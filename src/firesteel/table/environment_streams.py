@@ -165,4 +165,6 @@ class StreamMethods:
         stream = self._planner.column_stream(node)
         operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract)
         transformation = stream._operator("TableToDataStream", operator, type_info)
+        transformation.parallelism = stream._transformation.parallelism  # keeps the order of changes
+        transformation.parallelism_configured = True
         return DataStream(stream.get_execution_environment(), transformation)

@@ -39,14 +39,14 @@ def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
 
 
 def consume_with_parallelism(translator: Any, sink: Any, stream: Any, table: Any, kinds: Any, label: str) -> Any:
-    """Write a stream with the parallelism that the table declares for its sink.
+    """Write a stream with the parallelism that the table declares for its sink, by default that of the stream.
 
     Raises:
         TableException: the stream has changes, its parallelism differs, and the table has no primary key.
     """
     parallelism = parallelism_option(table.options, "sink.parallelism")
     if parallelism is None:
-        return sink.consume(stream, label)
+        parallelism = stream._transformation.parallelism
     if kinds != INSERT_ONLY and stream._transformation.parallelism != parallelism:
         names = [column.name for column in table.columns if column.kind != "COMPUTED" and not column.is_virtual]
         stream = _by_primary_key(translator, stream, table, names, parallelism)

@@ -78,7 +78,10 @@ class Translator:
     ) -> Any:
         """Add an operator with one input: as it comes (`keys` None), by key columns, or all rows in one subtask."""
         partitioned = stream if keys is None else self.by_columns(stream, keys)
-        return self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
+        result = self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
+        if keys is None:  # Another parallelism would change the order of what belongs together in a changelog.
+            result.set_parallelism(stream._transformation.parallelism)
+        return result
 
     def join(self, node: Any, factory: Any, streams: tuple[Any, Any], keys: tuple[tuple[int, ...], ...]) -> Any:
         """Add an operator with two inputs, which meet by key columns."""
