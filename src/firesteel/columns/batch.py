@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,10 @@ class ColumnBatch:
         columns: One Arrow array per column, all of one length.
         length: The number of rows, which columns alone do not tell where there are none.
         kinds: A `Kind` per row (int8), None: all are inserted.
+        holds_records: For who counts the records of a stream.
     """
+
+    holds_records: ClassVar[bool] = True
 
     columns: tuple[pa.Array, ...]
     length: int

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from firesteel.common.key_groups import key_group_assigner, operator_index
 from firesteel.operators.buffers import Item, encode
 from firesteel.operators.operator import Timestamps
+from firesteel.operators.record_count import record_count
 from firesteel.operators.spill import size_of
 
 BUFFER_ELEMENTS = 4096
@@ -208,7 +209,7 @@ class EdgeWriter:
         """Take elements."""
         if self.records_out >= self._next_sample:
             self._measure(values)
-        self.records_out += len(values)
+        self.records_out += record_count(values)
         if self._limit == BUFFER_ELEMENTS:
             self._write(values, timestamps)
             return

@@ -8,6 +8,7 @@ from typing import Any
 
 from firesteel.operators.buffers import Item
 from firesteel.operators.operator import MAX_WATERMARK, MIN_TIMESTAMP, Operator, OperatorInput, with_operator_named
+from firesteel.operators.record_count import record_count
 
 Channel = tuple[int, int]
 """(gate, producing subtask)."""
@@ -99,7 +100,7 @@ class InputGate:
         process, valve = self._inputs[index].process, self._valves[index]
         for item in items:
             if type(item) is tuple:
-                self.records_in += len(item[0])
+                self.records_in += record_count(item[0])
                 process(item[0], item[1])
             elif item is None:
                 self._end(channel, index)

@@ -13,6 +13,7 @@ from firesteel.graph.job_graph import JobVertex
 from firesteel.operators import edge_writer
 from firesteel.operators.buffers import Item, decode, encode
 from firesteel.operators.operator import TaskInfo, Timestamps
+from firesteel.operators.record_count import record_count
 from firesteel.operators.spill import SpilledList
 from firesteel.operators.splits import SplitRange
 from firesteel.operators.subtask import Edge, RestoredState, Subtask, Version
@@ -107,7 +108,7 @@ class _LocalEdge:
         self.bytes_out = 0
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        self.records_out += len(values)
+        self.records_out += record_count(values)
         self._hand_over((values, timestamps))
 
     def watermark(self, timestamp: int) -> None:
