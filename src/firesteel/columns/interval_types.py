@@ -137,10 +137,10 @@ class DayTimeIntervalType(AtomicType):
         """Return True."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, timedelta: Any) -> Any:
         """Return the microseconds of a timedelta."""
-        return None if obj is None else obj // datetime.timedelta(microseconds=1)
+        return None if timedelta is None else timedelta // datetime.timedelta(microseconds=1)
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, ts: Any) -> Any:
         """Return the timedelta of so many microseconds."""
-        return None if obj is None else datetime.timedelta(microseconds=obj)
+        return None if ts is None else datetime.timedelta(microseconds=ts)

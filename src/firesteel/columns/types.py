@@ -141,13 +141,13 @@ class DateType(AtomicType):
         """Return True."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, d: Any) -> Any:
         """Return the days since the epoch of a date."""
-        return None if obj is None else obj.toordinal() - self.EPOCH_ORDINAL
+        return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, v: Any) -> Any:
         """Return the date so many days after the epoch."""
-        return None if obj is None else datetime.date.fromordinal(obj + self.EPOCH_ORDINAL)
+        return None if v is None else datetime.date.fromordinal(v + self.EPOCH_ORDINAL)
 
 
 class _PrecisionType(AtomicType):
@@ -175,15 +175,15 @@ class TimeType(_PrecisionType):
         """Return True."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, t: Any) -> Any:
         """Return the microseconds since midnight of a time."""
-        if obj is None:
+        if t is None:
             return None
-        return (obj.hour * 3600 + obj.minute * 60 + obj.second) * 1_000_000 + obj.microsecond
+        return (t.hour * 3600 + t.minute * 60 + t.second) * 1_000_000 + t.microsecond
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, t: Any) -> Any:
         """Return the time so many microseconds after midnight."""
-        return None if obj is None else (datetime.datetime.min + datetime.timedelta(microseconds=obj)).time()
+        return None if t is None else (datetime.datetime.min + datetime.timedelta(microseconds=t)).time()
 
 
 class TimestampKind(Enum):
@@ -224,18 +224,18 @@ class TimestampType(_TimestampBase):
         """Return True."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, dt: Any) -> Any:
         """Return the microseconds since the epoch of a datetime."""
-        if obj is None:
+        if dt is None:
             return None
-        instant = obj.replace(tzinfo=datetime.UTC) if obj.tzinfo is None else obj
+        instant = dt.replace(tzinfo=datetime.UTC) if dt.tzinfo is None else dt
         return (instant - _EPOCH) // datetime.timedelta(microseconds=1)
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, ts: Any) -> Any:
         """Return the datetime so many microseconds after the epoch."""
-        if obj is None:
+        if ts is None:
             return None
-        instant = _EPOCH + datetime.timedelta(microseconds=obj)
+        instant = _EPOCH + datetime.timedelta(microseconds=ts)
         return instant.replace(tzinfo=None)
 
 
@@ -248,20 +248,39 @@ class LocalZonedTimestampType(_TimestampBase):
         """Return True."""
         return True
 
-    def to_sql_type(self, obj: Any) -> Any:
+    def to_sql_type(self, dt: Any) -> Any:
         """Return the microseconds since the epoch of a datetime, in the zone of this machine if it has none."""
-        if obj is None:
+        if dt is None:
             return None
-        instant = obj.astimezone(datetime.UTC)
+        instant = dt.astimezone(datetime.UTC)
         return (instant - _EPOCH) // datetime.timedelta(microseconds=1)
 
-    def from_sql_type(self, obj: Any) -> Any:
+    def from_sql_type(self, ts: Any) -> Any:
         """Return the datetime so many microseconds after the epoch, in the zone of this machine."""
-        if obj is None:
+        if ts is None:
             return None
-        instant = _EPOCH + datetime.timedelta(microseconds=obj)
+        instant = _EPOCH + datetime.timedelta(microseconds=ts)
         return instant.astimezone().replace(tzinfo=None)
 
 
 class ZonedTimestampType(_PrecisionType):
     """`TIMESTAMP(precision) WITH TIME ZONE`."""
+
+    def need_conversion(self) -> bool:
+        """Return True."""
+        return True
+
+    def to_sql_type(self, dt: Any) -> Any:
+        """Return the microseconds of the local time of a datetime since the epoch, and its offset in seconds."""
+        if dt is None:
+            return None
+        zoned = dt.astimezone() if dt.tzinfo is None else dt
+        local = zoned.replace(tzinfo=datetime.UTC) - _EPOCH
+        return local // datetime.timedelta(microseconds=1), int(zoned.utcoffset().total_seconds())
+
+    def from_sql_type(self, zoned_ts: Any) -> Any:
+        """Return the datetime of a pair of local microseconds and an offset in seconds."""
+        if zoned_ts is None:
+            return None
+        local = _EPOCH + datetime.timedelta(microseconds=zoned_ts[0])
+        return local.replace(tzinfo=datetime.timezone(datetime.timedelta(seconds=zoned_ts[1])))
