@@ -53,7 +53,7 @@ ALLOWED = {
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
-    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "migration", "plan", "state_processor"},
+    "cli": {"common", "graph", "runtime", "client", "compat", "entrypoint", "migration", "plan", "state_processor", "table", "datastream"},
     "compat": set(),
     "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
     "pyflink1": {"common", "datastream", "contract"},

@@ -12,6 +12,7 @@ import click
 
 _COMMANDS = {
     "run": "run",
+    "sql": "sql",
     "check": "check",
     "info": "info",
     "plan": "plan",
@@ -47,7 +48,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="firesteel")
 def cli() -> None:
-    """Flink DataStream programs in Python, run on Spark."""
+    """Flink programs in Python and SQL, run on Spark."""
 
 
 def main() -> None:

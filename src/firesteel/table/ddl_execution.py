@@ -32,15 +32,15 @@ class DdlExecutor:
         catalogs: All catalogs.
 
     Attributes:
-        modules: What LOAD MODULE loaded.
+        modules: The modules of functions.
     """
 
     rules: ClassVar[dict[type, Callable[[Any, Any], TableResult]]]
 
-    def __init__(self, planner: Planner, catalogs: CatalogManager) -> None:
+    def __init__(self, planner: Planner, catalogs: CatalogManager, modules: Modules) -> None:
         self._planner = planner
         self._catalogs = catalogs
-        self.modules = Modules()
+        self.modules = modules
 
     # --- tables ------------------------------------------------------------------------------------------------------
 

@@ -123,7 +123,7 @@ def to_pandas(rows: Iterable[Row], row_type: t.RowType, time_zone: datetime.tzin
         row_type: Names and types of the columns.
         time_zone: Of the session, in which TIMESTAMP_LTZ is shown.
     """
-    left = _materialized(rows)
+    left = materialized(rows)
     columns = {}
     for index, (name, kind) in enumerate(zip(row_type.names, row_type.field_types(), strict=True)):
         array = to_arrow([row[index] for row in left], kind)
@@ -142,7 +142,7 @@ def _series(array: pa.Array, kind: t.DataType, time_zone: datetime.tzinfo) -> pd
     return array.to_pandas(date_as_object=True, timestamp_as_object=False, maps_as_pydicts="strict")
 
 
-def _materialized(rows: Iterable[Row]) -> list[Row]:
+def materialized(rows: Iterable[Row]) -> list[Row]:
     """Return the rows that are left; a changelog takes back the last of equal rows."""
     left: list[Row | None] = []
     positions: dict[str, list[int]] = {}

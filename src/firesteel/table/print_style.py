@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import chain
 from typing import Any, TextIO
@@ -38,8 +38,27 @@ class PrintStyle(Enum):
     RAW = 3
 
 
-def print_rows(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle, out: TextIO) -> None:
-    """Write rows as a table."""
+def rows_in_set(count: int) -> str:
+    """Return the last line of a table."""
+    return f"{count} {'row' if count == 1 else 'rows'} in set"
+
+
+def print_rows(
+    rows: Iterable[Row],
+    row_type: t.RowType,
+    style: PrintStyle,
+    out: TextIO,
+    last_line: Callable[[int], str] = rows_in_set,
+) -> None:
+    """Write rows as a table.
+
+    Args:
+        rows: The rows; those of a query that never ends are written as they come.
+        row_type: Names and types of the columns.
+        style: How rows are shown.
+        out: Where to write.
+        last_line: Returns the line after the table for the number of rows.
+    """
     if style is PrintStyle.RAW:
         for row in rows:
             print(", ".join(_cells(row, row_type, "")), file=out)
@@ -59,10 +78,12 @@ def print_rows(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle, out:
     else:
         lines = list(shown)
         widths = _widths_of_data(names, lines, _MOST_WIDTH if style is PrintStyle.WIDTHS_OF_DATA else None)
-    _print_table(names, lines, widths, out)
+    _print_table(names, lines, widths, out, last_line)
 
 
-def _print_table(names: list[str], lines: Iterable[list[str]], widths: list[int], out: TextIO) -> None:
+def _print_table(
+    names: list[str], lines: Iterable[list[str]], widths: list[int], out: TextIO, last_line: Callable[[int], str]
+) -> None:
     border = "".join(f"+{'-' * (width + 2)}" for width in widths) + "+"
     print(border, _line(names, widths), border, sep="\n", file=out)
     count = 0
@@ -70,7 +91,7 @@ def _print_table(names: list[str], lines: Iterable[list[str]], widths: list[int]
         print(_line(line, widths), file=out, flush=True)
         count += 1
     print(border, file=out)
-    print(f"{count} {'row' if count == 1 else 'rows'} in set", file=out, flush=True)
+    print(last_line(count), file=out, flush=True)
 
 
 def _shown(rows: Iterable[Row], row_type: t.RowType, style: PrintStyle) -> Iterable[list[str]]:

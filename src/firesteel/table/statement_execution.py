@@ -19,6 +19,7 @@ from firesteel.table.types import DataTypes, RowType
 
 if TYPE_CHECKING:
     from firesteel.table.catalog_manager import CatalogManager
+    from firesteel.table.modules import Modules
     from firesteel.table.planner.planner import Planner
     from firesteel.table.table_config import TableConfig
 
@@ -31,15 +32,18 @@ class StatementExecutor:
         catalogs: All catalogs.
         config: Options of the environment.
         is_streaming: Whether queries run continuously.
+        modules: The modules of functions.
     """
 
-    def __init__(self, planner: Planner, catalogs: CatalogManager, config: TableConfig, is_streaming: bool) -> None:
+    def __init__(
+        self, planner: Planner, catalogs: CatalogManager, config: TableConfig, is_streaming: bool, modules: Modules
+    ) -> None:
         self._planner = planner
         self._catalogs = catalogs
         self._config = config
         self._is_streaming = is_streaming
         self._inserts = InsertPlanner(planner, catalogs, is_streaming)
-        self.ddl = DdlExecutor(planner, catalogs)
+        self.ddl = DdlExecutor(planner, catalogs, modules)
         self._alter = AlterExecutor(planner, catalogs)
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 

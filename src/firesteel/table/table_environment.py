@@ -15,6 +15,7 @@ from firesteel.table.environment_sources import SourceMethods
 from firesteel.table.environment_streams import StreamMethods
 from firesteel.table.errors import ValidationException
 from firesteel.table.explain_detail import DETAIL_NAMES
+from firesteel.table.modules import Modules
 from firesteel.table.planner.parser import parse, parse_all
 from firesteel.table.planner.planner import Planner
 from firesteel.table.statement_execution import StatementExecutor
@@ -47,8 +48,20 @@ class TableEnvironment(SourceMethods, CatalogMethods):
             settings.get_built_in_catalog_name(),
             settings.get_built_in_database_name(),
         )
-        self._planner = Planner(env, self._catalogs, self._config, self._is_streaming)
-        self._executor = StatementExecutor(self._planner, self._catalogs, self._config, self._is_streaming)
+        self._modules = Modules()
+        self._start_planning()
+
+    def _start_planning(self) -> None:
+        self._planner = Planner(self._env, self._catalogs, self._config, self._is_streaming)
+        self._executor = StatementExecutor(
+            self._planner, self._catalogs, self._config, self._is_streaming, self._modules
+        )
+
+    def _set_streaming(self, is_streaming: bool) -> None:
+        """Run later statements in this mode; catalogs, functions and modules stay."""
+        self._env.set_runtime_mode(_runtime_mode(is_streaming))
+        self._is_streaming = self._catalogs.is_streaming = is_streaming
+        self._start_planning()
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
@@ -176,8 +189,11 @@ class StreamTableEnvironment(TableEnvironment, StreamMethods):
 
 
 def _set_mode(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:
-    mode = RuntimeExecutionMode.STREAMING if settings.is_streaming_mode() else RuntimeExecutionMode.BATCH
-    env.set_runtime_mode(mode)
+    env.set_runtime_mode(_runtime_mode(settings.is_streaming_mode()))
+
+
+def _runtime_mode(is_streaming: bool) -> RuntimeExecutionMode:
+    return RuntimeExecutionMode.STREAMING if is_streaming else RuntimeExecutionMode.BATCH
 
 
 def _no_plans(method: str) -> NotImplementedError:

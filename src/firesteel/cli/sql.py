@@ -1,0 +1,68 @@
+"""`firesteel sql`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from firesteel.cli.arguments import cluster_configuration, option_flags, reported_errors, target_options
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("-f", "--file", "file", type=_FILE, help="Execute the statements of this file, then exit.")
+@click.option("-e", "--execute", "statements", metavar="STATEMENT", help="Execute these statements, then exit.")
+@click.option("-i", "--init", "init", type=_FILE, help="Execute the statements of this file first.")
+@option_flags
+@click.option(
+    "--result-mode",
+    type=click.Choice(["tableau", "table", "changelog"], case_sensitive=False),
+    help="How to show the rows of queries [tableau].",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["streaming", "batch"], case_sensitive=False),
+    help="How queries run [streaming].",
+)
+@click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run jobs on the cluster of this JobManager.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the traceback of an error.")
+def sql(
+    file: Path | None,
+    statements: str | None,
+    init: Path | None,
+    options: dict[str, str],
+    result_mode: str | None,
+    mode: str | None,
+    address: str | None,
+    verbose: bool,
+) -> None:
+    """Execute SQL statements: of a file, of the command line, or typed at a prompt."""
+    if file is not None and statements is not None:
+        raise click.UsageError("give either --file (-f) or --execute (-e), not both")
+    settings = cluster_configuration(None, options) | target_options(None, address, False)
+    if mode is not None:
+        settings["execution.runtime-mode"] = mode.upper()
+    if result_mode is not None:
+        settings["sql-client.execution.result-mode"] = result_mode.lower()
+    from firesteel.cli.sql_prompt import run_prompt  # here and not above: other commands start without tables
+    from firesteel.cli.sql_script import run_script
+    from firesteel.cli.sql_session import SqlSession
+
+    try:
+        with reported_errors(file or Path("sql"), verbose):
+            session = SqlSession(settings, verbose)
+            succeeded = init is None or run_script(session, init.read_text(), str(init))
+            if not succeeded:
+                raise SystemExit(1)
+            if file is None and statements is None:
+                run_prompt(session)
+                return
+            text, origin = (statements or "", "-e") if file is None else (file.read_text(), str(file))
+            succeeded = run_script(session, text, origin) and session.wait_for_jobs()
+    except KeyboardInterrupt:
+        click.echo("Interrupted: the job was cancelled.", err=True)
+        raise SystemExit(130) from None
+    if not succeeded:
+        raise SystemExit(1)

@@ -1,0 +1,118 @@
+"""The prompt of the SQL client: history, completion, statements over several lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from firesteel.cli.sql_script import split_statements
+from firesteel.cli.sql_session import SqlSession
+from firesteel.errors import FiresteelError
+from firesteel.table.planner.parse_statements import _SHOWN, _STATEMENTS
+from firesteel.table.planner.token_reader import RESERVED
+
+_PROMPT = "firesteel SQL> "
+_MORE = "> "
+_HISTORY_LINES = 500
+
+
+def run_prompt(session: SqlSession) -> None:
+    """Read and execute statements until QUIT or the end of input.
+
+    Jobs that run inside this process are cancelled at the end.
+    """
+    history = _prepare_terminal(session) if sys.stdin.isatty() else None
+    buffer = ""
+    while not session.is_over:
+        try:
+            buffer += input(_MORE if buffer else _PROMPT) + "\n"
+        except KeyboardInterrupt:
+            buffer = ""
+            print()
+            continue
+        except EOFError:
+            print()
+            break
+        buffer = _execute_complete(session, buffer)
+    if history is not None:
+        _save(history)
+    if session.has_running_jobs():
+        print("[INFO] Jobs that still run inside this process are cancelled.")
+
+
+def _execute_complete(session: SqlSession, buffer: str) -> str:
+    """Execute the statements that a semicolon ends; returns the text after them."""
+    rest = ""
+    for statement in split_statements(buffer):
+        if not statement.is_complete:
+            rest = statement.text + "\n"
+        elif not session.is_over:
+            session.execute(statement.text)
+    return rest
+
+
+def _prepare_terminal(session: SqlSession) -> Path | None:
+    """Turn on completion and history; returns the file of the history, None if there is no readline."""
+    try:
+        import readline
+    except ImportError:
+        return None
+    completer = Completer(session)
+    readline.set_completer(completer.complete)
+    readline.set_completer_delims(" \t\n(),;=<>'`")
+    readline.parse_and_bind("tab: complete")
+    history = history_file()
+    with suppress(OSError):
+        readline.read_history_file(history)
+    readline.set_history_length(_HISTORY_LINES)
+    return history
+
+
+def _save(history: Path) -> None:
+    import readline
+
+    with suppress(OSError):
+        history.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        readline.write_history_file(history)
+
+
+def history_file() -> Path:
+    """Return where the statements of earlier sessions are kept."""
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "firesteel" / "sql_history"
+
+
+class Completer:
+    """Completes keywords, and names of tables and columns.
+
+    Args:
+        session: Knows the tables.
+    """
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+        self._found: list[str] = []
+
+    def complete(self, text: str, state: int) -> str | None:
+        """Return the completion number `state` of a word, None after the last one."""
+        if state == 0:
+            self._found = self.completions(text)
+        return self._found[state] if state < len(self._found) else None
+
+    def completions(self, text: str) -> list[str]:
+        """Return all completions of a word in alphabetical order."""
+        names = {name for name in self._names() if name.startswith(text)}
+        keywords = {word for phrase in _SHOWN for word in phrase.split()} | RESERVED | _STATEMENTS.keys()
+        matching = {word for word in keywords if text and word.startswith(text.upper())}
+        return sorted(names) + sorted(matching)
+
+    def _names(self) -> set[str]:
+        table_env = self._session.table_env
+        names: set[str] = set()
+        for table in table_env.list_tables():
+            names.add(table)
+            with suppress(FiresteelError):
+                names.update(table_env.from_path(f"`{table}`").get_schema().get_field_names())
+        return names

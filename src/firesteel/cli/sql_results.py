@@ -1,0 +1,40 @@
+"""Shows the rows of queries. Flink: `CliTableauResultView`."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from firesteel.table.pandas_conversion import materialized
+from firesteel.table.print_style import PrintStyle, print_rows, rows_in_set
+from firesteel.table.table_result import TableResult
+
+
+def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
+    """Print the rows of a query; an interrupt ends its job.
+
+    Args:
+        result: The running query.
+        mode: `tableau` prints changes as they come, or in batch mode the whole result at its end; `changelog` always
+            prints changes as they come; `table` prints the rows that are left when the query ends.
+        is_streaming: Whether the query runs in streaming mode.
+    """
+    row_type = result._row_type
+    started = time.monotonic()
+    with result.collect() as rows:
+        if mode == "changelog" or (mode == "tableau" and is_streaming):
+            print_rows(rows, row_type, PrintStyle.WIDTHS_OF_TYPES, sys.stdout, _received)
+        elif mode == "table":
+            print_rows(materialized(rows), row_type, PrintStyle.WIDTHS_OF_DATA, sys.stdout)
+        else:
+            print_rows(
+                rows,
+                row_type,
+                PrintStyle.WIDTHS_OF_DATA,
+                sys.stdout,
+                lambda count: f"{rows_in_set(count)} ({time.monotonic() - started:.2f} seconds)",
+            )
+
+
+def _received(count: int) -> str:
+    return f"Received a total of {count} {'row' if count == 1 else 'rows'}"
