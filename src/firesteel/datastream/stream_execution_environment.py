@@ -39,6 +39,7 @@ from firesteel.datastream.operator_descriptors import (
 )
 from firesteel.datastream.pipeline_executor import pipeline_executor
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
+from firesteel.datastream.spark_dataframes import elements_of
 from firesteel.datastream.stream_base import require, type_or_pickled
 from firesteel.datastream.user_location import user_location
 from firesteel.errors import TypeMismatchError
@@ -293,6 +294,20 @@ class StreamExecutionEnvironment(WithoutJava):
             max_parallelism=1,
             chaining_strategy="HEAD",
         )
+
+    def from_spark(self, dataframe: Any) -> DataStream:
+        """A bounded stream of the rows of a DataFrame of Spark.
+
+        The DataFrame is computed and fetched now: its rows pass through this process and must fit into its memory.
+        Elements are `Row`s with the names of the columns; `TimestampType` becomes `Instant`.
+
+        Args:
+            dataframe: A `pyspark.sql.DataFrame`.
+
+        Raises:
+            TypeError: a column has a type that streams have not.
+        """
+        return self.from_collection(*elements_of(dataframe))
 
     def from_source(
         self,

@@ -15,6 +15,7 @@ from firesteel.datastream.closeable_iterator import CloseableIterator
 from firesteel.datastream.collected_values import collected
 from firesteel.datastream.connectors.base import Sink
 from firesteel.datastream.functions import SinkFunction
+from firesteel.datastream.spark_dataframes import spark_value
 from firesteel.datastream.stream_base import DataStreamSink, StreamBase, check_function, require
 from firesteel.datastream.user_location import user_location
 from firesteel.graph.transformations import SinkTransformation
@@ -106,6 +107,23 @@ class StreamSinks(StreamBase):
             return results
         with results:
             return list(islice(results, limit))
+
+    def to_spark(self, spark_session: Any, schema: Any) -> Any:
+        """Run the program and return the stream's elements as a DataFrame of Spark.
+
+        The stream must end. Its elements pass through this process and must fit into its memory.
+
+        Args:
+            spark_session: The `pyspark.sql.SparkSession` that makes the DataFrame.
+            schema: The columns, such as `"word STRING, n INT"` or a `StructType`; rows and tuples give a value per
+                column, other elements one column.
+
+        Returns:
+            A `pyspark.sql.DataFrame`.
+        """
+        with self.execute_and_collect() as results:
+            rows = [value if isinstance(value, tuple) else (value,) for value in map(spark_value, results)]
+        return spark_session.createDataFrame(rows, schema)
 
 
 def _to_text(value: Any) -> str:

@@ -91,10 +91,14 @@ class StreamingRun(Run):
     def _commit(self, committables: list[Any]) -> None:
         commit(committables, self._collect, self._committers)
 
+    def _cores(self) -> int:
+        """Return the cores of an executor; a Spark session that the program made itself may not set them."""
+        return int(self._context.getConf().get(CORES) or self._context.defaultParallelism)
+
     def _execute(self) -> None:
         restored = self._checkpoints.recover(self._enumerator)
         slots = self._slots()
-        lanes = Lanes.of(slots.addresses, int(self._context.getConf().get(CORES)))
+        lanes = Lanes.of(slots.addresses, self._cores())
         pipeline = Pipeline(self._context, slots, self._plan, self._region, lanes, str(self._directory))
         if restored is not None:
             self._tell(self._listener.checkpoint_restored, restored)

@@ -19,6 +19,7 @@ from firesteel.table.pandas_conversion import pandas_scan, to_pandas
 from firesteel.table.planner.rel import Values
 from firesteel.table.resolved_schema import schema_of_table
 from firesteel.table.schema import Schema
+from firesteel.table.spark_conversion import spark_scan, to_spark
 from firesteel.table.table_descriptor import TableDescriptor
 from firesteel.table.types import DataType, RowField, RowType
 from firesteel.table.unresolved import Apply
@@ -148,6 +149,29 @@ class SourceMethods:
             TypeError: `pdf` is something else.
         """
         return self._table(queries.Resolved(pandas_scan(pdf, schema)))
+
+    # --- Spark -------------------------------------------------------------------------------------------------------
+
+    def from_spark(self, dataframe: Any) -> Table:
+        """Return the table of a DataFrame of Spark.
+
+        The DataFrame is computed and fetched now: its rows pass through this process and must fit into its memory.
+        Arrow gives the types of the columns: `TimestampType` becomes TIMESTAMP_LTZ, `TimestampNTZType` TIMESTAMP.
+
+        Args:
+            dataframe: A `pyspark.sql.DataFrame`.
+
+        Raises:
+            TypeError: `dataframe` is something else, or a column has a type that SQL has not.
+
+        Example:
+            >>> table_env.create_temporary_view("people", table_env.from_spark(spark.table("people")))
+        """
+        return self._table(queries.Resolved(spark_scan(dataframe)))
+
+    def _to_spark(self, node: Any, spark_session: Any) -> Any:
+        _, rows = self._planner.collect(node)
+        return to_spark(rows, node.row_type, spark_session)
 
     def _to_pandas(self, node: Any) -> pandas.DataFrame:
         _, rows = self._planner.collect(node)

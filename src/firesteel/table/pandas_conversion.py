@@ -43,14 +43,27 @@ def pandas_scan(frame: Any, schema: Any) -> StreamScan:
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"Unsupported type, expected pandas.DataFrame, got {type(frame)}")
-    found = pa.Table.from_pandas(frame, preserve_index=False)
+    return arrow_scan(pa.Table.from_pandas(frame, preserve_index=False), schema, "from_pandas")
+
+
+def arrow_scan(found: pa.Table, schema: Any, name: str) -> StreamScan:
+    """Return the node that reads a `pyarrow.Table`.
+
+    Args:
+        found: The data.
+        schema: A row type, names, or types of the columns; None: those of the data.
+        name: Shown in plans.
+
+    Raises:
+        TypeError: a column has a type that SQL has not.
+    """
     row_type = _row_type(found.schema, schema)
     arrays = [_array(found.column(index), kind) for index, kind in enumerate(row_type.field_types())]
     batches = [
-        ColumnBatch(tuple(array.slice(start, _BATCH_ROWS) for array in arrays), min(_BATCH_ROWS, len(frame) - start))
-        for start in range(0, len(frame), _BATCH_ROWS)
+        ColumnBatch(tuple(array.slice(start, _BATCH_ROWS) for array in arrays), min(_BATCH_ROWS, len(found) - start))
+        for start in range(0, len(found), _BATCH_ROWS)
     ]
-    return StreamScan(_Collection(batches), row_type, INSERT_ONLY, True, "from_pandas")
+    return StreamScan(_Collection(batches), row_type, INSERT_ONLY, True, name)
 
 
 class _Collection:
@@ -106,6 +119,8 @@ def _logical(kind: pa.DataType, name: str) -> t.DataType:
         return t.TimeType(_DIGITS[kind.unit])
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return t.ArrayType(_logical(kind.value_type, name))
+    if pa.types.is_map(kind):
+        return t.MapType(_logical(kind.key_type, name), _logical(kind.item_type, name))
     if pa.types.is_struct(kind):
         return t.RowType([t.RowField(inner.name, _logical(inner.type, inner.name)) for inner in kind])
     if pa.types.is_dictionary(kind):

@@ -276,6 +276,19 @@ class Table(ColumnOperations):
         """Run the query and return what is left of its rows as a `pandas.DataFrame`."""
         return self._t_env._to_pandas(self._node)
 
+    def to_spark(self, spark_session: Any) -> Any:
+        """Run the query and return what is left of its rows as a DataFrame of Spark.
+
+        The query must end. Its rows pass through this process and must fit into its memory.
+
+        Args:
+            spark_session: The `pyspark.sql.SparkSession` that makes the DataFrame.
+
+        Raises:
+            TableException: Spark has no type for a column, such as TIME or an interval.
+        """
+        return self._t_env._to_spark(self._node, spark_session)
+
     def execute_insert(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TableResult:
         """Run the query and write its rows to a table."""
         return self.insert_into(table_path_or_descriptor, overwrite).execute()
