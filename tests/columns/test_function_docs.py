@@ -20,7 +20,9 @@ def test_supported_function_is_there(name):
     assert find_function(name) or find_aggregate(name)
 
 
-@pytest.mark.parametrize("name", [name for name in names(UNSUPPORTED) if "*" not in name and "[" not in name and name.isupper()])
+@pytest.mark.parametrize(
+    "name", [name for name in names(UNSUPPORTED) if "*" not in name and "[" not in name and name.isupper()]
+)
 def test_unsupported_function_is_not(name):
     assert find_function(name) is None
     assert find_aggregate(name) is None
