@@ -226,6 +226,9 @@ class KafkaTable:
             self._is_upsert,
         )
         properties = self._options.below("properties.", "kafka").values
+        self._options.choice("sink.partitioner", ("default",), "default")
+        if "sink.semantic" in self._options.values:
+            raise ValidationException("Option 'sink.semantic' is not supported; use 'sink.delivery-guarantee'")
         guarantee = self._options.choice("sink.delivery-guarantee", tuple(_GUARANTEES), "at-least-once")
         builder = KafkaSink.builder().set_bootstrap_servers(properties["bootstrap.servers"])
         builder.set_record_serializer(serializer).set_delivery_guarantee(_GUARANTEES[guarantee])
