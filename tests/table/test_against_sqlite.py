@@ -12,7 +12,7 @@ from firesteel.common import Configuration
 from firesteel.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.table import DataTypes, EnvironmentSettings, StreamTableEnvironment
 
-QUERIES = int(os.environ.get("FIRESTEEL_RANDOM_QUERIES", "8"))
+QUERIES = int(os.environ.get("FIRESTEEL_RANDOM_QUERIES", "6"))
 COLUMNS = {"t": ("a", "b", "s"), "u": ("c", "d", "r")}
 
 
