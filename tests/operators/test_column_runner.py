@@ -14,7 +14,8 @@ from firesteel.columns.kernels.aggregate_set import CallPlan
 from firesteel.columns.kernels.joins import IntervalJoinFactory, JoinPlan, TemporalJoinFactory
 from firesteel.columns.kernels.over import FramePlan, OverFactory
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
-from firesteel.columns.kernels.windows import WindowAggregateFactory, WindowPlan
+from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
+from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
 from firesteel.columns.settings import QuerySettings
 from firesteel.columns.types import BigIntType, IntType, TimestampKind, TimestampType, VarCharType
