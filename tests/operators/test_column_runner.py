@@ -11,9 +11,11 @@ from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.hashing import key_groups
 from firesteel.columns.kernels.aggregate import GroupAggregateFactory
 from firesteel.columns.kernels.aggregate_set import CallPlan
-from firesteel.columns.kernels.joins import IntervalJoinFactory, JoinPlan, TemporalJoinFactory
-from firesteel.columns.kernels.over import FramePlan, OverFactory
+from firesteel.columns.kernels.joins import JoinPlan
+from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan
 from firesteel.columns.rows import kinds_list, rows_of
@@ -39,6 +41,15 @@ FACTORIES = {
         (0,), (COUNT, SUM), WindowPlan("SESSION", 2, 5), None, ("end",), TYPES, (STRING, BIGINT, INT, TIME)
     ),
     "over": OverFactory((0,), ORDER, FramePlan(True, -1, 0), (SUM,), TYPES, (*TYPES, INT), 2),
+    "running": OverFactory(
+        (0,),
+        ORDER,
+        FramePlan(False, None, 0),
+        (SUM, CallPlan("ROW_NUMBER", (), BIGINT), CallPlan("LAG", (1,), INT)),
+        TYPES,
+        (*TYPES, INT, BIGINT, INT),
+        2,
+    ),
     "top": RankFactory("ROW_NUMBER", (0,), ((1, True, False),), 1, 2, True, TYPES, False),
     "last": DeduplicateFactory((0,), True, 2, TYPES),
     "sort": SortFactory(ORDER, TYPES, 2),

@@ -16,10 +16,12 @@ from firesteel.columns.kernels.correlate import (
     NormalizeFactory,
     SetOperationFactory,
 )
-from firesteel.columns.kernels.joins import IntervalJoinFactory, JoinPlan, TemporalJoinFactory, WindowJoinFactory
+from firesteel.columns.kernels.joins import JoinPlan
 from firesteel.columns.kernels.match import MatchFactory
-from firesteel.columns.kernels.over import FramePlan, OverFactory
+from firesteel.columns.kernels.over import OverFactory
+from firesteel.columns.kernels.over_calls import FramePlan
 from firesteel.columns.kernels.rank import DeduplicateFactory, RankFactory, SortFactory
+from firesteel.columns.kernels.time_joins import IntervalJoinFactory, TemporalJoinFactory, WindowJoinFactory
 from firesteel.columns.kernels.window_aggregate import WindowAggregateFactory
 from firesteel.columns.kernels.windows import WindowPlan, WindowTableFactory
 from firesteel.columns.settings import QuerySettings
@@ -216,6 +218,9 @@ class Translator:
             raise TableException("OVER windows' ordering in stream mode must be defined on a time attribute.")
         if group.order[0].descending:
             raise TableException("OVER windows' ordering in stream mode must be ascending")
+        whole = [c.function for c in group.calls if c.function in ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST")]
+        if whole:
+            raise TableException(f"{whole[0]} Function is not supported in stream mode.")
         if group.frame.high not in (0,):
             raise TableException(
                 "OVER RANGE FOLLOWING windows are not supported yet."

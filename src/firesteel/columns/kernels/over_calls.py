@@ -1,0 +1,263 @@
+"""Functions over the rows around each row: numbers, neighbours and aggregates of frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.kernel import KernelContext
+from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
+from firesteel.columns.kernels.rank import Order
+from firesteel.columns.rows import Row
+
+RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"})
+NAVIGATION = frozenset({"LAG", "LEAD"})
+
+Entry = tuple[Any, Row, Any]
+"""Time (ms, or the value that a batch sorts by), row, and the arguments of the calls."""
+
+
+@dataclass(frozen=True)
+class FramePlan:
+    """What rows a call takes; see `rel.Frame`."""
+
+    is_rows: bool
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True)
+class OverPlan:
+    """Calls over one window.
+
+    Attributes:
+        time: On a stream: index of the time attribute, None: processing time.
+        types: Logical types of the input's columns.
+        output_types: Those and the calls'.
+    """
+
+    partition: tuple[int, ...]
+    order: Order
+    frame: FramePlan
+    calls: tuple[CallPlan, ...]
+    types: tuple[Any, ...]
+    output_types: tuple[Any, ...]
+    time: int | None
+
+
+class OverCall:
+    """One call over the rows of a partition in order."""
+
+    def __init__(self, plan: OverPlan, number: int) -> None:
+        self.plan = plan
+        self.call = plan.calls[number]
+        self.number = number
+        self._order = [index for index, _, _ in plan.order]
+
+    def close(self) -> None:
+        """Close the functions."""
+
+    def arguments(self, batch: Any) -> list[Any]:
+        """Return the values of the arguments, row by row."""
+        columns = [batch.columns[i].to_pylist() for i in self.call.arguments]
+        return list(zip(*columns, strict=True)) if columns else [()] * batch.length
+
+    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+        """Return the results of the rows from `start` on, and what to keep of all; the rows before are needed ones."""
+        raise NotImplementedError
+
+    def whole(self, entries: list[Entry]) -> list[Any]:
+        """Return the results of a whole partition."""
+        raise NotImplementedError
+
+    def reach(self, entries: list[Entry]) -> int:
+        """Return how many of the last rows later ones need."""
+        return 0
+
+    def values(self, entries: list[Entry]) -> list[Any]:
+        """Return the arguments of the call."""
+        return [entry[2][self.number] for entry in entries]
+
+    def are_peers(self, a: Entry, b: Entry) -> bool:
+        """Return whether the order does not tell two rows apart."""
+        return all(a[1][column] == b[1][column] for column in self._order)
+
+
+class Ranking(OverCall):
+    """ROW_NUMBER and its kin. On a stream the first three go on counting; the others need the whole partition."""
+
+    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+        """Return numbers; kept are how many rows and how many different ones there were."""
+        count, dense = kept or (0, 0)
+        name, found, rank = self.call.function, [], 0
+        for i in range(start, len(entries)):
+            count += 1
+            if i == start or not self.are_peers(entries[i - 1], entries[i]):
+                rank, dense = count, dense + 1
+            found.append({"ROW_NUMBER": count, "RANK": rank, "DENSE_RANK": dense}[name])
+        return found, (count, dense)
+
+    def whole(self, entries: list[Entry]) -> list[Any]:
+        """Return the numbers of a whole partition."""
+        total, name = len(entries), self.call.function
+        if name == "NTILE":
+            return _tiles(total, self.values(entries)[0][0])
+        if name == "CUME_DIST":  # Flink's tells peers apart
+            return [number / total for number in range(1, total + 1)]
+        if name == "PERCENT_RANK":
+            ranks = self._ranks(entries)
+            return [(rank - 1) / (total - 1) if total > 1 else 0.0 for rank in ranks]
+        return self.results(entries, 0, None)[0]
+
+    def _ranks(self, entries: list[Entry]) -> list[int]:
+        ranks: list[int] = []
+        for i in range(len(entries)):
+            ranks.append(ranks[-1] if i and self.are_peers(entries[i - 1], entries[i]) else i + 1)
+        return ranks
+
+
+def _tiles(total: int, tiles: int) -> list[int]:
+    size, larger = divmod(total, tiles)
+    found: list[int] = []
+    for tile in range(1, tiles + 1):
+        found += [tile] * (size + (1 if tile <= larger else 0))
+    return found[:total]
+
+
+class Navigation(OverCall):
+    """LAG and LEAD: values of rows before or behind."""
+
+    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+        """Return values of rows before."""
+        values = self.values(entries)
+        return [self._neighbour(values, i, self.call.function, values[i]) for i in range(start, len(entries))], None
+
+    def whole(self, entries: list[Entry]) -> list[Any]:
+        """Return values of neighbours; Flink's `OffsetOverFrame` is that of the first such call of a window."""
+        first = next(number for number, call in enumerate(self.plan.calls) if call.function in NAVIGATION)
+        name, values = self.plan.calls[first].function, self.values(entries)
+        return [self._neighbour(values, i, name, entries[i][2][first]) for i in range(len(entries))]
+
+    def _neighbour(self, values: list[Any], i: int, name: Any, arguments: Any) -> Any:
+        offset = _offset(arguments)
+        other = i - offset if name == "LAG" else i + offset
+        if 0 <= other < len(values):
+            return values[other][0]
+        return values[i][2] if len(values[i]) > 2 else None
+
+    def reach(self, entries: list[Entry]) -> int:
+        """Return the largest offset."""
+        return max(map(_offset, self.values(entries)), default=0)
+
+
+def _offset(arguments: Any) -> int:
+    return arguments[1] if len(arguments) > 1 else 1
+
+
+class Framed(OverCall):
+    """An aggregate function over a frame."""
+
+    def __init__(self, plan: OverPlan, number: int, context: KernelContext) -> None:
+        super().__init__(plan, number)
+        self._is_running = plan.frame.low is None and context.is_streaming
+        self._set = AggregateSet((self.call,), plan.types, plan.frame.low is not None, context)
+        self._descending = bool(plan.order) and plan.order[0][1]
+
+    def close(self) -> None:
+        """Close the functions."""
+        self._set.close()
+
+    def arguments(self, batch: Any) -> list[Any]:
+        """Return the values of the arguments, row by row."""
+        return list(self._set.arguments(batch))
+
+    def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
+        """Return the aggregates; kept is the accumulator where the frame begins with the first row."""
+        if not self._is_running:
+            return self._framed(entries, start), None
+        states = self._set.new() if kept is None else kept
+        values, found, i = self.values(entries), [], start
+        while i < len(entries):
+            end = i + 1
+            while not self.plan.frame.is_rows and end < len(entries) and self.are_peers(entries[i], entries[end]):
+                end += 1
+            for j in range(i, end):
+                self._set.add(states, values[j])
+            found += [self._set.values(states)[0]] * (end - i)
+            i = end
+        return found, states
+
+    def whole(self, entries: list[Entry]) -> list[Any]:
+        """Return the aggregates of a whole partition."""
+        return self._framed(entries, 0)
+
+    def reach(self, entries: list[Entry]) -> int:
+        """Return how many rows are in the frame of the last row, or will be in that of the next."""
+        frame = self.plan.frame
+        if frame.low is None:
+            return 0
+        if frame.is_rows:
+            return int(-frame.low)
+        return sum(1 for entry in entries if entry[0] >= entries[-1][0] + frame.low)
+
+    def _framed(self, entries: list[Entry], start: int) -> list[Any]:
+        """Move the frame over the rows: add what enters, take back what leaves."""
+        aggregates, states, values = self._set, self._set.new(), self.values(entries)
+        low = high = 0
+        found = []
+        for i in range(start, len(entries)):
+            first, last = self._bounds(entries, i)
+            while high < last:
+                if high >= low:
+                    aggregates.add(states, values[high])
+                high += 1
+            while low < first:
+                if low < high:
+                    aggregates.retract(states, values[low])
+                low += 1
+            found.append(aggregates.values(states)[0])
+        return found
+
+    def _bounds(self, entries: list[Entry], i: int) -> tuple[int, int]:
+        """Return the first row of the frame and the one behind its last."""
+        frame, total = self.plan.frame, len(entries)
+        if frame.is_rows:
+            first = 0 if frame.low is None else max(0, i + frame.low)
+            last = total if frame.high is None else min(total, i + frame.high + 1)
+            return first, max(first, last)
+        first = 0 if frame.low is None else self._edge(entries, i, frame.low, True)
+        return first, total if frame.high is None else self._edge(entries, i, frame.high, False)
+
+    def _edge(self, entries: list[Entry], i: int, offset: Any, is_low: bool) -> int:
+        if offset == 0:
+            return self._peers(entries, i, is_low)
+        sign = -1 if self._descending else 1
+        bound = sign * entries[i][0] + offset
+        j = i
+        if is_low:
+            while j > 0 and sign * entries[j - 1][0] >= bound:
+                j -= 1
+            while j < len(entries) and sign * entries[j][0] < bound:
+                j += 1
+            return j
+        while j < len(entries) and sign * entries[j][0] <= bound:
+            j += 1
+        return j
+
+    def _peers(self, entries: list[Entry], i: int, is_low: bool) -> int:
+        j = i
+        if is_low:
+            while j > 0 and self.are_peers(entries[j - 1], entries[i]):
+                j -= 1
+            return j
+        while j < len(entries) and self.are_peers(entries[j], entries[i]):
+            j += 1
+        return j
+
+
+def make_call(plan: OverPlan, number: int, context: KernelContext) -> OverCall:
+    """Return what computes one of the calls."""
+    name = plan.calls[number].function
+    if name in RANKINGS:
+        return Ranking(plan, number)
+    return Navigation(plan, number) if name in NAVIGATION else Framed(plan, number, context)

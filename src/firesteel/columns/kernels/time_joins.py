@@ -1,0 +1,341 @@
+"""Joins that time bounds: interval, temporal and window joins. Flink: `TimeIntervalJoin` and its kin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernels.joins import JoinPlan, Matcher, has_null
+from firesteel.columns.kernels.windows import times_of
+from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE, Row, RowOutput, keys_of, kinds_list, rows_of
+
+
+@dataclass(frozen=True)
+class IntervalJoinFactory:
+    """A join of rows whose times differ by bounded amounts: `low <= left - right <= high` (ms)."""
+
+    join: JoinPlan
+    left_time: int
+    right_time: int
+    low: int
+    high: int
+    is_rowtime: bool
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return IntervalJoin(self)
+
+
+class IntervalJoin(Kernel):
+    """Keeps rows of both sides as long as rows of the other one may still fit. Flink: `TimeIntervalJoin`."""
+
+    def __init__(self, plan: IntervalJoinFactory) -> None:
+        self._plan = plan
+        kind = plan.join.kind
+        self._outer = (kind in ("LEFT", "FULL"), kind in ("RIGHT", "FULL"))
+        self._watermark = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._tables = (context.table("left"), context.table("right"))
+        self._output = RowOutput(self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join rows with those of the other side that came before."""
+        plan = self._plan
+        keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
+        column = batch.columns[plan.right_time if index else plan.left_time]
+        times = times_of(column) if plan.is_rowtime else [self.context.now_ms()] * batch.length
+        for key, time, row in zip(keys, times, rows_of(batch), strict=True):
+            self._take(index, key, time or 0, row)
+        self._output.flush()
+
+    def _take(self, index: int, key: Row, time: int, row: Row) -> None:
+        low, high = (self._plan.low, self._plan.high) if index == 0 else (-self._plan.high, -self._plan.low)
+        others = [] if has_null(key) else self._tables[1 - index].data.get(key) or []
+        near = [other for other in others if low <= time - other[0] <= high]
+        fits = self._matcher.fitting(index, row, [other[1] for other in near])
+        matched = False
+        for other, fit in zip(near, fits, strict=True):
+            if fit:
+                other[2] = matched = True
+                self._output.add(INSERT, row + other[1] if index == 0 else other[1] + row)
+        if matched and self._outer[1 - index]:
+            self._tables[1 - index].put(key, others)
+        if self._may_fit(index, time) and not has_null(key):
+            table = self._tables[index]
+            table.put(key, [*(table.data.get(key) or []), [time, row, matched]])
+        elif not matched and self._outer[index]:
+            self._alone(index, row)
+
+    def _may_fit(self, index: int, time: int) -> bool:
+        """Return whether a row of the other side may still come: right = left - difference."""
+        latest = time - self._plan.low if index == 0 else time + self._plan.high
+        return not self._plan.is_rowtime or latest > self._watermark
+
+    def _alone(self, index: int, row: Row) -> None:
+        nulls = (None,) * len(self._matcher.left if index else self._matcher.right)
+        self._output.add(INSERT, nulls + row if index else row + nulls)
+
+    def watermark(self, timestamp: int) -> int:
+        """Forget rows that nothing can fit any more; outer rows that were alone are given."""
+        self._watermark = timestamp
+        if self.context.is_streaming or timestamp == MAX_WATERMARK:
+            self._clean()
+        return timestamp
+
+    def _clean(self) -> None:
+        for index, table in enumerate(self._tables):
+            for key, rows in list(table.data.items()):
+                left = [entry for entry in rows if self._may_fit(index, entry[0])]
+                if len(left) == len(rows):
+                    continue
+                if self._outer[index]:
+                    for time, row, matched in rows:
+                        if not matched and not self._may_fit(index, time):
+                            self._alone(index, row)
+                if left:
+                    table.put(key, left)
+                else:
+                    table.remove(key)
+        self._output.flush()
+
+    def end(self) -> None:
+        """Give the outer rows that are left."""
+        self._watermark = MAX_WATERMARK
+        self._clean()
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
+
+
+@dataclass(frozen=True)
+class TemporalJoinFactory:
+    """Each left row with the version of the right side at its time; times None: that of processing time."""
+
+    join: JoinPlan
+    left_time: int
+    right_time: int | None
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return ProcessingTimeTemporalJoin(self) if self.right_time is None else TemporalJoin(self)
+
+
+class TemporalJoin(Kernel):
+    """Waits for the watermark, then joins with the version that was valid. Flink: `TemporalRowTimeJoinOperator`."""
+
+    def __init__(self, plan: TemporalJoinFactory) -> None:
+        self._plan = plan
+        self._arrival = 0
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition; state: left rows that wait, versions by key in the order of time."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._waiting, self._versions = context.table("left"), context.table("right")
+        self._output = RowOutput(self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows until the watermark."""
+        plan = self._plan
+        keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
+        assert plan.right_time is not None
+        times = times_of(batch.columns[plan.right_time if index else plan.left_time])
+        table = self._versions if index else self._waiting
+        for key, time, kind, row in zip(keys, times, kinds_list(batch), rows_of(batch), strict=True):
+            if index and kind == UPDATE_BEFORE:  # the version that follows ends it
+                continue
+            rows = table.data.get(key) or []
+            self._arrival += 1
+            rows.append((time, self._arrival, kind, row))
+            table.put(key, rows)
+
+    def watermark(self, timestamp: int) -> int:
+        """Join the left rows up to the watermark, in the order of time."""
+        due = []
+        for key, rows in list(self._waiting.data.items()):
+            ready = [entry for entry in rows if entry[0] <= timestamp]
+            if not ready:
+                continue
+            left = [entry for entry in rows if entry[0] > timestamp]
+            if left:
+                self._waiting.put(key, left)
+            else:
+                self._waiting.remove(key)
+            due += [(entry[0], entry[1], key, entry[2], entry[3]) for entry in ready]
+        for time, _, key, kind, row in sorted(due, key=lambda entry: entry[:2]):
+            self._join(key, time, kind, row)
+        self._output.flush()
+        self._forget(timestamp)
+        return timestamp
+
+    def _join(self, key: Row, time: int, kind: int, row: Row) -> None:
+        versions = [] if has_null(key) else sorted(self._versions.data.get(key) or [], key=lambda v: v[:2])
+        valid = [version for version in versions if version[0] <= time]
+        if valid and valid[-1][2] != DELETE and self._matcher.fitting(0, row, [valid[-1][3]])[0]:
+            self._output.add(kind, row + valid[-1][3])
+        elif self._plan.join.kind == "LEFT":
+            self._output.add(kind, row + (None,) * len(self._matcher.right))
+
+    def _forget(self, timestamp: int) -> None:
+        """Keep of the versions up to the watermark the last one only."""
+        for key, versions in list(self._versions.data.items()):
+            old = sorted((v for v in versions if v[0] <= timestamp), key=lambda v: v[:2])
+            if len(old) > 1:
+                self._versions.put(key, [old[-1], *(v for v in versions if v[0] > timestamp)])
+
+    def end(self) -> None:
+        """Join what still waits."""
+        self.watermark(MAX_WATERMARK)
+
+    def snapshot(self) -> Any:
+        """Return the number of the last row."""
+        return self._arrival
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that number."""
+        self._arrival = snapshot
+
+
+class ProcessingTimeTemporalJoin(Kernel):
+    """Joins each left row with the newest right row of its key at once."""
+
+    def __init__(self, plan: TemporalJoinFactory) -> None:
+        self._plan = plan
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._newest = context.table("right")
+        self._output = RowOutput(self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Join left rows, keep right ones."""
+        keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
+        for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
+            if index and kind == DELETE:
+                self._newest.remove(key)
+            elif index and kind != UPDATE_BEFORE:
+                self._newest.put(key, row)
+            elif not index:
+                newest = None if has_null(key) else self._newest.data.get(key)
+                if newest is not None and self._matcher.fitting(0, row, [newest])[0]:
+                    self._output.add(kind, row + newest)
+                elif self._plan.join.kind == "LEFT":
+                    self._output.add(kind, row + (None,) * len(self._matcher.right))
+        self._output.flush()
+
+
+@dataclass(frozen=True)
+class WindowJoinFactory:
+    """A join of rows in the same window, given when the window ends.
+
+    Attributes:
+        ends: Indexes of the columns of window ends, of both inputs.
+    """
+
+    join: JoinPlan
+    ends: tuple[int, int]
+
+    def make(self) -> Kernel:
+        """Return the kernel."""
+        return WindowJoin(self)
+
+
+class WindowJoin(Kernel):
+    """Keeps the rows of each window of both sides. Flink: `WindowJoinOperator`."""
+
+    def __init__(self, plan: WindowJoinFactory) -> None:
+        self._plan = plan
+        self._watermark = MIN_WATERMARK
+
+    def open(self, context: KernelContext) -> None:
+        """Compile the condition; state per side: rows by key, with the end of their window."""
+        super().open(context)
+        self._matcher = Matcher(self._plan.join, context)
+        self._tables = (context.table("left"), context.table("right"))
+        is_semi = self._plan.join.kind in ("SEMI", "ANTI")
+        self._output = RowOutput(self._matcher.left if is_semi else self._matcher.types, context.emit)
+
+    def close(self) -> None:
+        """Close the user's functions."""
+        self._matcher.close()
+
+    def process(self, index: int, batch: ColumnBatch) -> None:
+        """Keep rows until their window ends; late ones are dropped."""
+        keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
+        ends = times_of(batch.columns[self._plan.ends[index]])
+        table = self._tables[index]
+        for key, end, row in zip(keys, ends, rows_of(batch), strict=True):
+            if end is not None and end - 1 > self._watermark:
+                entry = table.data.get(key) or [end, []]
+                entry[1].append(row)
+                table.put(key, entry)
+
+    def watermark(self, timestamp: int) -> int:
+        """Join the windows that ended."""
+        self._watermark = timestamp
+        left, right = self._tables
+        due = {key: None for table in self._tables for key, entry in table.data.items() if entry[0] - 1 <= timestamp}
+        for key in due:
+            rows = [table.data.get(key, (0, []))[1] for table in self._tables]
+            self._join(key, rows[0], rows[1])
+            left.remove(key)
+            right.remove(key)
+        self._output.flush()
+        return timestamp
+
+    def _join(self, key: Row, left: list[Row], right: list[Row]) -> None:
+        kind = self._plan.join.kind
+        matched = [False] * len(right)
+        others = [] if has_null(key) else right
+        for row in left:
+            fits = self._matcher.fitting(0, row, others)
+            if kind in ("SEMI", "ANTI"):
+                if any(fits) == (kind == "SEMI"):
+                    self._output.add(INSERT, row)
+                continue
+            for i, fit in enumerate(fits):
+                if fit:
+                    matched[i] = True
+                    self._output.add(INSERT, row + right[i])
+            if not any(fits) and kind in ("LEFT", "FULL"):
+                self._output.add(INSERT, row + (None,) * len(self._matcher.right))
+        if kind in ("RIGHT", "FULL"):
+            nulls = (None,) * len(self._matcher.left)
+            self._output.extend(nulls + row for row, found in zip(right, matched, strict=True) if not found)
+
+    def end(self) -> None:
+        """Join all windows of a bounded query."""
+        self.watermark(MAX_WATERMARK)
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
