@@ -75,6 +75,7 @@ def test_an_interrupt_ends_the_query_and_not_the_client() -> None:
         text=True,
         env=dict(os.environ),
         bufsize=1,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job's children ignore it
     )
     assert process.stdin is not None
     assert process.stdout is not None
