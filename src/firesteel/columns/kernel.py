@@ -92,6 +92,21 @@ class Kernel:
         """Go on from a snapshot; called after `open`."""
 
 
+class TimedKernel(Kernel):
+    """A kernel that knows the last watermark, by which rows are late, also when it goes on from a snapshot."""
+
+    def __init__(self) -> None:
+        self._watermark = MIN_WATERMARK
+
+    def snapshot(self) -> Any:
+        """Return the watermark."""
+        return self._watermark
+
+    def restore(self, snapshot: Any) -> None:
+        """Go on from that watermark."""
+        self._watermark = snapshot
+
+
 class KernelFactory(Protocol):
     """Plain data that makes a kernel in the subtask; travels with the job."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.match_expressions import Matched, MatchExpression
 from firesteel.columns.kernels.match_pattern import Step, steps_of
 from firesteel.columns.kernels.rank import Order, row_key
@@ -37,13 +37,13 @@ class MatchFactory:
         return Match(self)
 
 
-class Match(Kernel):
+class Match(TimedKernel):
     """Keeps the rows from which a match may still begin, and looks for matches when time has passed them."""
 
     def __init__(self, plan: MatchFactory) -> None:
+        super().__init__()
         self._plan = plan
         self._steps = steps_of(plan.pattern)
-        self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
         """Compile the conditions; state: rows that wait, and rows in order that matches may begin at."""
@@ -151,14 +151,6 @@ class Match(Kernel):
     def within(self) -> int | None:
         """How long a match may take (ms)."""
         return self._plan.within
-
-    def snapshot(self) -> Any:
-        """Return the watermark."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot
 
 
 class _Search:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.rank import row_key
 from firesteel.columns.kernels.windows import times_of
@@ -23,12 +23,12 @@ class OverFactory(OverPlan):
         return Over(self)
 
 
-class Over(Kernel):
+class Over(TimedKernel):
     """Gives each row with the results of the calls; on a stream when the watermark has passed it."""
 
     def __init__(self, plan: OverFactory) -> None:
+        super().__init__()
         self._plan = plan
-        self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
         """Open the functions; state: rows that wait, and those that later rows need."""
@@ -114,11 +114,3 @@ class Over(Kernel):
                 self._output.extend([(*row, *(found[i] for found in results))])
         self._output.flush()
         self._watermark = MAX_WATERMARK
-
-    def snapshot(self) -> Any:
-        """Return the watermark."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot

@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import (
     DELETE,
@@ -172,13 +172,13 @@ def ranked(plan: RankFactory, rows: list[Row]) -> list[Row]:
     return found
 
 
-class WindowRank(Kernel):
+class WindowRank(TimedKernel):
     """Top-N of each window, given when the window ends."""
 
     def __init__(self, plan: RankFactory) -> None:
+        super().__init__()
         self._plan = plan
         self._key = row_key(plan.order)
-        self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
         """Get the rows per partition, with the end of their window."""
@@ -214,14 +214,6 @@ class WindowRank(Kernel):
     def end(self) -> None:
         """Give all windows of a bounded query."""
         self.watermark(MAX_WATERMARK)
-
-    def snapshot(self) -> Any:
-        """Return the watermark."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot
 
 
 @dataclass(frozen=True)
@@ -291,13 +283,13 @@ class SortFactory:
         return Sort(self)
 
 
-class Sort(Kernel):
+class Sort(TimedKernel):
     """Keeps rows until the watermark (streaming) or the end (batch), then gives them in order."""
 
     def __init__(self, plan: SortFactory) -> None:
+        super().__init__()
         self._plan = plan
         self._key = row_key(plan.order)
-        self._watermark = MIN_WATERMARK
         self._numbers = count()
 
     def open(self, context: KernelContext) -> None:
@@ -338,11 +330,3 @@ class Sort(Kernel):
             self._output.extend(rows[plan.offset : stop])
             self._table.data.clear()
             self._output.flush()
-
-    def snapshot(self) -> Any:
-        """Return the watermark."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot

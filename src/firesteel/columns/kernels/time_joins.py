@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import MAX_WATERMARK, MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.joins import JoinPlan, Matcher, has_null
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE, Row, RowOutput, keys_of, kinds_list, rows_of
@@ -28,14 +28,14 @@ class IntervalJoinFactory:
         return IntervalJoin(self)
 
 
-class IntervalJoin(Kernel):
+class IntervalJoin(TimedKernel):
     """Keeps rows of both sides as long as rows of the other one may still fit. Flink: `TimeIntervalJoin`."""
 
     def __init__(self, plan: IntervalJoinFactory) -> None:
+        super().__init__()
         self._plan = plan
         kind = plan.join.kind
         self._outer = (kind in ("LEFT", "FULL"), kind in ("RIGHT", "FULL"))
-        self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition."""
@@ -112,14 +112,6 @@ class IntervalJoin(Kernel):
         """Give the outer rows that are left."""
         self._watermark = MAX_WATERMARK
         self._clean()
-
-    def snapshot(self) -> Any:
-        """Return the watermark."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot
 
 
 @dataclass(frozen=True)
@@ -265,12 +257,12 @@ class WindowJoinFactory:
         return WindowJoin(self)
 
 
-class WindowJoin(Kernel):
+class WindowJoin(TimedKernel):
     """Keeps the rows of each window of both sides. Flink: `WindowJoinOperator`."""
 
     def __init__(self, plan: WindowJoinFactory) -> None:
+        super().__init__()
         self._plan = plan
-        self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
         """Compile the condition; state per side: rows by key, with the end of their window."""
@@ -331,11 +323,3 @@ class WindowJoin(Kernel):
     def end(self) -> None:
         """Join all windows of a bounded query."""
         self.watermark(MAX_WATERMARK)
-
-    def snapshot(self) -> Any:
-        """Return the watermark."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot

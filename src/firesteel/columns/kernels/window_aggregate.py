@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
-from firesteel.columns.kernel import MIN_WATERMARK, Kernel, KernelContext
+from firesteel.columns.kernel import Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.count_windows import CountWindows
 from firesteel.columns.kernels.group_vectors import load, results
@@ -55,12 +55,12 @@ _GIVEN_AT_ONCE = 10_000
 """Results go out in batches of so many rows."""
 
 
-class WindowAggregate(Kernel):
+class WindowAggregate(TimedKernel):
     """State per window: start, accumulators and the key's values, in a table by key and end."""
 
     def __init__(self, plan: WindowAggregateFactory) -> None:
+        super().__init__()
         self._plan = plan
-        self._watermark = MIN_WATERMARK
         self._is_session = plan.window is not None and plan.window.kind == "SESSION"
         self._in_event_time = plan.window is None or plan.window.is_rowtime
         self.late_rows = 0
@@ -263,11 +263,3 @@ class WindowAggregate(Kernel):
             found["proctime"] = np.full(len(ends), self.context.now_ms(), np.int64)
         types = self._types[len(self._types) - len(self._plan.properties) :]
         return [pa.array(found[name] * US).cast(kind) for name, kind in zip(self._plan.properties, types, strict=True)]
-
-    def snapshot(self) -> Any:
-        """Return the watermark, by which rows are late."""
-        return self._watermark
-
-    def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
-        self._watermark = snapshot

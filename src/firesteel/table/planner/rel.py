@@ -15,6 +15,18 @@ from firesteel.columns.rex import Rex
 from firesteel.columns.types import RowType
 
 
+class OneInput:
+    """A node that reads one other."""
+
+    __slots__ = ()
+    input: Any
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """The node that it reads."""
+        return (self.input,)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TableScan:
     """A table of a connector. `columns` are indexes into its physical columns, `metadata` keys with types.
@@ -60,7 +72,7 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AssignWatermark:
+class AssignWatermark(OneInput):
     """Watermarks by an expression over the row; `column` becomes a rowtime attribute."""
 
     input: Any
@@ -68,28 +80,18 @@ class AssignWatermark:
     expression: Rex
     row_type: RowType
 
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Project:
+class Project(OneInput):
     """Expressions over the columns of the input."""
 
     input: Any
     expressions: tuple[Rex, ...]
     row_type: RowType
 
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filter:
+class Filter(OneInput):
     """The rows for which a condition is true."""
 
     input: Any
@@ -99,11 +101,6 @@ class Filter:
     def row_type(self) -> RowType:
         """The columns of the input."""
         return self.input.row_type  # type: ignore[no-any-return]
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ class AggregateCall:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Aggregate:
+class Aggregate(OneInput):
     """Groups by columns; gives the keys, then a column per call.
 
     Attributes:
@@ -139,11 +136,6 @@ class Aggregate:
     calls: tuple[AggregateCall, ...]
     row_type: RowType
     flat: bool = False
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,21 +162,16 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WindowTableFunction:
+class WindowTableFunction(OneInput):
     """The columns of the input, then window_start, window_end and window_time; a row per window that it falls in."""
 
     input: Any
     window: Window
     row_type: RowType
 
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WindowAggregate:
+class WindowAggregate(OneInput):
     """Groups by keys and window, gives one row per group when the window ends.
 
     The columns are the keys, a column per call, then the window properties (`start`, `end`, `rowtime`, `proctime`).
@@ -201,11 +188,6 @@ class WindowAggregate:
     properties: tuple[str, ...]
     row_type: RowType
     window_columns: tuple[int | None, int | None, int | None] | None = None
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,7 +300,7 @@ class WindowJoin:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Correlate:
+class Correlate(OneInput):
     """Each row with what a table function gives for it; `outer` keeps rows for which it gives nothing.
 
     Attributes:
@@ -332,11 +314,6 @@ class Correlate:
     row_type: RowType
     function_type: RowType
     condition: Rex | None = None
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -373,7 +350,7 @@ class Collation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sort:
+class Sort(OneInput):
     """Rows in order, and of these `fetch` from `offset` on (None: all)."""
 
     input: Any
@@ -385,11 +362,6 @@ class Sort:
     def row_type(self) -> RowType:
         """The columns of the input."""
         return self.input.row_type  # type: ignore[no-any-return]
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,21 +384,16 @@ class OverGroup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Over:
+class Over(OneInput):
     """The columns of the input, then a column per call of each group."""
 
     input: Any
     groups: tuple[OverGroup, ...]
     row_type: RowType
 
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rank:
+class Rank(OneInput):
     """The rows of each partition with a number from `start` to `end` by an order (Top-N), or the only row (`end` 1).
 
     Attributes:
@@ -446,14 +413,9 @@ class Rank:
     row_type: RowType
     window: tuple[int, int] | None = None
 
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expand:
+class Expand(OneInput):
     """A row per grouping set: columns that are not in the set are NULL; the last column is the set's number.
 
     Attributes:
@@ -468,11 +430,6 @@ class Expand:
     ids: tuple[int, ...]
     row_type: RowType
 
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
-
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -484,7 +441,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Match:
+class Match(OneInput):
     """MATCH_RECOGNIZE over the rows of each partition in the order of time.
 
     Attributes:
@@ -506,11 +463,6 @@ class Match:
     subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
     all_rows: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def inputs(self) -> tuple[Any, ...]:
-        """The node that it reads."""
-        return (self.input,)
 
 
 Rel = Any

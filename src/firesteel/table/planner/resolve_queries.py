@@ -13,7 +13,7 @@ from firesteel.columns.types import DataType, DecimalType, DoubleType, FloatType
 from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
-from firesteel.table.planner.changelog import is_rowtime, is_time
+from firesteel.table.planner.changelog import is_proctime, is_time
 from firesteel.table.planner.resolve_expressions import ExpressionResolver, cast
 from firesteel.table.planner.resolve_from import FromResolver
 from firesteel.table.planner.resolve_match import resolve_match
@@ -189,7 +189,7 @@ class QueryResolver:
             )
         offset = 0 if query.offset is None else interval_millis(query.offset, query.function)
         partition = tuple(names.index(name) for name in query.partition_by)
-        window = rel.Window(query.function, time, size, step, offset, not _is_proctime(kind), partition=partition)
+        window = rel.Window(query.function, time, size, step, offset, not is_proctime(kind), partition=partition)
         return rel.WindowTableFunction(source, window, _window_row_type(source.row_type, time))
 
     def match(self, query: q.MatchRecognize, outer: Scope | None) -> Any:
@@ -208,10 +208,6 @@ _RULES: dict[type, Callable[[QueryResolver, Any, Scope | None], Any]] = {
     q.Limit: QueryResolver._limit,
     q.With: QueryResolver._with,
 }
-
-
-def _is_proctime(kind: Any) -> bool:
-    return is_time(kind) and not is_rowtime(kind)
 
 
 def _window_row_type(source: RowType, time: int) -> RowType:
