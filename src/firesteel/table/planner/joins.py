@@ -11,6 +11,7 @@ from firesteel.columns.types import RowType
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import INSERT_ONLY, is_proctime, is_rowtime, is_time, kinds_of, upsert_key
+from firesteel.table.planner.projections import extended, first_columns
 from firesteel.table.planner.rex_tools import conjunction, conjuncts, input_refs, refs, remap, row_type, unique_names
 from firesteel.table.planner.rules import optimize
 from firesteel.table.planner.time_attributes import without_time_attribute
@@ -62,7 +63,9 @@ def make_join(
     grown = len(sides.left.row_type) > width or len(sides.right.row_type) > len(right.row_type)
     node = _special(sides, kind, context, time, null_aware)
     if not grown or kind in ("SEMI", "ANTI"):
-        return node if len(node.row_type) == width or kind not in ("SEMI", "ANTI") else _cut(node, left.row_type)
+        return (
+            node if len(node.row_type) == width or kind not in ("SEMI", "ANTI") else first_columns(node, left.row_type)
+        )
     columns = refs(node.row_type)
     start = len(sides.left.row_type)
     chosen = (*columns[:width], *columns[start : start + len(right.row_type)])
@@ -87,10 +90,6 @@ def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple
     return left, right, rest
 
 
-def _cut(node: Any, kind: RowType) -> Any:
-    return rel.Project(node, refs(node.row_type)[: len(kind)], kind)
-
-
 def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
     """Return both inputs with the columns that must be equal; what else must hold is over the new columns."""
     width = len(left.row_type)
@@ -106,18 +105,10 @@ def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
             continue
         left_keys.append(_column(pair[0], width, left_more))
         right_keys.append(_column(pair[1], len(right.row_type), right_more))
-    new_left, new_right = _extended(left, left_more), _extended(right, right_more)
+    new_left, new_right = extended(left, left_more, "$k"), extended(right, right_more, "$k")
     shift_by = len(new_left.row_type) - width
     moved = [remap(part, lambda i: i if i < width else i + shift_by) for part in rest]
     return Sides(new_left, new_right, left_keys, right_keys, moved)
-
-
-def _extended(node: Any, extra: list[Rex]) -> Any:
-    if not extra:
-        return node
-    names = unique_names([*node.row_type.names, *(f"$k{i}" for i in range(len(extra)))])
-    kind = row_type(names, [*node.row_type.field_types(), *(rex.type for rex in extra)])
-    return rel.Project(node, (*refs(node.row_type), *extra), kind)
 
 
 def _column(rex: Any, width: int, more: list[Rex]) -> int:

@@ -14,6 +14,7 @@ from firesteel.columns.type_rules import common_type
 from firesteel.columns.types import BigIntType, DataType, DoubleType
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
+from firesteel.table.planner.projections import extended
 from firesteel.table.planner.rex_tools import Deferred, refs, row_type, transform, unique_names
 from firesteel.table.unresolved import UNBOUNDED, Apply, Lit, OverCall, Star, WindowSpec
 
@@ -127,10 +128,7 @@ class OverCalls:
             condition = None if call.condition is None else column(call.condition)
             made = rel.AggregateCall(call.function, arguments, call.type, call.distinct, condition, (), call.name)
             groups.setdefault(key, []).append((number, made))
-        if extra:
-            names = unique_names([*node.row_type.names, *(f"$o{i}" for i in range(len(extra)))])
-            kind = row_type(names, [*node.row_type.field_types(), *(rex.type for rex in extra)])
-            node = rel.Project(node, (*columns, *extra), kind)
+        node = extended(node, extra, "$o")
         return self._node(node, groups, rexes)
 
     def _node(self, node: Any, groups: dict[tuple[Any, ...], Any], rexes: list[Any]) -> tuple[Any, list[Any]]:

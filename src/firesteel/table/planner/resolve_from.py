@@ -12,6 +12,7 @@ from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.joins import make_join
+from firesteel.table.planner.projections import one_row
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import row_type, shift, unique_names
 from firesteel.table.planner.scope import Scope, ScopeColumn, where
@@ -92,8 +93,7 @@ class FromResolver:
         return node, Scope.of(node.row_type, (), self.outer)
 
     def _function(self, item: q.TableFunctionCall) -> tuple[Any, Scope]:
-        nothing = rel.Values(((),), row_type([], []))
-        return self._correlate(nothing, Scope((), self.outer), item, False, None)
+        return self._correlate(one_row(), Scope((), self.outer), item, False, None)
 
     def _join(self, item: q.Join) -> tuple[Any, Scope]:
         may_check = item.kind in ("CROSS", "INNER", "LEFT")

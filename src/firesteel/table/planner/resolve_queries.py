@@ -14,11 +14,12 @@ from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.changelog import is_proctime, is_time
+from firesteel.table.planner.projections import distinct, extended, first_columns, one_row
 from firesteel.table.planner.resolve_expressions import ExpressionResolver, cast
 from firesteel.table.planner.resolve_from import FromResolver
 from firesteel.table.planner.resolve_match import resolve_match
 from firesteel.table.planner.resolve_select import SelectResolver
-from firesteel.table.planner.rex_tools import refs, row_type, unique_names
+from firesteel.table.planner.rex_tools import refs, row_type
 from firesteel.table.planner.scope import Scope, where
 from firesteel.table.planner.time_attributes import interval_millis, without_time_attribute
 from firesteel.table.unresolved import Lit
@@ -93,7 +94,7 @@ class QueryResolver:
                 for row in literals
             )
             return rel.Values(values, kind)
-        nothing = rel.Values(((),), row_type([], []))
+        nothing = one_row()
         types = kind.field_types()
         parts = [rel.Project(nothing, tuple(cast(v, t) for v, t in zip(row, types, strict=True)), kind) for row in rows]
         return parts[0] if len(parts) == 1 else rel.Union(tuple(parts), kind)
@@ -137,14 +138,18 @@ class QueryResolver:
             resolver = ExpressionResolver(Scope.of(node.row_type), self.context.catalogs)
             places = [self._place(ordering.expression, node, resolver, hidden) for ordering in query.orderings]
             if hidden:
-                node = extended(node, hidden)
+                node = extended(node, hidden, "$f")
         width = len(node.row_type) - len(hidden)
         collations = tuple(
             rel.Collation(place, o.descending, (not o.descending) if o.nulls_first is None else o.nulls_first)
             for place, o in zip(places, query.orderings, strict=True)
         )
         sort = rel.Sort(node, collations, offset, fetch)
-        return sort if not hidden else first_columns(sort, width)
+        return (
+            sort
+            if not hidden
+            else first_columns(sort, row_type(node.row_type.names[:width], node.row_type.field_types()[:width]))
+        )
 
     def _place(self, expression: Any, node: Any, resolver: ExpressionResolver, hidden: list[Any]) -> int:
         width = len(node.row_type)
@@ -245,11 +250,6 @@ def cast_columns(node: Any, kind: RowType) -> Any:
     return rel.Project(node, expressions, kind)
 
 
-def distinct(node: Any) -> Any:
-    """Return the node without repetitions."""
-    return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type)
-
-
 def renamed(node: Any, columns: tuple[str, ...], name: str) -> Any:
     """Return a node under other column names, none: those that it has.
 
@@ -265,23 +265,3 @@ def renamed(node: Any, columns: tuple[str, ...], name: str) -> Any:
         )
     kind = row_type(list(columns), node.row_type.field_types())
     return rel.Project(node, refs(node.row_type), kind)
-
-
-def extended(node: Any, extra: list[Any]) -> Any:
-    """Return a node with further columns behind its own."""
-    if not extra:
-        return node
-    names = unique_names([*node.row_type.names, *(f"$f{len(node.row_type) + i}" for i in range(len(extra)))])
-    types = [*node.row_type.field_types(), *(rex.type for rex in extra)]
-    return rel.Project(node, (*refs(node.row_type), *extra), row_type(names, types))
-
-
-def first_columns(node: Any, width: int) -> Any:
-    """Return the first columns of a node."""
-    kind = row_type(node.row_type.names[:width], node.row_type.field_types()[:width])
-    return rel.Project(node, refs(node.row_type)[:width], kind)
-
-
-def one_row() -> Any:
-    """Return a node of one row without columns: what SELECT without FROM reads."""
-    return rel.Values(((),), row_type([], []))

@@ -12,6 +12,7 @@ from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.grouping import GroupedSelect
 from firesteel.table.planner.over_calls import OverCalls
+from firesteel.table.planner.projections import distinct, one_row
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import refs, row_type, unique_names
 from firesteel.table.planner.scope import Scope, field_access
@@ -41,7 +42,7 @@ class SelectResolver:
         """
         node, _ = self.resolve_ordered(query, (), [])
         if query.distinct:
-            return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type)
+            return distinct(node)
         return node
 
     def resolve_ordered(self, query: q.Select, orderings: Sequence[Any], hidden: list[Any]) -> tuple[Any, list[int]]:
@@ -72,7 +73,7 @@ class SelectResolver:
 
     def _source(self, query: q.Select, conditions: list[Any]) -> tuple[Any, Scope]:
         if query.source is None:
-            return rel.Values(((),), row_type([], [])), Scope((), self.outer)
+            return one_row(), Scope((), self.outer)
         node, scope = self.queries.from_clause(query.source, self.outer, conditions)
         return node, Scope(scope.columns, self.outer)
 

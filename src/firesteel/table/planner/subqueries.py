@@ -10,6 +10,7 @@ from firesteel.columns.types import BooleanType
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
 from firesteel.table.planner.joins import make_join
+from firesteel.table.planner.projections import first_columns
 from firesteel.table.planner.resolve_expressions import ExpressionResolver
 from firesteel.table.planner.rex_tools import (
     Deferred,
@@ -104,7 +105,7 @@ def filter_by(node: Any, conditions: list[Any], scope: Scope, queries: Any) -> A
     filtered = rel.Filter(joined, conjunction([part for rex in rest for part in conjuncts(rex)]) or _true())
     if len(filtered.row_type) == width:
         return filtered
-    return rel.Project(filtered, refs(filtered.row_type)[:width], kind_before)
+    return first_columns(filtered, kind_before)
 
 
 def _true() -> Literal:

@@ -1,0 +1,33 @@
+"""Small nodes that many rules put around others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from firesteel.columns.types import RowType
+from firesteel.table.planner import rel
+from firesteel.table.planner.rex_tools import refs, row_type, unique_names
+
+
+def extended(node: Any, extra: list[Any], prefix: str) -> Any:
+    """Return a node with further columns behind its own, named with a prefix and a number."""
+    if not extra:
+        return node
+    names = unique_names([*node.row_type.names, *(f"{prefix}{i}" for i in range(len(extra)))])
+    types = [*node.row_type.field_types(), *(rex.type for rex in extra)]
+    return rel.Project(node, (*refs(node.row_type), *extra), row_type(names, types))
+
+
+def first_columns(node: Any, kind: RowType) -> Any:
+    """Return the first columns of a node, as many as a row type has, under its names and types."""
+    return rel.Project(node, refs(node.row_type)[: len(kind)], kind)
+
+
+def distinct(node: Any) -> Any:
+    """Return the node without repetitions."""
+    return rel.Aggregate(node, tuple(range(len(node.row_type))), (), node.row_type)
+
+
+def one_row() -> Any:
+    """Return a node of one row without columns: what SELECT without FROM reads."""
+    return rel.Values(((),), row_type([], []))
