@@ -1,4 +1,4 @@
-"""Runs the programs that Flink's graphs are held against (beside the repository; skipped where they are absent)."""
+"""Runs the programs whose graphs were recorded from Flink."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from firesteel.compat.alias import alias_pyflink
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.operators.errors import UserFunctionError
 from firesteel.testing import Fault, LocalResult, ManualClock, run_local
+from tests.flink_recordings.recordings import GRAPH_PROGRAMS
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "programs"
-PROGRAMS = sorted(path.stem for path in GOLDEN.glob("*.py"))
+PROGRAMS = sorted(path.stem for path in GRAPH_PROGRAMS.glob("*.py"))
 ENDLESS = {
     "c007_file_source_continuous": "monitors a directory for ever",
     "s001_running_two_vertices": "two billion numbers",
 }
 NO_EVENT_TIME = {"c048_window_lateness_side_output", "c052_continuous_trigger", "c080_batch_window"}
 """Event-time windows over elements without timestamps: Flink fails at run time, too."""
-
-pytestmark = pytest.mark.skipif(not PROGRAMS, reason="the golden programs are not here")
+REFUSED = {name for name in PROGRAMS if "EXPECT_ERROR = True" in (GRAPH_PROGRAMS / f"{name}.py").read_text()}
 
 
 def load(name: str, directory: Path) -> ModuleType:
     """The program with its input and output below `directory`."""
-    text = (GOLDEN / f"{name}.py").read_text()
+    text = (GRAPH_PROGRAMS / f"{name}.py").read_text()
     text = re.sub(r"/tmp/(firesteel-\w+)", rf"{directory}/\1", text)
     for found in re.findall(rf"{directory}/firesteel-in\w*", text):
         Path(found).mkdir(exist_ok=True)
         Path(found, "lines.txt").write_text("a 1\nb 2\na 3\n")
     alias_pyflink()
     module = ModuleType(f"golden_{name}")
-    exec(compile(text, str(GOLDEN / f"{name}.py"), "exec"), module.__dict__)
+    exec(compile(text, str(GRAPH_PROGRAMS / f"{name}.py"), "exec"), module.__dict__)
     return module
 
 
@@ -54,10 +53,8 @@ def run(name: str, directory: Path, parallelism: int, **settings: Any) -> LocalR
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 4])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ENDLESS])
 def test_program_runs_to_its_end_or_is_refused(name: str, parallelism: int, tmp_path: Path) -> None:
-    if name in ENDLESS:
-        pytest.skip(ENDLESS[name])
     program = load(name, tmp_path)
     if getattr(program, "EXPECT_ERROR", False):
         with pytest.raises((ValueError, RuntimeError)):
@@ -79,10 +76,8 @@ def outcome(result: LocalResult, directory: Path) -> tuple[list[str], list[str],
     return sorted(result.lines), sorted(map(repr, result.elements)), sorted(written)
 
 
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - set(ENDLESS) - NO_EVENT_TIME))
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - set(ENDLESS) - NO_EVENT_TIME - REFUSED))
 def test_slots_that_die_in_every_stage_change_nothing(name: str, tmp_path: Path) -> None:
-    if getattr(load(name, tmp_path), "EXPECT_ERROR", False):
-        pytest.skip("refused")
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()

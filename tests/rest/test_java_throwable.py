@@ -1,21 +1,15 @@
 from __future__ import annotations
 
 import base64
-import json
 import struct
-from pathlib import Path
-
-import pytest
 
 from firesteel.rest.java_throwable import failure_cause, serialized_throwable
 from firesteel.runtime.failure import TaskFailure
+from tests.flink_recordings.recordings import recorded_answer
 
-RECORDED = Path(__file__).parents[3] / "shared" / "rest" / "recorded" / "GET_savepoint_disposal_triggerid.json"
 
-
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded answer is not there")
 def test_the_classes_are_described_as_flink_describes_them() -> None:
-    cause = json.loads(RECORDED.read_text())["body"]["operation"]["failure-cause"]
+    cause = recorded_answer("GET_savepoint_disposal_triggerid")["body"]["operation"]["failure-cause"]
     recorded = base64.b64decode(cause["serialized-throwable"])
     ours = serialized_throwable("X", "X: y")
     end_of_classes = recorded.index(b"xps") + 2

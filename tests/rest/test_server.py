@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
-import os
 import pickle
 import re
 from collections.abc import Callable
@@ -24,10 +23,10 @@ from firesteel.runtime.jobmaster.data_plane import SubtaskProgress
 from firesteel.runtime.options import InvalidOptionError
 from firesteel.task.checkpoint_metadata import write_savepoint_metadata
 from tests.entrypoint.savepoints import savepoint_of
+from tests.flink_recordings.recordings import recorded_answer
 from tests.rest.rest_cluster import Rest
 from tests.runtime.helpers import an_id, job_graph, settle
 
-RECORDED = Path(os.environ.get("FIRESTEEL_RECORDED", Path(__file__).parents[3] / "shared" / "rest" / "recorded"))
 UNKNOWN = "0" * 32
 
 
@@ -142,14 +141,13 @@ async def in_state(rest: Rest, state: str) -> str:
     return job_id
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded answers are not there")
 @pytest.mark.parametrize("state", ["RUNNING", "FINISHED", "FAILED", "CANCELED"])
 async def test_answers_have_the_fields_of_flinks(rest: Rest, state: str) -> None:
     job_id = await in_state(rest, state)
     wrong = {}
     for name, path in COMPARED.items():
         ours = keys_of(await rest.get(path.format(job=job_id, vertex=an_id("b"))))
-        recorded = keys_of(json.loads((RECORDED / f"{name}.json").read_text())["body"])
+        recorded = keys_of(recorded_answer(name)["body"])
         missing = {key for key in recorded - ours if not any(part in key for part in (*NOT_SERVED, *EMPTY[state]))}
         if missing:
             wrong[name] = sorted(missing)

@@ -1,0 +1,36 @@
+"""Reads the recordings of Flink that lie in this directory."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+DIRECTORY = Path(__file__).parent
+GRAPH_PROGRAMS = DIRECTORY / "graphs" / "programs"
+TABLE_PROGRAMS = DIRECTORY / "tables" / "programs"
+
+
+def recorded_graphs(program: str) -> dict[str, Any]:
+    """Return what Flink built from a program of `graphs/programs`, by view."""
+    return _packed(f"graphs/recorded/{program}.json.gz")
+
+
+def recorded_surface(name: str) -> list[dict[str, Any]]:
+    """Return the modules of PyFlink's public surface: `surface` or `surface_table`."""
+    return _packed(f"api/{name}.json.gz")["modules"]
+
+
+def recorded_table_results(program: str) -> dict[str, Any]:
+    """Return what PyFlink gave for a program of `tables/programs`, by mode."""
+    return json.loads((DIRECTORY / "tables" / "golden" / f"{program}.json").read_text())["modes"]
+
+
+def recorded_answer(name: str) -> dict[str, Any]:
+    """Return a recorded answer of Flink's REST API: request, status and body."""
+    return json.loads((DIRECTORY / "rest" / f"{name}.json").read_text())
+
+
+def _packed(path: str) -> dict[str, Any]:
+    return json.loads(gzip.decompress((DIRECTORY / path).read_bytes()))
