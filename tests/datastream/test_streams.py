@@ -262,8 +262,22 @@ def test_streams_keyed_alike_meet_in_one_operator(env, pairs):
 
     pairs.connect(pairs.map(same, PAIR)).key_by(first, first, Types.STRING()).process(Join()).name("join").print()
     assert operators(env)["join, Map"].operators[0].keyed
+    one_keyed = pairs.key_by(first, Types.STRING()).connect(pairs)
     with pytest.raises(InvalidProgramError, match="both streams must be keyed or none"):
-        pairs.connect(pairs.key_by(first))
+        one_keyed.map(Swap())
+
+
+def test_connected_streams_of_which_one_is_keyed_are_keyed_anew(env, pairs):
+    class Join(KeyedCoProcessFunction):
+        def process_element1(self, value, ctx):
+            yield value
+
+        def process_element2(self, value, ctx):
+            yield value
+
+    one_keyed = pairs.key_by(lambda pair: pair[1]).connect(pairs.map(same, PAIR))
+    one_keyed.key_by(first, first, Types.STRING()).process(Join()).name("join").print()
+    assert operators(env)["join, Map"].operators[0].keyed
 
 
 class Swap(CoMapFunction):

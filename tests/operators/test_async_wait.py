@@ -143,3 +143,20 @@ def test_function_is_opened_and_closed_and_keeps_its_loop_over_batches() -> None
         h.process(2)
         assert h.values == [1, 1]
     assert function.loops == set()
+
+
+class Answering(AsyncFunction):
+    """Answers every element with the same object."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def async_invoke(self, value: Any) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(("answer", "wrong"), [(None, "cannot be none"), (7, "should be of list type")])
+def test_results_that_are_no_list_are_refused_as_in_pyflink(answer: Any, wrong: str) -> None:
+    expected = f"The result of AsyncFunction {wrong}, please check the methods 'async_invoke' and 'timeout' of class"
+    with pytest.raises(UserFunctionError, match=f"{expected} 'Answering'"):
+        run(Answering(answer))

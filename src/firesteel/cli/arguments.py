@@ -15,6 +15,7 @@ import click
 
 from firesteel.cli.terminal_text import printable
 from firesteel.cli.user_error import user_error
+from firesteel.common.deprecated_keys import with_current_keys
 from firesteel.common.known_options import doubt_about
 from firesteel.common.python_dependencies import ARCHIVES, FILES, REQUIREMENTS, dependency_entries
 from firesteel.errors import FiresteelError
@@ -62,7 +63,8 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
         config = Path(directory) / "config.yaml"
     found = {} if config is None else _of_yaml(config.read_text(), str(config))
     properties = os.environ.get("FIRESTEEL_PROPERTIES", "")
-    return found | (_of_yaml(properties, "FIRESTEEL_PROPERTIES") if properties else {}) | options
+    overriding = _of_yaml(properties, "FIRESTEEL_PROPERTIES") if properties else {}
+    return with_current_keys(found) | with_current_keys(overriding) | with_current_keys(options)
 
 
 def _of_yaml(text: str, origin: str) -> dict[str, str]:

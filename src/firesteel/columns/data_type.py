@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from firesteel.common.typeinfo import TypeInformation
 
 T = TypeVar("T", bound="DataType")
 
@@ -50,6 +53,12 @@ class DataType:
     def same_as(self, other: DataType) -> bool:
         """Return whether both types are equal apart from their own nullability."""
         return self.nullable() == other.nullable()
+
+    def to_type_info(self) -> TypeInformation:
+        """Return the type of a DataStream's elements that are values of this type."""
+        from firesteel.columns.type_information import type_info_of  # needs all types
+
+        return type_info_of(self)
 
     def need_conversion(self) -> bool:
         """Return whether `to_sql_type` and `from_sql_type` change values."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from typing import Any
 
+from firesteel.common.deprecated_keys import with_current_keys
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.time import Duration
 
@@ -13,7 +14,10 @@ _process_defaults: dict[str, str] = {}
 
 
 class Configuration(WithoutJava):
-    """Settings by key; every value is kept as the text that a configuration file would hold.
+    """Options by key.
+
+    A value keeps the type that it was set with; the getters convert it, through the text that a configuration file
+    would hold. Flink: `configuration.Configuration`.
 
     Example:
         >>> configuration = Configuration()
@@ -22,7 +26,7 @@ class Configuration(WithoutJava):
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
-        self._values: dict[str, str] = dict(other._values) if other is not None else {}
+        self._values: dict[str, Any] = dict(other._values) if other is not None else {}
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
@@ -34,7 +38,8 @@ class Configuration(WithoutJava):
 
     def get_string(self, key: str, default_value: str) -> str:
         """The value of `key`, else the default."""
-        return self._values.get(key, default_value)
+        text = self._text(key)
+        return default_value if text is None else text
 
     def set_string(self, key: str, value: str) -> Configuration:
         """Sets the value of `key`."""
@@ -47,7 +52,7 @@ class Configuration(WithoutJava):
         Raises:
             ValueError: the value is neither `true` nor `false`.
         """
-        text = self._values.get(key)
+        text = self._text(key)
         if text is None:
             return default_value
         if text.strip().lower() not in _TRUE + _FALSE:
@@ -56,7 +61,8 @@ class Configuration(WithoutJava):
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
         """Sets the value of `key` to `true` or `false`."""
-        return self.set_string(key, "true" if value else "false")
+        self._values[key] = bool(value)
+        return self
 
     def get_integer(self, key: str, default_value: int) -> int:
         """The whole number under `key`, else the default.
@@ -64,7 +70,7 @@ class Configuration(WithoutJava):
         Raises:
             ValueError: the value is no whole number.
         """
-        text = self._values.get(key)
+        text = self._text(key)
         if text is None:
             return default_value
         try:
@@ -74,7 +80,8 @@ class Configuration(WithoutJava):
 
     def set_integer(self, key: str, value: int) -> Configuration:
         """Sets the value of `key`."""
-        return self.set_string(key, str(value))
+        self._values[key] = int(value)
+        return self
 
     def get_float(self, key: str, default_value: float) -> float:
         """The number under `key`, else the default.
@@ -82,7 +89,7 @@ class Configuration(WithoutJava):
         Raises:
             ValueError: the value is no number.
         """
-        text = self._values.get(key)
+        text = self._text(key)
         if text is None:
             return default_value
         try:
@@ -92,16 +99,18 @@ class Configuration(WithoutJava):
 
     def set_float(self, key: str, value: float) -> Configuration:
         """Sets the value of `key`."""
-        return self.set_string(key, repr(value))
+        self._values[key] = float(value)
+        return self
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
         """The bytes under `key`, else the default."""
-        text = self._values.get(key)
+        text = self._text(key)
         return default_value if text is None else bytearray.fromhex(text)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
         """Sets the value of `key` to these bytes."""
-        return self.set_string(key, bytes(value).hex())
+        self._values[key] = bytes(value)
+        return self
 
     def get_duration(self, key: str, default_value: Duration) -> Duration:
         """The duration under `key` (`200 ms`, `5 min`; a bare number is milliseconds), else the default.
@@ -109,7 +118,7 @@ class Configuration(WithoutJava):
         Raises:
             ValueError: the value is no duration.
         """
-        text = self._values.get(key)
+        text = self._text(key)
         if text is None:
             return default_value
         try:
@@ -121,8 +130,8 @@ class Configuration(WithoutJava):
         """All keys that have a value."""
         return set(self._values)
 
-    def add_all_to_dict(self, target_dict: dict[str, str]) -> None:
-        """Adds all settings to a dict."""
+    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+        """Add all options to a dict; values keep their types."""
         target_dict.update(self._values)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
@@ -130,13 +139,19 @@ class Configuration(WithoutJava):
         self._values.update({(prefix or "") + key: value for key, value in other._values.items()})
         return self
 
+    def with_current_keys(self) -> Configuration:
+        """Return a copy that has the values of deprecated keys also under the current keys."""
+        copy = Configuration()
+        copy._values = with_current_keys(self._values)
+        return copy
+
     def contains_key(self, key: str) -> bool:
         """True if `key` has a value."""
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:
         """All settings as a new dict."""
-        return dict(self._values)
+        return {key: _as_text(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:
         """Removes `key`; False if it had no value."""
@@ -144,25 +159,33 @@ class Configuration(WithoutJava):
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """The items of a list value, written `a;b` or `[a, b]`."""
+        """Return the items of a list value: `a;b`, or a list in YAML (`[a, b]`, or lines that begin with `- `)."""
         if not value:
             return []
         text = value.strip()
-        if text.startswith("["):
-            try:
-                return [str(item) for item in json.loads(text)]
-            except ValueError:
-                return [item.strip(" '\"") for item in text.strip("[]").split(",") if item.strip()]
+        if text.startswith(("[", "- ")):
+            import yaml  # here and not above: few programs have lists
+
+            return [str(item) for item in yaml.safe_load(text)]
         return [item.strip() for item in text.split(";") if item.strip()]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Configuration) and self._values == other._values
+        return isinstance(other, Configuration) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._values.items()))
+        return hash(frozenset(self.to_dict().items()))
 
     def __str__(self) -> str:
-        return f"{{{', '.join(f'{key}={value}' for key, value in self._values.items())}}}"
+        return f"{{{', '.join(f'{key}={value}' for key, value in self.to_dict().items())}}}"
+
+    def _text(self, key: str) -> str | None:
+        return _as_text(self._values[key]) if key in self._values else None
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def set_default_options(options: Mapping[str, str]) -> None:

@@ -10,6 +10,8 @@ import difflib
 from functools import cache
 from pathlib import Path
 
+from firesteel.common.deprecated_keys import deprecated_keys
+
 OWN_OPTIONS = (
     "security.rest.allowed-hosts",
     "security.rest.submit-without-token",
@@ -48,7 +50,7 @@ _SIMILAR, _ALMOST_THE_SAME = 0.6, 0.9
 def known_options() -> frozenset[str]:
     """The names of all options."""
     text = Path(__file__).with_name("flink_options.txt").read_text()
-    return frozenset((*text.split(), *OWN_OPTIONS))
+    return frozenset((*text.split(), *OWN_OPTIONS, *deprecated_keys()))
 
 
 @cache

@@ -95,7 +95,7 @@ class RowFieldExtractorSchema(SerializationSchema):
 
     def __init__(self, field_index: int) -> None:
         if not isinstance(field_index, int) or field_index < 0:
-            raise ValueError(f"field_index must be 0 or greater, found {field_index!r}")
+            raise ValueError(f"Field index must be non-negative, got: {field_index!r}")
         self.field_index = field_index
 
     def serialize(self, element: Any) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -67,8 +68,8 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         )
 
     def get_checkpoint_path(self) -> str:
-        """The directory."""
-        return self._checkpoint_path
+        """Return the directory, without a trailing slash."""
+        return plain_directory(self._checkpoint_path)
 
     def get_savepoint_path(self) -> str | None:
         """Where savepoints go: not set here."""
@@ -104,3 +105,8 @@ class CustomCheckpointStorage(CheckpointStorage):
     def to_options(self) -> dict[str, str]:
         """Nothing: it can't be made."""
         return {}
+
+
+def plain_directory(path: str) -> str:
+    """Return a directory in Flink's form: without a trailing slash, a local one as `file:/path`."""
+    return re.sub(r"^file:///(?=[^/])", "file:/", path.rstrip("/"))

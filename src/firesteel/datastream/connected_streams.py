@@ -39,17 +39,12 @@ class ConnectedStreams(WithoutJava):
     def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
         self.stream1 = stream1
         self.stream2 = stream2
-        keyed = [stream._is_keyed for stream in (stream1, stream2)]
-        if keyed[0] != keyed[1]:
-            raise InvalidProgramError(
-                "connect(): both streams must be keyed or none; found one that is and one that is not"
-            )
-        self._keyed = keyed[0]
+        self._keyed = stream1._is_keyed and stream2._is_keyed
 
     def key_by(
         self, key_selector1: _Key, key_selector2: _Key, key_type: TypeInformation | None = None
     ) -> ConnectedStreams:
-        """Both streams by key: elements of equal key meet."""
+        """Key both streams, also those that are keyed already: elements of equal keys meet in one subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
@@ -82,6 +77,11 @@ class ConnectedStreams(WithoutJava):
         return self._co(name, CoProcessOperator(func, self._keyed, self.stream1._key_type), output_type)
 
     def _co(self, name: str, operator: Any, output_type: TypeInformation | None) -> DataStream:
+        if self.stream1._is_keyed != self.stream2._is_keyed:
+            raise InvalidProgramError(
+                "connect(): both streams must be keyed or none; found one that is and one that is not; "
+                "key both by key_by(first, second) of the connected streams"
+            )
         types = self.stream1._key_type, self.stream2._key_type
         if self._keyed and types[0] != types[1]:
             raise InvalidProgramError(f"Key types of input KeyedStreams don't match: {types[0]} and {types[1]}")

@@ -174,6 +174,8 @@ class SlotSharingGroup:
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
             """Sets another resource per slot."""
+            if value <= 0:
+                raise ValueError(f"external resource {name!r} must be greater than 0, found {value}")
             self._external_resources[name] = value
             return self
 
@@ -181,14 +183,16 @@ class SlotSharingGroup:
             """The group.
 
             Raises:
-                ValueError: resources are declared without CPU cores or heap memory.
+                ValueError: resources are declared without CPU cores or heap memory, or either of them is zero.
             """
+            name = f"Slot sharing group {self._name!r}"
             others = (self._task_off_heap_memory, self._managed_memory, self._external_resources or None)
             required = (self._cpu_cores, self._task_heap_memory)
-            if None in required and any(part is not None for part in required + others):
-                raise ValueError(
-                    f"Slot sharing group {self._name!r}: CPU cores and task heap memory must be set if any resource is"
-                )
+            if any(part is not None for part in required + others):
+                if self._cpu_cores is None or self._task_heap_memory is None:
+                    raise ValueError(f"{name}: CPU cores and task heap memory must be set if any resource is")
+                if not self._task_heap_memory.get_bytes():
+                    raise ValueError(f"{name}: the task heap memory must be greater than 0 bytes")
             return SlotSharingGroup(
                 self._name,
                 self._cpu_cores,

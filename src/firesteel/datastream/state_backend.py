@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any
@@ -58,8 +59,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return list(self._paths)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Sets the directories of the store."""
-        self._paths = list(paths)
+        """Set the directories of the store: absolute paths, or `file:` URIs of them."""
+        self._paths = [re.sub(r"^file:(//)?", "", path).rstrip("/") for path in paths]
 
     def is_incremental_checkpoints_enabled(self) -> bool:
         """True if checkpoints hold changes only."""

@@ -75,9 +75,9 @@ class StreamExecutionEnvironment(WithoutJava):
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         """An environment with these settings, behind those of the command line that started the program."""
-        merged = Configuration.from_dict(default_options())
+        merged = Configuration.from_dict(default_options()).with_current_keys()
         if configuration is not None:
-            merged.add_all(configuration)
+            merged.add_all(configuration.with_current_keys())
         return StreamExecutionEnvironment(merged)
 
     # --- settings ----------------------------------------------------------------------------------------------------
@@ -91,8 +91,11 @@ class StreamExecutionEnvironment(WithoutJava):
         return self._configuration
 
     def configure(self, configuration: Configuration) -> None:
-        """Takes over settings."""
-        self._configuration.add_all(configuration)
+        """Set all options of a configuration, those under deprecated keys included.
+
+        An option of the configuration replaces what was set before.
+        """
+        self._configuration.add_all(configuration.with_current_keys())
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
         """Sets the parallelism of operators that set none."""

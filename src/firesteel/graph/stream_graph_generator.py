@@ -144,7 +144,7 @@ class _Generator:
             one_default_group=not self.batch,
             vertex_description_mode=self.configuration.get_string("pipeline.vertex-description-mode", "TREE").upper(),
             vertex_name_include_index_prefix=get("pipeline.vertex-name-include-index-prefix", False),
-            configuration=self.configuration.to_dict(),
+            configuration=self.configuration.with_current_keys().to_dict(),
         )
 
     def transform(self, transformation: Transformation) -> list[_Output]:

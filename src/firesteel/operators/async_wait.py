@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from firesteel.datastream.operator_descriptors import AsyncWaitOperator
@@ -78,7 +79,17 @@ class AsyncWaitRunner(FunctionOperator):
         except TimeoutError:
             if not limit.expired():  # It is the user's own.
                 raise
-            return list(map(self._settle, self.function.timeout(value)))
+            return self._settled(self.function.timeout(value))
+
+    def _settled(self, found: Any) -> list[Any]:
+        """Return the results of one element, in the types that the stream declares."""
+        if not isinstance(found, Iterable):
+            wrong = "cannot be none" if found is None else "should be of list type"
+            raise RuntimeError(
+                f"The result of AsyncFunction {wrong}, please check the methods 'async_invoke' and 'timeout' of class "
+                f"'{type(self.function).__name__}'."
+            )
+        return list(map(self._settle, found))
 
     async def _ask_with_retries(self, value: Any) -> list[Any]:
         attempt = 1
@@ -86,7 +97,7 @@ class AsyncWaitRunner(FunctionOperator):
             try:
                 found = await self.function.async_invoke(value)
                 if not self._wants_retry(attempt, found, None):
-                    return list(map(self._settle, found))
+                    return self._settled(found)
             except Exception as error:
                 if not self._wants_retry(attempt, None, error):
                     raise

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.type_information import type_info_of
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.datastream.data_stream import DataStream
 from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator
@@ -16,7 +17,7 @@ from firesteel.table.errors import TableException, ValidationException
 from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.stream_scans import stream_table
-from firesteel.table.type_information import data_type_of, type_info_of
+from firesteel.table.type_information import data_type_of
 from firesteel.table.types import RowType
 from firesteel.table.unresolved import Alias, Apply, Ref, TypeName
 

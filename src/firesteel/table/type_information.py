@@ -1,4 +1,4 @@
-"""Types of DataStreams as types of tables, and back. Flink: `TypeInfoDataTypeConverter`."""
+"""Types of DataStreams as types of tables. Flink: `TypeInfoDataTypeConverter`."""
 
 from __future__ import annotations
 
@@ -80,34 +80,3 @@ def _nested(type_info: TypeInformation) -> t.DataType:
     raise ValidationException(
         f"A stream of {type_info!r} has no columns; declare its type, such as output_type=Types.ROW([...]) of a map()"
     )
-
-
-def type_info_of(data_type: t.DataType) -> TypeInformation:
-    """Return the type of elements for values of a column; pickled values where DataStreams have no such type."""
-    if isinstance(data_type, t.RowType):
-        return Types.ROW_NAMED(data_type.field_names(), [type_info_of(kind) for kind in data_type.field_types()])
-    if isinstance(data_type, t.ArrayType):
-        return Types.OBJECT_ARRAY(type_info_of(data_type.element_type))
-    if isinstance(data_type, t.MapType):
-        return Types.MAP(type_info_of(data_type.key_type), type_info_of(data_type.value_type))
-    return _TYPE_INFOS.get(type(data_type), Types.PICKLED_BYTE_ARRAY())
-
-
-_TYPE_INFOS: dict[type[t.DataType], TypeInformation] = {
-    t.BooleanType: Types.BOOLEAN(),
-    t.TinyIntType: Types.BYTE(),
-    t.SmallIntType: Types.SHORT(),
-    t.IntType: Types.INT(),
-    t.BigIntType: Types.LONG(),
-    t.FloatType: Types.FLOAT(),
-    t.DoubleType: Types.DOUBLE(),
-    t.CharType: Types.STRING(),
-    t.VarCharType: Types.STRING(),
-    t.BinaryType: Types.PRIMITIVE_ARRAY(Types.BYTE()),
-    t.VarBinaryType: Types.PRIMITIVE_ARRAY(Types.BYTE()),
-    t.DecimalType: Types.BIG_DEC(),
-    t.DateType: Types.SQL_DATE(),
-    t.TimeType: Types.SQL_TIME(),
-    t.TimestampType: Types.SQL_TIMESTAMP(),
-    t.LocalZonedTimestampType: Types.INSTANT(),
-}

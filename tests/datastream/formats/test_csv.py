@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firesteel.common import Row, Types
-from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from firesteel.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema, CsvSchema
+from firesteel.table import DataTypes
 
 PAIR = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
 
@@ -67,3 +68,19 @@ def test_comments_and_null_are_what_the_settings_say():
 
 def test_the_schema_tells_its_type():
     assert schema().get_produced_type() == PAIR
+
+
+def test_strings_are_quoted_by_jacksons_rules_and_numbers_are_not():
+    row_type = Types.ROW([Types.STRING(), Types.INT(), Types.BIG_DEC(), Types.LIST(Types.STRING())])
+    write = CsvRowSerializationSchema.Builder(row_type).build()
+    row = Row("two words", -5, Decimal("1.5"), ["a", "b c"])
+    assert write.serialize(row) == b'"two words",-5,1.5,"a;b c"\n'
+    assert write.serialize(Row("x" * 25, 1, None, [])) == b'"' + b"x" * 25 + b'",1,,\n'
+
+
+def test_columns_take_the_types_of_tables():
+    schema = CsvSchema.builder().add_number_column("a", DataTypes.INT())
+    schema = schema.add_array_column("b", element_type=DataTypes.STRING()).build()
+    assert schema.row_type.get_field_types() == [Types.INT(), Types.LIST(Types.STRING())]
+    with pytest.raises(TypeError, match=r"Column 'a': the type must be one of .*DataTypes, found 'INT'"):
+        CsvSchema.builder().add_number_column("a", "INT")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -12,6 +11,7 @@ from typing import Any, Self
 
 from firesteel.common.batch_decoding import decode_all
 from firesteel.common.coercion import coercer
+from firesteel.common.jackson_csv import jackson_quoter
 from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import DeserializationSchema, SerializationSchema
 from firesteel.common.typeinfo import (
@@ -203,14 +203,21 @@ class CsvRowSerializationSchema(SerializationSchema):
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
         self.row_type = row_type
         self.dialect = dialect
+        self._quoted = jackson_quoter(dialect.field_delimiter, dialect.quote_character, dialect.escape_character)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.row_type, self.dialect)
 
     def serialize(self, element: Any) -> bytes:
         """The line, its end included."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator=self.dialect.line_delimiter, **self.dialect.reader_options())
         types = self.row_type.get_field_types()
-        writer.writerow([self._text(value, type_info) for value, type_info in zip(element, types, strict=True)])
-        return buffer.getvalue().encode()
+        fields = [self._field(value, type_info) for value, type_info in zip(element, types, strict=True)]
+        return (self.dialect.field_delimiter.join(fields) + self.dialect.line_delimiter).encode()
+
+    def _field(self, value: Any, type_info: TypeInformation) -> str:
+        text = self._text(value, type_info)
+        is_number = isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _NUMBERS
+        return text if value is None or is_number else self._quoted(text)
 
     def _text(self, value: Any, type_info: TypeInformation) -> str:
         if value is None:

@@ -171,9 +171,12 @@ class CsvSchemaBuilder:
         return replace(self._schema, row_type=row_type)
 
 
-def _checked(type_info: TypeInformation | None, column: str) -> TypeInformation | None:
+def _checked(type_info: Any, column: str) -> TypeInformation | None:
+    if hasattr(type_info, "to_type_info"):  # PyFlink's CSV columns take the DataTypes of tables
+        type_info = type_info.to_type_info()
     if type_info is not None and not isinstance(type_info, TypeInformation):
-        raise TypeError(f"Column {column!r}: the type must be one of firesteel.common.Types, found {type_info!r}")
+        expected = "one of firesteel.common.Types or firesteel.table.DataTypes"
+        raise TypeError(f"Column {column!r}: the type must be {expected}, found {type_info!r}")
     return type_info
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch, Kind
+from firesteel.columns.type_information import type_info_of
 from firesteel.columns.types import RowField, RowType
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
@@ -13,7 +14,6 @@ from firesteel.datastream.operator_descriptors import ColumnsToRowsOperator, Row
 from firesteel.table.connectors.base import INSERT_ONLY, UPSERT, Column, ResolvedTable, ScanRequest, SinkRequest
 from firesteel.table.connectors.options import Options
 from firesteel.table.connectors.registry import ConnectorContext
-from firesteel.table.type_information import type_info_of
 
 _OPTIONS = (
     "driver",

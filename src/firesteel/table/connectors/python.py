@@ -9,6 +9,7 @@ import importlib
 from typing import Any
 
 from firesteel.columns.batch import Kind
+from firesteel.columns.type_information import type_info_of
 from firesteel.columns.types import RowField, RowType
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.base import Sink, Source
@@ -17,7 +18,6 @@ from firesteel.table.connectors.base import INSERT_ONLY, ResolvedTable, ScanRequ
 from firesteel.table.connectors.options import Options
 from firesteel.table.connectors.registry import ConnectorContext
 from firesteel.table.errors import ValidationException
-from firesteel.table.type_information import type_info_of
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> PythonSource:

@@ -13,6 +13,7 @@ import pyarrow.csv
 from firesteel.columns import types as t
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.values import arrow_type, to_arrow
+from firesteel.common.jackson_csv import jackson_quoter
 from firesteel.table.connectors.formats.base import Columns, Format
 from firesteel.table.connectors.formats.text_values import reader_of, writer_of
 from firesteel.table.connectors.options import Options
@@ -29,7 +30,6 @@ _OPTIONS = (
     "write-bigdecimal-in-scientific-notation",
 )
 _FAST = (t.CharType, t.VarCharType, t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType)
-_UNQUOTED_LENGTH = 24
 _LARGEST_FIELD = 1 << 30
 
 
@@ -184,7 +184,8 @@ class CsvFormat(Format):
         if isinstance(kind, (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType, t.DecimalType, t.FloatType,
                              t.DoubleType, t.BooleanType)):  # fmt: skip
             return [null if value is None else write(value) for value in values]
-        return [null if value is None else self._quoted(write(value)) for value in values]
+        quoted = jackson_quoter(self._delimiter, self._quote, self._escape)
+        return [null if value is None else quoted(write(value)) for value in values]
 
     def _writer(self, kind: t.DataType) -> Callable[[Any], str]:
         null = self._null or ""
@@ -197,25 +198,6 @@ class CsvFormat(Format):
                 null if item is None else field(item) for field, item in zip(fields, value.values(), strict=True)
             )
         return writer_of(kind, is_plain=self._plain)
-
-    def _quoted(self, text: str) -> str:
-        """Return a text in quotes where Jackson puts it in quotes: if it is long or has characters below the delimiter.
-
-        It does not look closer.
-        """
-        quote = self._quote
-        if quote is None:
-            return text
-        safe = max(ord(self._delimiter), ord(quote), ord("\r")) + 1
-        if self._escape is not None:
-            safe = max(safe, ord(self._escape) + 1)
-        if len(text) <= _UNQUOTED_LENGTH and all(ord(character) >= safe for character in text):
-            return text
-        if self._escape is not None:
-            text = text.replace(self._escape, self._escape * 2).replace(quote, self._escape + quote)
-        else:
-            text = text.replace(quote, quote * 2)
-        return quote + text + quote
 
 
 def _one(column: Any) -> pa.Array:

@@ -1,0 +1,46 @@
+"""Quotes of CSV fields as Jackson writes them, the library behind all of Flink's CSV formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["jackson_quoter"]
+
+_LONGEST_CHECKED = 24
+"""Jackson quotes longer fields without a look at their characters (`CsvGenerator`: MAX_QUOTE_CHECK)."""
+
+
+def jackson_quoter(delimiter: str, quote: str | None, escape: str | None) -> Callable[[str], str]:
+    r"""Return the function that writes the text of a string field.
+
+    Jackson decides by a loose rule. It quotes a field that is long, that has a character up to the delimiter or the
+    quote character in the code table, or that has the escape character (a backslash where none is set).
+
+    Args:
+        delimiter: The column separator, one character.
+        quote: The quote character; None writes every field as it is.
+        escape: The escape character, or None.
+
+    Example:
+        >>> write = jackson_quoter(",", '"', None)
+        >>> write("plain"), write("two words")
+        ('plain', '"two words"')
+    """
+    if quote is None:
+        return str
+    safe = chr(max(ord(delimiter), ord(quote), ord("\r")) + 1)
+    always_quoted = escape or "\\"
+
+    def written(text: str) -> str:
+        is_checked = len(text) <= _LONGEST_CHECKED and (text.isascii() or _utf_16_length(text) <= _LONGEST_CHECKED)
+        if not text or (is_checked and min(text) >= safe and always_quoted not in text):
+            return text
+        if escape is not None:
+            text = text.replace(escape, escape * 2)
+        return quote + text.replace(quote, quote * 2) + quote
+
+    return written
+
+
+def _utf_16_length(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
