@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency tables
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-kafka kafka-faults host-faults zookeeper chromium databases namespaces test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo release check demo-kafka kafka-faults host-faults zookeeper chromium databases namespaces test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -114,6 +114,19 @@ $(PYFLINK_STAMP):
 	@$(PYFLINK_PYTHON) -m venv $(PYFLINK_VENV)
 	@$(PYFLINK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check 'apache-flink==2.3.*'
 	@touch $@
+
+# An empty environment runs what was built, as a user would.
+release: $(STAMP)  ## build the source distribution and the wheel, check them, and run the wheel in an empty environment
+	@rm -rf dist build/release
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2,<2' 'twine>=6,<7'
+	@$(BIN)/python -m build --outdir dist . > build-release.log 2>&1 || { cat build-release.log; exit 1; }
+	@rm build-release.log
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(PYTHON) -m venv build/release
+	@build/release/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/*.whl)[java]"
+	@build/release/bin/firesteel --version
+	@build/release/bin/firesteel run --quiet examples/word_count.py --input examples/data/alice.txt --top 3
+	@ls -l dist
 
 wheel: $(STAMP)  ## build the wheel into dist/
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -108,6 +108,8 @@ class FaultRun:
         finally:
             for process in processes_of(self._mark):
                 process.kill()
+            if self._process is not None:
+                self._process.wait()
             if is_mounted:
                 subprocess.run(["umount", "--lazy", self._checkpoints], check=True)
             shutil.rmtree(self._temporary, ignore_errors=True)

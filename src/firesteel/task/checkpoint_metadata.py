@@ -173,11 +173,17 @@ def read_metadata(directory: AnyPath) -> CheckpointMetadata:
 
 
 def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:
-    """The directories of the complete checkpoints of a job, the newest first."""
-    is_there = isinstance(job_directory, RemotePath) or job_directory.is_dir()
+    """Return the directories of the complete checkpoints of a job, the newest first.
+
+    The job may remove its checkpoints meanwhile: directories that are gone hold none.
+    """
+    try:
+        paths = list(job_directory.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
     found = [
         (int(name.group(1)), path)
-        for path in (job_directory.iterdir() if is_there else ())
+        for path in paths
         if (name := _CHECKPOINT.fullmatch(path.name)) and _is_complete(path)
     ]
     return [path for _, path in sorted(found, reverse=True)]
