@@ -183,3 +183,9 @@ def test_descriptors_become_options():
         .build()
     )
     assert descriptor.get_options() == {"connector": "filesystem", "format": "csv", "path": "/x"}
+
+
+def test_a_time_to_live_that_is_no_duration_is_refused_before_the_job_runs(t_env):
+    t_env.get_config().set("table.exec.state.ttl", "soon")
+    with pytest.raises(ValidationException, match="Could not parse value 'soon' for key"):
+        t_env.execute_sql("SELECT COUNT(*) FROM (VALUES (1)) AS t (a)")

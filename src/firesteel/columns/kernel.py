@@ -38,6 +38,7 @@ class KernelContext:
         configuration: The options of the job.
         subtask_index: Which subtask this is.
         parallelism: How many there are.
+        state_ttl_ms: How long state lives that is not written again (`table.exec.state.ttl`); 0: for ever.
     """
 
     is_streaming: bool
@@ -49,6 +50,7 @@ class KernelContext:
     configuration: dict[str, str] = field(default_factory=dict)
     subtask_index: int = 0
     parallelism: int = 1
+    state_ttl_ms: int = 0
 
 
 class Kernel:

@@ -7,10 +7,13 @@ from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.kernel import KernelContext
+from firesteel.common.time import Duration
 from firesteel.operators.clock import now_ms
 from firesteel.operators.keyed import store_of
 from firesteel.operators.operator import MAX_WATERMARK, Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.state_backend import Delta, KeyedStateBackend
+
+_STATE_TTL = "table.exec.state.ttl"
 
 
 class ColumnRunner(Operator):
@@ -42,6 +45,7 @@ class ColumnRunner(Operator):
                 task.configuration,
                 task.subtask_index,
                 task.parallelism,
+                Duration.parse(task.configuration.get(_STATE_TTL, "0 ms")).to_millis(),
             )
         )
 

@@ -178,7 +178,7 @@ def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:
     The job may remove its checkpoints meanwhile: directories that are gone hold none.
     """
     try:
-        paths = list(job_directory.iterdir())
+        paths: list[AnyPath] = [*job_directory.iterdir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
     found = [

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.kernels.aggregate_set import AggregateSet, CallPlan
 from firesteel.columns.kernels.group_vectors import GroupVectors, load, results
@@ -65,7 +66,7 @@ class _Grouping(Kernel):
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
-        self._table = context.table("groups")
+        self._table = expiring_table(context, "groups")
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import compile_filter, compile_rex
+from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.rex import Rex
 from firesteel.columns.rows import (
@@ -238,7 +239,7 @@ class SetOperation(Kernel):
     def open(self, context: KernelContext) -> None:
         """Get the counts by row."""
         super().open(context)
-        self._table = context.table("counts")
+        self._table = expiring_table(context, "counts")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
@@ -293,7 +294,7 @@ class Normalize(Kernel):
     def open(self, context: KernelContext) -> None:
         """Get the rows by key."""
         super().open(context)
-        self._table = context.table("rows")
+        self._table = expiring_table(context, "rows")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
 
     def process(self, index: int, batch: ColumnBatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
 from firesteel.columns.evaluate import compile_filter
+from firesteel.columns.expiring_state import CleanupRounds
 from firesteel.columns.kernel import Kernel, KernelContext
 from firesteel.columns.rex import Rex
 from firesteel.columns.rows import (
@@ -81,8 +83,60 @@ def has_null(key: Row) -> bool:
     return None in key[1:]
 
 
+class JoinSide:
+    """The rows of one input by key, each as `[row, how many rows of the other side fit, when it was written (ms)]`.
+
+    Rows expire one by one, as in the map state of Flink's `JoinRecordStateViews`.
+    """
+
+    def __init__(self, context: KernelContext, name: str) -> None:
+        self._table = context.table(name)
+        self._ttl_ms, self._now_ms = context.state_ttl_ms, context.now_ms
+        self._rounds = CleanupRounds(self._table.data.keys, self.rows) if self._ttl_ms else None
+
+    @property
+    def data(self) -> MutableMapping[Any, list[list[Any]]]:
+        """Return all keys with their rows, expired ones included."""
+        return self._table.data
+
+    def rows(self, key: Row) -> list[list[Any]]:
+        """Return the rows of a key that have not expired; remove the others."""
+        rows: list[list[Any]] = self._table.data.get(key) or []
+        if not self._ttl_ms or not rows:
+            return rows
+        deadline = self._now_ms() - self._ttl_ms
+        live = [entry for entry in rows if entry[2] > deadline]
+        if len(live) < len(rows):
+            self._put(key, live)
+        return live
+
+    def keep(self, key: Row, rows: list[list[Any]]) -> None:
+        """Set the rows of a key."""
+        self._put(key, rows)
+        if self._rounds is not None:
+            self._rounds.after_write()
+
+    def gather(self, key: Row, row: Row) -> None:
+        """Add a row of a bounded input."""
+        self._table.data.setdefault(key, []).append([row, 0, 0])
+
+    def entry(self, row: Row, count: int) -> list[Any]:
+        """Return the entry of a row that is written now."""
+        return [row, count, self._now_ms() if self._ttl_ms else 0]
+
+    def recount(self, entry: list[Any], count: int) -> None:
+        """Set how many rows of the other side fit; that is a write."""
+        entry[1:] = self.entry(entry[0], count)[1:]
+
+    def _put(self, key: Row, rows: list[list[Any]]) -> None:
+        if rows:
+            self._table.put(key, rows)
+        else:
+            self._table.remove(key)
+
+
 class RegularJoin(Kernel):
-    """Keeps both inputs. State per side and key: rows with their number and how many rows of the other side fit."""
+    """Keeps both inputs."""
 
     def __init__(self, plan: JoinPlan) -> None:
         self._plan = plan
@@ -92,7 +146,7 @@ class RegularJoin(Kernel):
         """Compile the condition."""
         super().open(context)
         self._matcher = Matcher(self._plan, context)
-        self._tables = (context.table("left"), context.table("right"))
+        self._sides = (JoinSide(context, "left"), JoinSide(context, "right"))
         self._output = RowOutput(self._matcher.types, context.emit)
         self._nulls = ((None,) * len(self._matcher.left), (None,) * len(self._matcher.right))
 
@@ -105,16 +159,12 @@ class RegularJoin(Kernel):
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if not self.context.is_streaming:
-                self._keep(index, key, row)
+                self._sides[index].gather(key, row)
             elif is_retraction(kind):
                 self._retract(index, key, kind, row)
             else:
                 self._add(index, key, kind, row)
         self._output.flush()
-
-    def _keep(self, index: int, key: Row, row: Row) -> None:
-        rows = self._tables[index].data.setdefault(key, [])
-        rows.append([row, 0])
 
     def _pair(self, index: int, row: Row, other: Row) -> Row:
         return row + other if index == 0 else other + row
@@ -122,7 +172,7 @@ class RegularJoin(Kernel):
     def _others(self, index: int, key: Row, row: Row) -> list[list[Any]]:
         if has_null(key):
             return []
-        others = self._tables[1 - index].data.get(key) or []
+        others = self._sides[1 - index].rows(key)
         fits = self._matcher.fitting(index, row, [other[0] for other in others])
         return [other for other, fit in zip(others, fits, strict=True) if fit]
 
@@ -137,33 +187,35 @@ class RegularJoin(Kernel):
                 output.add(INSERT, self._pair(index, row, other[0]))
             else:
                 output.add(INSERT if other_outer or self._outer[index] else kind, self._pair(index, row, other[0]))
-            other[1] += 1
+            self._recount(1 - index, other, 1)
         if others and other_outer:
             self._touch(1 - index, key)
-        table = self._tables[index]
-        rows = table.data.get(key) or []
-        rows.append([row, len(others)])
-        table.put(key, rows)
+        side = self._sides[index]
+        rows = side.rows(key)
+        rows.append(side.entry(row, len(others)))
+        side.keep(key, rows)
+
+    def _recount(self, index: int, entry: list[Any], change: int) -> None:
+        """Count a row of the other side; only outer joins need the number."""
+        if self._outer[index]:
+            self._sides[index].recount(entry, entry[1] + change)
 
     def _touch(self, index: int, key: Row) -> None:
-        self._tables[index].put(key, self._tables[index].data[key])
+        self._sides[index].keep(key, self._sides[index].rows(key))
 
     def _retract(self, index: int, key: Row, kind: int, row: Row) -> None:
-        table = self._tables[index]
-        rows = table.data.get(key) or []
+        side = self._sides[index]
+        rows = side.rows(key)
         place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
         if place is None:
             return
         del rows[place]
-        if rows:
-            table.put(key, rows)
-        else:
-            table.remove(key)
+        side.keep(key, rows)
         others = self._others(index, key, row)
         if not others and self._outer[index]:
             self._output.add(DELETE, self._pair(index, row, self._nulls[1 - index]))
         for other in others:
-            other[1] -= 1
+            self._recount(1 - index, other, -1)
             kept_kind = DELETE if self._outer[0] or self._outer[1] else kind
             self._output.add(kept_kind, self._pair(index, row, other[0]))
             if self._outer[1 - index] and other[1] == 0:
@@ -175,9 +227,9 @@ class RegularJoin(Kernel):
         """Join what a bounded query kept."""
         if self.context.is_streaming:
             return
-        left, right = (table.data for table in self._tables)
+        left, right = (side.data for side in self._sides)
         for key, rows in left.items():
-            for row, _ in rows:
+            for row, *_ in rows:
                 others = self._others(0, key, row)
                 for other in others:
                     other[1] += 1
@@ -186,7 +238,7 @@ class RegularJoin(Kernel):
                     self._output.add(INSERT, row + self._nulls[1])
         if self._outer[1]:
             for rows in right.values():
-                self._output.extend(self._nulls[0] + row for row, count in rows if count == 0)
+                self._output.extend(self._nulls[0] + row for row, count, _ in rows if count == 0)
         self._output.flush()
 
 
@@ -201,7 +253,7 @@ class SemiJoin(Kernel):
         """Compile the condition."""
         super().open(context)
         self._matcher = Matcher(self._plan, context)
-        self._tables = (context.table("left"), context.table("right"))
+        self._sides = (JoinSide(context, "left"), JoinSide(context, "right"))
         self._output = RowOutput(self._matcher.left, context.emit)
 
     def close(self) -> None:
@@ -213,7 +265,7 @@ class SemiJoin(Kernel):
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if not self.context.is_streaming:
-                self._tables[index].data.setdefault(key, []).append([row, 0])
+                self._sides[index].gather(key, row)
             elif index == 0:
                 self._left(key, kind, row)
             else:
@@ -225,35 +277,32 @@ class SemiJoin(Kernel):
             return 1
         if has_null(key):
             return 0
-        others = [other[0] for other in self._tables[1].data.get(key) or []]
+        others = [other[0] for other in self._sides[1].rows(key)]
         return sum(self._matcher.fitting(0, row, others))
 
     def _null_decides(self, key: Row) -> bool:
         """NOT IN: a NULL on the right, or a NULL on the left of rows that there are, makes it unknown."""
-        right = self._tables[1].data
+        right = self._sides[1].data
         return any(has_null(other) for other in right) or (has_null(key) and bool(right))
 
     def _left(self, key: Row, kind: int, row: Row) -> None:
-        table = self._tables[0]
-        rows = table.data.get(key) or []
+        side = self._sides[0]
+        rows = side.rows(key)
         if is_retraction(kind):
             place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
             if place is None:
                 return
-            _, count = rows.pop(place)
+            count = rows.pop(place)[1]
         else:
             count = self._count(key, row)
-            rows.append([row, count])
-        if rows:
-            table.put(key, rows)
-        else:
-            table.remove(key)
+            rows.append(side.entry(row, count))
+        side.keep(key, rows)
         if (count > 0) != self._is_anti:
             self._output.add(kind, row)
 
     def _right(self, key: Row, kind: int, row: Row) -> None:
-        table = self._tables[1]
-        rows = table.data.get(key) or []
+        side = self._sides[1]
+        rows = side.rows(key)
         change = 1
         if is_retraction(kind):
             place = next((i for i, kept in enumerate(rows) if kept[0] == row), None)
@@ -262,32 +311,31 @@ class SemiJoin(Kernel):
             del rows[place]
             change = -1
         else:
-            rows.append([row, 0])
-        if rows:
-            table.put(key, rows)
-        else:
-            table.remove(key)
+            rows.append(side.entry(row, 0))
+        side.keep(key, rows)
         if self._plan.null_aware:
             self._recount()
             return
         if has_null(key):
             return
-        kept = self._tables[0].data.get(key) or []
+        kept = self._sides[0].rows(key)
         fits = self._matcher.fitting(1, row, [entry[0] for entry in kept])
         for entry, fit in zip(kept, fits, strict=True):
             if fit:
                 self._turn(entry, entry[1] + change)
         if any(fits):
-            self._tables[0].put(key, kept)
+            self._sides[0].keep(key, kept)
 
     def _recount(self) -> None:
-        for key, kept in list(self._tables[0].data.items()):
+        for key in list(self._sides[0].data):
+            kept = self._sides[0].rows(key)
             for entry in kept:
                 self._turn(entry, self._count(key, entry[0]))
-            self._tables[0].put(key, kept)
+            self._sides[0].keep(key, kept)
 
     def _turn(self, entry: list[Any], count: int) -> None:
-        before, entry[1] = entry[1] > 0, count
+        before = entry[1] > 0
+        self._sides[0].recount(entry, count)
         if before != (count > 0):
             self._output.add(INSERT if (count > 0) != self._is_anti else DELETE, entry[0])
 
@@ -295,6 +343,6 @@ class SemiJoin(Kernel):
         """Give the rows of a bounded query."""
         if self.context.is_streaming:
             return
-        for key, rows in self._tables[0].data.items():
-            self._output.extend(row for row, _ in rows if (self._count(key, row) > 0) != self._is_anti)
+        for key, rows in self._sides[0].data.items():
+            self._output.extend(row for row, *_ in rows if (self._count(key, row) > 0) != self._is_anti)
         self._output.flush()

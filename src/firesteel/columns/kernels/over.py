@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.over_calls import Entry, OverPlan, make_call
 from firesteel.columns.kernels.rank import row_key
@@ -35,7 +36,7 @@ class Over(TimedKernel):
         super().open(context)
         plan = self._plan
         self._calls = [make_call(plan, number, context) for number in range(len(plan.calls))]
-        self._waiting, self._past = context.table("waiting"), context.table("past")
+        self._waiting, self._past = context.table("waiting"), expiring_table(context, "past")
         self._output = RowOutput([arrow_type(kind) for kind in plan.output_types], context.emit)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from firesteel.columns.batch import ColumnBatch
+from firesteel.columns.expiring_state import expiring_table
 from firesteel.columns.kernel import MAX_WATERMARK, Kernel, KernelContext, TimedKernel
 from firesteel.columns.kernels.windows import times_of
 from firesteel.columns.rows import (
@@ -79,7 +80,7 @@ class Rank(Kernel):
     def open(self, context: KernelContext) -> None:
         """Get the rows per partition."""
         super().open(context)
-        self._table = context.table("rows")
+        self._table = expiring_table(context, "rows")
         self._output = rank_output(self._plan, context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
@@ -239,7 +240,7 @@ class Deduplicate(Kernel):
     def open(self, context: KernelContext) -> None:
         """Get the row per partition."""
         super().open(context)
-        self._table = context.table("row")
+        self._table = expiring_table(context, "row")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
 
     def process(self, index: int, batch: ColumnBatch) -> None:

@@ -118,6 +118,7 @@ class Planner:
         return explain_text(pairs, names, self._is_streaming, [str(detail) for detail in details])
 
     def _translator(self) -> Translator:
+        self._config.get_idle_state_retention()  # a wrong duration is refused here, not in the job
         zone = self._config.get(_TIME_ZONE, "default")
         settings = QuerySettings("UTC" if zone == "default" else zone, time.time_ns() // 1000)
         return Translator(self._environment, self._is_streaming, settings)

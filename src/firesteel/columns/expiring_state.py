@@ -1,0 +1,112 @@
+"""State of queries that expires: `table.exec.state.ttl`.
+
+Flink's rule for queries is `StateTtlConfig` with `OnCreateAndWrite` and `NeverReturnExpired`: a value lives for a fixed
+time after its last write, and nobody sees it afterwards. Expired values are removed when they are read, and a few more
+with each write, so state does not grow with keys that never come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from typing import Any
+
+from firesteel.columns.kernel import KernelContext, StateTable
+
+__all__ = ["CleanupRounds", "ExpiringTable", "expiring_table"]
+
+_VISITS_PER_WRITE = 2
+"""More than one: a round ends though each write may add an entry."""
+
+
+class CleanupRounds:
+    """Visits the entries of a table, a few at a time, round after round.
+
+    Args:
+        entries: Returns all entries, for a new round.
+        clean: Removes an entry, or a part of it, if that has expired.
+    """
+
+    def __init__(self, entries: Callable[[], Iterable[Any]], clean: Callable[[Any], object]) -> None:
+        self._entries = entries
+        self._clean = clean
+        self._waiting: list[Any] = []
+
+    def after_write(self) -> None:
+        """Visit the share of one write."""
+        if not self._waiting:
+            self._waiting = list(self._entries())
+        for _ in range(min(_VISITS_PER_WRITE, len(self._waiting))):
+            self._clean(self._waiting.pop())
+
+
+class ExpiringTable:
+    """A table whose entries expire a fixed time after their last write.
+
+    The times are in a table of their own. State that was written without a time to live starts to live when it is read.
+
+    Attributes:
+        data: The entries that have not expired.
+    """
+
+    def __init__(self, values: StateTable, times: StateTable, ttl_ms: int, now_ms: Callable[[], int]) -> None:
+        self._values = values
+        self._times = times
+        self._ttl_ms = ttl_ms
+        self._now_ms = now_ms
+        self._rounds = CleanupRounds(times.data.keys, self.is_live)
+        self.data: MutableMapping[Any, Any] = _LiveEntries(values.data, self)
+
+    def put(self, entry: Any, value: Any) -> None:
+        """Set a value; its life begins anew."""
+        self._values.put(entry, value)
+        self._times.put(entry, self._now_ms())
+        self._rounds.after_write()
+
+    def remove(self, entry: Any) -> None:
+        """Remove an entry if it is there."""
+        self._values.remove(entry)
+        self._times.remove(entry)
+
+    def is_live(self, entry: Any) -> bool:
+        """Return whether an entry that exists has not expired; remove it if it has."""
+        written_ms, now_ms = self._times.data.get(entry), self._now_ms()
+        if written_ms is None:
+            self._times.put(entry, now_ms)
+        elif written_ms + self._ttl_ms <= now_ms:
+            self.remove(entry)
+            return False
+        return True
+
+
+class _LiveEntries(MutableMapping[Any, Any]):
+    """The entries of an `ExpiringTable` that have not expired."""
+
+    def __init__(self, values: MutableMapping[Any, Any], table: ExpiringTable) -> None:
+        self._values = values
+        self._table = table
+
+    def __getitem__(self, entry: Any) -> Any:
+        value = self._values[entry]
+        if not self._table.is_live(entry):
+            raise KeyError(entry)
+        return value
+
+    def __setitem__(self, entry: Any, value: Any) -> None:
+        self._table.put(entry, value)
+
+    def __delitem__(self, entry: Any) -> None:
+        self._table.remove(entry)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (entry for entry in list(self._values) if self._table.is_live(entry))
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def expiring_table(context: KernelContext, name: str) -> StateTable:
+    """Return the table of a kernel, whose entries expire if the job's queries have a time to live."""
+    values = context.table(name)
+    if not context.state_ttl_ms:
+        return values
+    return ExpiringTable(values, context.table(f"{name} times"), context.state_ttl_ms, context.now_ms)
