@@ -1,15 +1,73 @@
-"""The usual retry strategies (module as `pyflink.datastream.async_retry_strategies`)."""
+"""When asynchronous calls are tried again (module as `pyflink.datastream.async_retry_strategies`)."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Generic, TypeVar
-
-from firesteel.datastream.async_functions import AsyncRetryPredicate, AsyncRetryStrategy
+from typing import Any, Generic, TypeVar
 
 OUT = TypeVar("OUT")
 
+ExceptionPredicate = Callable[[Exception], bool]
+
 __all__ = ["ExponentialBackoffDelayRetryStrategy", "FixedDelayRetryStrategy", "NoRetryStrategy", "RetryPredicate"]
+
+
+class AsyncRetryPredicate(ABC, Generic[OUT]):
+    """When a call is to be tried again."""
+
+    @abstractmethod
+    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
+        """Tells from the results; None: results never lead to another try."""
+
+    @abstractmethod
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        """Tells from the exception; None: exceptions never lead to another try."""
+
+
+class AsyncRetryStrategy(ABC, Generic[OUT]):
+    """How often and when a call is tried again; the static methods make the usual ones."""
+
+    @abstractmethod
+    def can_retry(self, current_attempts: int) -> bool:
+        """True if there is another try after so many."""
+
+    @abstractmethod
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """Milliseconds to wait after so many tries."""
+
+    @abstractmethod
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """When a call is to be tried again."""
+
+    @staticmethod
+    def no_restart() -> AsyncRetryStrategy[Any]:
+        """One try only."""
+        return NoRetryStrategy()
+
+    @staticmethod
+    def fixed_delay(
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> AsyncRetryStrategy[Any]:
+        """Up to `max_attempts` tries with a fixed time in between."""
+        return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
+
+    @staticmethod
+    def exponential_backoff(
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> AsyncRetryStrategy[Any]:
+        """Up to `max_attempts` tries; the time in between (milliseconds) grows by `multiplier`."""
+        return ExponentialBackoffDelayRetryStrategy(
+            max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
+        )
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
-from firesteel.datastream.async_functions import AsyncFunction, AsyncRetryPredicate, AsyncRetryStrategy
+from firesteel.datastream.async_functions import AsyncFunction
+from firesteel.datastream.async_retry_strategies import AsyncRetryPredicate, AsyncRetryStrategy
 from firesteel.datastream.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,

@@ -13,12 +13,9 @@ import traceback
 from operator import length_hint
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from firesteel.errors import FiresteelError
-
-if TYPE_CHECKING:
-    from firesteel.operators.operator import Operator
 
 _OUR_CODE = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), sysconfig.get_path("stdlib"))
@@ -27,6 +24,26 @@ _SHOWN_CHARACTERS = 200
 _short = reprlib.Repr()
 _short.maxlevel = 4
 _short.maxstring = _short.maxother = _short.maxlong = _SHOWN_CHARACTERS
+
+
+class FailedTask(Protocol):
+    """The subtask that a failed operator belongs to."""
+
+    vertex_id: str
+    vertex_name: str
+    subtask_index: int
+    parallelism: int
+
+
+class FailedOperator(Protocol):
+    """The operator that user code failed in, as errors describe it."""
+
+    name: str
+    user_location: str | None
+
+    @property
+    def task(self) -> FailedTask:
+        """The subtask of the operator."""
 
 
 class UserFunctionError(FiresteelError):
@@ -45,7 +62,7 @@ class UserFunctionError(FiresteelError):
         return f"{text}; on {failure['in_hand']}" if failure["in_hand"] else text
 
     @classmethod
-    def of(cls, error: BaseException, operator: Operator) -> UserFunctionError:
+    def of(cls, error: BaseException, operator: FailedOperator) -> UserFunctionError:
         """The failure of `operator` by `error`."""
         task = operator.task
         return cls(
