@@ -20,6 +20,7 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     ExternalTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
@@ -30,7 +31,6 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 from firesteel.errors import TypeMismatchError
@@ -443,7 +443,7 @@ def _external(type_info: Any) -> Coercer | None:
 _BUILDERS: tuple[tuple[type, Callable[[Any], Coercer | None]], ...] = (
     (TupleTypeInfo, _tuple),
     (RowTypeInfo, _row),
-    (_ElementTypeInfo, _array),
+    (ElementTypeInfo, _array),
     (MapTypeInfo, _map),
     (DateTypeInfo, lambda _: _date),
     (TimeTypeInfo, lambda _: _time),

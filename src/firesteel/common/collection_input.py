@@ -16,13 +16,13 @@ from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
+    ElementTypeInfo,
     ExternalTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
     TypeInformation,
     Types,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 
@@ -126,7 +126,7 @@ def _map(type_info: Any) -> Callable[[Any], Any]:
 _BUILDERS: tuple[tuple[type, Callable[[Any], Callable[[Any], Any]]], ...] = (
     (RowTypeInfo, _row),
     (TupleTypeInfo, _tuple),
-    (_ElementTypeInfo, _elements),
+    (ElementTypeInfo, _elements),
     (MapTypeInfo, _map),
     (ExternalTypeInfo, lambda type_info: _accepter(type_info.type_info)),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.key_groups import java_hasher
-from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, _ElementTypeInfo
+from firesteel.common.typeinfo import ElementTypeInfo, PickledBytesTypeInfo, TypeInformation
 
 
 def hash_map_order(key_type: TypeInformation) -> Callable[[dict[Any, Any]], list[Any]]:
@@ -19,7 +19,7 @@ def hash_map_order(key_type: TypeInformation) -> Callable[[dict[Any, Any]], list
         >>> hash_map_order(Types.STRING())({"banana": 1, "apple": 2, "cherry": 3})
         ['banana', 'cherry', 'apple']
     """
-    if isinstance(key_type, (PickledBytesTypeInfo, _ElementTypeInfo)):
+    if isinstance(key_type, (PickledBytesTypeInfo, ElementTypeInfo)):
         return list
     hasher = java_hasher(key_type)
 

@@ -18,6 +18,7 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     ExternalTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
@@ -28,7 +29,6 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 
@@ -188,7 +188,7 @@ def _row(type_info: Any) -> Formatter:
 _BUILDERS: tuple[tuple[type, Callable[[Any], Formatter]], ...] = (
     (TupleTypeInfo, _tuple),
     (RowTypeInfo, _row),
-    (_ElementTypeInfo, _array),
+    (ElementTypeInfo, _array),
     (MapTypeInfo, _map),
     (DateTypeInfo, lambda _: _nullable(str)),
     (TimeTypeInfo, lambda _: _nullable(_sql_time)),

@@ -22,6 +22,7 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     ExternalTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
@@ -30,7 +31,6 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 
 DEFAULT_LOWER_BOUND_MAX_PARALLELISM = 128
@@ -258,7 +258,7 @@ def _map_hash(type_info: Any) -> Hasher:
 _BUILDERS: tuple[tuple[Any, Callable[[Any], Hasher]], ...] = (
     (TupleTypeInfo, _tuple_hash),
     (RowTypeInfo, _row_hash),
-    (_ElementTypeInfo, _array_hash),
+    (ElementTypeInfo, _array_hash),
     (MapTypeInfo, _map_hash),
     ((DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, LocalTimeTypeInfo), _time_hash),
     (ExternalTypeInfo, lambda type_info: java_hasher(type_info.type_info)),

@@ -26,6 +26,7 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     ExternalTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
@@ -34,7 +35,6 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 
@@ -242,7 +242,7 @@ _NORMALIZERS: tuple[tuple[Any, Callable[[Any], Keep]], ...] = (
     (LocalTimeTypeInfo, _local_time),
     (TupleTypeInfo, _tuple),
     (RowTypeInfo, _row),
-    (_ElementTypeInfo, _elements),
+    (ElementTypeInfo, _elements),
     (MapTypeInfo, _map),
     (ExternalTypeInfo, lambda key_type: _normalizer(key_type.type_info)),
 )

@@ -13,6 +13,7 @@ from firesteel.common.java_text import to_java_string
 from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
+    ElementTypeInfo,
     MapTypeInfo,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
@@ -20,7 +21,6 @@ from firesteel.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
     Types,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 
@@ -48,7 +48,7 @@ def _conversion(type_info: Any) -> Conversion | None:
         return lambda time: time.replace(microsecond=0)
     if isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.element_type == Types.BYTE():
         return lambda array: [byte - 256 if byte > 127 else byte for byte in array]
-    if isinstance(type_info, _ElementTypeInfo):
+    if isinstance(type_info, ElementTypeInfo):
         element = collected(type_info.element_type)
         return None if element is None else lambda array: list(map(element, array))
     if isinstance(type_info, MapTypeInfo):

@@ -11,6 +11,7 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
     PrimitiveArrayTypeInfo,
@@ -18,7 +19,6 @@ from firesteel.common.typeinfo import (
     TimestampTypeInfo,
     TimeTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 from firesteel.datastream.formats.orc import OrcSettings
@@ -175,7 +175,7 @@ def arrow_type(type_info: TypeInformation) -> Any:
         return pyarrow.struct(list(fields))
     if isinstance(type_info, MapTypeInfo):
         return pyarrow.map_(arrow_type(type_info.key_type), arrow_type(type_info.value_type))
-    if isinstance(type_info, _ElementTypeInfo):
+    if isinstance(type_info, ElementTypeInfo):
         if _is_bytes(type_info):
             return pyarrow.binary()
         return pyarrow.list_(arrow_type(type_info.element_type))

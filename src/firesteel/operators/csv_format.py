@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, TextIO
 
-from firesteel.common.typeinfo import BasicType, BasicTypeInfo, TypeInformation, _ElementTypeInfo
+from firesteel.common.typeinfo import BasicType, BasicTypeInfo, ElementTypeInfo, TypeInformation
 from firesteel.common.types import Row
 from firesteel.datastream.formats.csv_schema import CsvColumn, CsvSchema
 
@@ -108,7 +108,7 @@ def _row(fields: list[str], names: list[str], converters: list[Convert], records
 
 def _converter(column: CsvColumn, schema: CsvSchema) -> Convert:
     convert = _of_type(column.type_info)
-    if isinstance(column.type_info, _ElementTypeInfo):
+    if isinstance(column.type_info, ElementTypeInfo):
         element = _of_type(column.type_info.element_type)
         separator = column.array_separator or schema.array_element_separator or _ARRAY_SEPARATOR
 

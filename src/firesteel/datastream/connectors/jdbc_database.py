@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 from firesteel.common.typeinfo import (
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     LocalTimeTypeInfo,
     PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
@@ -17,7 +18,6 @@ from firesteel.common.typeinfo import (
     TimestampTypeInfo,
     TimeTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 
 Convert = Callable[[Any], Any]
@@ -109,8 +109,8 @@ def column_converter(type_info: TypeInformation, types: dict[Any, Convert | None
         return _nullable(types.get(type(type_info)))
     if isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.element_type == BasicTypeInfo.BYTE_TYPE_INFO():
         return None
-    if isinstance(type_info, _ElementTypeInfo) and _ElementTypeInfo in types:
-        return types[_ElementTypeInfo]
+    if isinstance(type_info, ElementTypeInfo) and ElementTypeInfo in types:
+        return types[ElementTypeInfo]
     if isinstance(type_info, PickledBytesTypeInfo):
         return None
     raise NotImplementedError(f"no column of {database} holds values of {type_info!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
-from firesteel.common.typeinfo import BasicType, TypeInformation, _ElementTypeInfo
+from firesteel.common.typeinfo import BasicType, ElementTypeInfo, TypeInformation
 from firesteel.datastream.connectors.jdbc_database import (
     BOOKKEEPING,
     UPSERT,
@@ -87,4 +87,4 @@ def _instant(value: Any) -> datetime.datetime:
     return moment.replace(microsecond=value.nanos // 1000)
 
 
-_TYPES: dict[Any, Convert | None] = {BasicType.INSTANT: _instant, _ElementTypeInfo: None}
+_TYPES: dict[Any, Convert | None] = {BasicType.INSTANT: _instant, ElementTypeInfo: None}

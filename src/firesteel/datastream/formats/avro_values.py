@@ -9,12 +9,12 @@ from typing import Any
 
 from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import (
+    ElementTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
     TypeInformation,
     Types,
-    _ElementTypeInfo,
 )
 
 _SIMPLE: dict[str, Callable[[], TypeInformation]] = {
@@ -135,7 +135,7 @@ def _container(type_info: Any, of_timestamp: Callable[[datetime.datetime], Any])
     if isinstance(type_info, MapTypeInfo):
         item = _plain(type_info.value_type, of_timestamp)
         return lambda value: {key: item(one) for key, one in value.items()}
-    if isinstance(type_info, _ElementTypeInfo) and type_info != Types.PRIMITIVE_ARRAY(Types.BYTE()):
+    if isinstance(type_info, ElementTypeInfo) and type_info != Types.PRIMITIVE_ARRAY(Types.BYTE()):
         element = _plain(type_info.element_type, of_timestamp)
         return lambda value: [element(one) for one in value]
     return lambda value: value

@@ -18,11 +18,11 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
     TypeInformation,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 
@@ -138,7 +138,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
     def _reader_of(self, type_info: TypeInformation) -> Callable[[str], Any]:
         """Return the function that makes a value of the text of a field."""
         separator = self.dialect.array_element_delimiter
-        if isinstance(type_info, _ElementTypeInfo):
+        if isinstance(type_info, ElementTypeInfo):
             element = self._nullable(self._reader_of(type_info.element_type))
             return lambda text: [element(part) for part in text.split(separator)] if text else []
         if isinstance(type_info, BasicTypeInfo):
@@ -222,7 +222,7 @@ class CsvRowSerializationSchema(SerializationSchema):
     def _text(self, value: Any, type_info: TypeInformation) -> str:
         if value is None:
             return self.dialect.null_literal or ""
-        if isinstance(type_info, _ElementTypeInfo):
+        if isinstance(type_info, ElementTypeInfo):
             return self.dialect.array_element_delimiter.join(self._text(v, type_info.element_type) for v in value)
         return java_formatter(type_info)(value)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from firesteel.common.coercion import fits
 from firesteel.common.ownership import IMMUTABLE
-from firesteel.common.typeinfo import BasicTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation, Types, _ElementTypeInfo
+from firesteel.common.typeinfo import BasicTypeInfo, ElementTypeInfo, MapTypeInfo, RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row, RowKind
 from firesteel.datastream.formats.json_values import json_reader
 
@@ -75,7 +75,7 @@ def _scalar_types(type_info: TypeInformation) -> set[TypeInformation]:
         return set().union(*map(_scalar_types, type_info.get_field_types()))
     if isinstance(type_info, MapTypeInfo):
         return _scalar_types(type_info.key_type) | _scalar_types(type_info.value_type)
-    return _scalar_types(type_info.element_type) if isinstance(type_info, _ElementTypeInfo) else set()
+    return _scalar_types(type_info.element_type) if isinstance(type_info, ElementTypeInfo) else set()
 
 
 def _compiled(row_type: RowTypeInfo, fail_on_missing_field: bool) -> Callable[[list[list[Any]]], list[Row]]:

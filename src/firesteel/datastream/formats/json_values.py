@@ -15,6 +15,7 @@ from firesteel.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
     DateTypeInfo,
+    ElementTypeInfo,
     ExternalTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
@@ -24,7 +25,6 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TypeInformation,
     Types,
-    _ElementTypeInfo,
 )
 from firesteel.common.types import Row
 
@@ -167,7 +167,7 @@ def _map(type_info: Any) -> Reader:
 
 _READERS: tuple[tuple[type, Callable[[Any], Reader]], ...] = (
     (RowTypeInfo, _row),
-    (_ElementTypeInfo, _elements),
+    (ElementTypeInfo, _elements),
     (MapTypeInfo, _map),
     (DateTypeInfo, lambda _: datetime.date.fromisoformat),
     (TimeTypeInfo, lambda _: _time),
@@ -194,7 +194,7 @@ def json_value(value: Any, type_info: TypeInformation | None = None) -> Any:
         return {name: json_value(item, field) for name, item, field in fields}
     if isinstance(type_info, MapTypeInfo):
         return {key: json_value(item, type_info.value_type) for key, item in value.items()}
-    if isinstance(type_info, _ElementTypeInfo) and not _is_bytes(type_info):
+    if isinstance(type_info, ElementTypeInfo) and not _is_bytes(type_info):
         return [json_value(item, type_info.element_type) for item in value]
     return _plain(value)
 
