@@ -76,7 +76,7 @@ def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecu
 
 def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
-) -> CloseableIterator:
+) -> CloseableIterator[Any]:
     """Submit the job and iterate over what its collecting sink gets, at most `limit` elements."""
     client = execute_async(stream_graph, configuration)
     elements: Any = client.collected(collect_id)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from firesteel.columns import types as t
 from firesteel.common.typeinfo import TypeInformation, Types
 
 __all__ = ["type_info_of"]
 
 
-def type_info_of(data_type: t.DataType) -> TypeInformation:
+def type_info_of(data_type: t.DataType) -> TypeInformation[Any]:
     """Return the type of elements for values of a column; pickled values where DataStreams have no such type."""
     if isinstance(data_type, t.RowType):
         return Types.ROW_NAMED(data_type.field_names(), [type_info_of(kind) for kind in data_type.field_types()])
@@ -19,7 +21,7 @@ def type_info_of(data_type: t.DataType) -> TypeInformation:
     return _TYPE_INFOS.get(type(data_type), Types.PICKLED_BYTE_ARRAY())
 
 
-_TYPE_INFOS: dict[type[t.DataType], TypeInformation] = {
+_TYPE_INFOS: dict[type[t.DataType], TypeInformation[Any]] = {
     t.BooleanType: Types.BOOLEAN(),
     t.TinyIntType: Types.BYTE(),
     t.SmallIntType: Types.SHORT(),

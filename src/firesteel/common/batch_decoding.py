@@ -11,7 +11,7 @@ _BAD_MESSAGE = (ValueError, TypeError, LookupError, AttributeError, RecursionErr
 
 
 def decode_each(
-    schema: DeserializationSchema,
+    schema: DeserializationSchema[Any],
     messages: list[bytes],
     where: Callable[[int], str],
     error_type: Callable[[str], Exception],

@@ -41,7 +41,7 @@ _WHOLE_BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicT
 _FLOAT = struct.Struct("<f")
 
 
-def coercer(type_info: TypeInformation | None) -> Coercer | None:
+def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
     """The function that turns a value into one of `type_info`; None where every value passes as it is.
 
     The function raises `TypeMismatchError` (a `TypeError`) that names the field, the declared type and what was found.
@@ -61,7 +61,7 @@ def coercer(type_info: TypeInformation | None) -> Coercer | None:
     return None
 
 
-def batch_coercer(type_info: TypeInformation | None) -> Callable[[list[Any]], list[Any]] | None:
+def batch_coercer(type_info: TypeInformation[Any] | None) -> Callable[[list[Any]], list[Any]] | None:
     """As `coercer`, for all values of a list: those that pass as they are cost no call.
 
     Example:
@@ -111,7 +111,7 @@ def _check_of(type_info: Any, value: str) -> str | None:
     return " and ".join([f"{value}.__class__ is tuple and len({value}) == {len(fields)}", *map(str, checks)])
 
 
-def settler(type_info: TypeInformation | None) -> tuple[str, Coercer]:
+def settler(type_info: TypeInformation[Any] | None) -> tuple[str, Coercer]:
     """What makes a value of user code one of a type that nobody else can change: `(source, function)`.
 
     The source is true for a value `v` that passes as it is, so that it costs no call; the function is for the others.
@@ -119,7 +119,7 @@ def settler(type_info: TypeInformation | None) -> tuple[str, Coercer]:
     return fits(type_info, "v"), coercer(type_info) or own
 
 
-def is_immutable_type(type_info: TypeInformation | None) -> bool:
+def is_immutable_type(type_info: TypeInformation[Any] | None) -> bool:
     """Return whether nobody can change the values of a type, once they were converted to it."""
     while isinstance(type_info, ExternalTypeInfo):
         type_info = type_info.type_info
@@ -344,7 +344,7 @@ _INLINE = {
 
 
 def _compile_fields(
-    fields: list[TypeInformation], head: str, unchanged: str, changed: str, names: dict[str, Any]
+    fields: list[TypeInformation[Any]], head: str, unchanged: str, changed: str, names: dict[str, Any]
 ) -> Coercer:
     """One function over fields `a0`, `a1` ...: `unchanged` if all pass as they are, else `changed`, else `slow(v)`."""
     variables = [f"a{i}" for i in range(len(fields))]
@@ -377,7 +377,7 @@ def coerce(v):
 
 
 def _slow_fields(
-    fields: list[TypeInformation], names: list[str] | None, expected: str
+    fields: list[TypeInformation[Any]], names: list[str] | None, expected: str
 ) -> Callable[[Any, Any], list[Any]]:
     converts = [coercer(field) or own for field in fields]
     steps = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(fields))]

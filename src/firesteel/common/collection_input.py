@@ -27,7 +27,7 @@ from firesteel.common.typeinfo import (
 from firesteel.common.types import Row
 
 
-def collection_coercer(type_info: TypeInformation | None) -> Coercer | None:
+def collection_coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
     """Return the function that turns an element of a collection into a value of `type_info`; None: all pass.
 
     The function raises `TypeMismatchError` where no value can be made of the element.
@@ -43,7 +43,7 @@ def collection_coercer(type_info: TypeInformation | None) -> Coercer | None:
     return lambda value: coerce(accept(value))
 
 
-def _accepter(type_info: TypeInformation) -> Callable[[Any], Any]:
+def _accepter(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
     """Return the function that turns what only `from_collection` takes into what the type's coercer takes."""
     if isinstance(type_info, BasicTypeInfo):
         return _text if type_info.basic_type is BasicType.STRING else _same

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from firesteel.common.type_information import TypeInformation
 from firesteel.common.types import Row
 
+T = TypeVar("T", contravariant=True)
+K = TypeVar("K")
+V = TypeVar("V")
 
-class ElementTypeInfo(TypeInformation):
+
+class ElementTypeInfo(TypeInformation[T]):
     """A Java array or a list: values with one type of elements."""
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[Any]) -> None:
         super().__init__()
         self._element_type = element_type
 
     @property
-    def element_type(self) -> TypeInformation:
+    def element_type(self) -> TypeInformation[Any]:
         """Type of the elements."""
         return self._element_type
 
@@ -37,39 +41,39 @@ class ElementTypeInfo(TypeInformation):
         return f"{type(self).__name__}<{self._element_type}>"
 
 
-def _each(element_type: TypeInformation, convert: Callable[[Any], Any], values: Any) -> Any:
+def _each(element_type: TypeInformation[Any], convert: Callable[[Any], Any], values: Any) -> Any:
     return [convert(value) for value in values] if values is not None and element_type.need_conversion() else values
 
 
-class PrimitiveArrayTypeInfo(ElementTypeInfo):
+class PrimitiveArrayTypeInfo(ElementTypeInfo[Any]):
     """A Java array of primitives; of `BYTE` it is `bytes`, otherwise a list."""
 
 
-class BasicArrayTypeInfo(ElementTypeInfo):
+class BasicArrayTypeInfo(ElementTypeInfo[list[V]]):
     """A Java array of boxed scalars or strings: a list."""
 
 
-class ObjectArrayTypeInfo(ElementTypeInfo):
+class ObjectArrayTypeInfo(ElementTypeInfo[list[V]]):
     """A Java array of any objects: a list."""
 
 
-class ListTypeInfo(ElementTypeInfo):
+class ListTypeInfo(ElementTypeInfo[list[V]]):
     """A list."""
 
     @property
-    def elem_type(self) -> TypeInformation:
+    def elem_type(self) -> TypeInformation[Any]:
         """Type of the elements."""
         return self._element_type
 
 
-class TupleTypeInfo(TypeInformation):
+class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     """A tuple with a type per position."""
 
-    def __init__(self, field_types: list[TypeInformation]) -> None:
+    def __init__(self, field_types: Sequence[TypeInformation[Any]]) -> None:
         super().__init__()
         self._field_types = list(field_types)
 
-    def get_field_types(self) -> list[TypeInformation]:
+    def get_field_types(self) -> list[TypeInformation[Any]]:
         """Types of the fields, in order."""
         return self._field_types
 
@@ -91,7 +95,7 @@ class TupleTypeInfo(TypeInformation):
         return f"TupleTypeInfo({', '.join(map(repr, self._field_types))})"
 
 
-class RowTypeInfo(TypeInformation):
+class RowTypeInfo(TypeInformation[Row]):
     """A `Row` with a name and a type per field.
 
     Attributes:
@@ -100,7 +104,7 @@ class RowTypeInfo(TypeInformation):
 
     _conversion = True
 
-    def __init__(self, field_types: list[TypeInformation], field_names: list[str] | None = None) -> None:
+    def __init__(self, field_types: Sequence[TypeInformation[Any]], field_names: Sequence[str] | None = None) -> None:
         super().__init__()
         self._field_types = list(field_types)
         self._field_names = list(field_names) if field_names else [f"f{i}" for i in range(len(field_types))]
@@ -117,7 +121,7 @@ class RowTypeInfo(TypeInformation):
         """Position of that field, -1 if there is none."""
         return self._field_names.index(field_name) if field_name in self._field_names else -1
 
-    def get_field_types(self) -> list[TypeInformation]:
+    def get_field_types(self) -> list[TypeInformation[Any]]:
         """Types of the fields, in order."""
         return self._field_types
 
@@ -150,21 +154,21 @@ class RowTypeInfo(TypeInformation):
         )
 
 
-class MapTypeInfo(TypeInformation):
+class MapTypeInfo(TypeInformation[dict[K, V]]):
     """A dict."""
 
-    def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+    def __init__(self, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__()
         self._key_type_info = key_type_info
         self._value_type_info = value_type_info
 
     @property
-    def key_type(self) -> TypeInformation:
+    def key_type(self) -> TypeInformation[K]:
         """Type of the keys."""
         return self._key_type_info
 
     @property
-    def value_type(self) -> TypeInformation:
+    def value_type(self) -> TypeInformation[V]:
         """Type of the values."""
         return self._value_type_info
 
@@ -186,15 +190,15 @@ class MapTypeInfo(TypeInformation):
         return f"MapTypeInfo<{self._key_type_info}, {self._value_type_info}>"
 
 
-class ExternalTypeInfo(TypeInformation):
+class ExternalTypeInfo(TypeInformation[T]):
     """A type as it looks outside of SQL; for records the same as the type within."""
 
-    def __init__(self, type_info: TypeInformation) -> None:
+    def __init__(self, type_info: TypeInformation[T]) -> None:
         super().__init__()
         self._type_info = type_info
 
     @property
-    def type_info(self) -> TypeInformation:
+    def type_info(self) -> TypeInformation[T]:
         """The type within."""
         return self._type_info
 

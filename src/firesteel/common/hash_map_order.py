@@ -9,7 +9,7 @@ from firesteel.common.key_groups import java_hasher
 from firesteel.common.typeinfo import ElementTypeInfo, PickledBytesTypeInfo, TypeInformation
 
 
-def hash_map_order(key_type: TypeInformation) -> Callable[[dict[Any, Any]], list[Any]]:
+def hash_map_order(key_type: TypeInformation[Any]) -> Callable[[dict[Any, Any]], list[Any]]:
     """Return the function that lists the keys of a map as Java does.
 
     Flink: `MapSerializer.deserialize`, which makes a table for as many entries as the map has. The order of keys that

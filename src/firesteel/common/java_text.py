@@ -35,7 +35,7 @@ from firesteel.common.types import Row
 Formatter = Callable[[Any], str]
 
 
-def to_java_string(value: Any, type_info: TypeInformation | None = None) -> str:
+def to_java_string(value: Any, type_info: TypeInformation[Any] | None = None) -> str:
     """Java's text of `value`, read as a `type_info`; without type it is `str(value)`.
 
     Example:
@@ -45,7 +45,7 @@ def to_java_string(value: Any, type_info: TypeInformation | None = None) -> str:
     return java_formatter(type_info)(value)
 
 
-def java_formatter(type_info: TypeInformation | None) -> Formatter:
+def java_formatter(type_info: TypeInformation[Any] | None) -> Formatter:
     """The function that gives Java's text of values of `type_info`."""
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return str

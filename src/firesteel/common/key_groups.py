@@ -69,7 +69,7 @@ def key_group_range(operator_index: int, parallelism: int, max_parallelism: int)
     return range(start, end + 1)
 
 
-def key_group_assigner(key_type: TypeInformation | None, max_parallelism: int) -> Callable[[Any], int]:
+def key_group_assigner(key_type: TypeInformation[Any] | None, max_parallelism: int) -> Callable[[Any], int]:
     """The function from key to key group.
 
     Example:
@@ -80,12 +80,12 @@ def key_group_assigner(key_type: TypeInformation | None, max_parallelism: int) -
     return lambda key: murmur_hash(hasher(key)) % max_parallelism
 
 
-def java_hash_of_key(key: Any, key_type: TypeInformation | None) -> int:
+def java_hash_of_key(key: Any, key_type: TypeInformation[Any] | None) -> int:
     """Java's hash of PyFlink's key `Row.of(key)`, as signed 32-bit integer."""
     return _signed(_key_hasher(key_type)(key))
 
 
-def _key_hasher(key_type: TypeInformation | None) -> Hasher:
+def _key_hasher(key_type: TypeInformation[Any] | None) -> Hasher:
     hasher = _hasher(key_type)
     if hasher is _pickled_hash:
         return lambda key: 62 + _pickled_hash(key) & _MASK  # None, too, is pickled
@@ -97,19 +97,19 @@ def _key_hasher(key_type: TypeInformation | None) -> Hasher:
     return hash_key
 
 
-def java_hasher(type_info: TypeInformation | None) -> Hasher:
+def java_hasher(type_info: TypeInformation[Any] | None) -> Hasher:
     """The function that gives Java's `hashCode` (as unsigned 32 bits) of values of that type."""
     hasher = _hasher(type_info)
     return lambda value: 0 if value is None else hasher(value)
 
 
-def _deep_hasher(type_info: TypeInformation | None) -> Hasher:
+def _deep_hasher(type_info: TypeInformation[Any] | None) -> Hasher:
     """Flink's `RowUtils.deepHashCode` of a field of a Row."""
     hasher = _hasher(type_info)
     return lambda value: 0 if value is None else 31 + hasher(value) & _MASK
 
 
-def _hasher(type_info: TypeInformation | None) -> Hasher:
+def _hasher(type_info: TypeInformation[Any] | None) -> Hasher:
     if isinstance(type_info, BasicTypeInfo):
         return _SCALARS[type_info.basic_type]
     for kind, build in _BUILDERS:

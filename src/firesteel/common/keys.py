@@ -130,7 +130,7 @@ _PLAIN_TYPES = (
 )
 
 
-def key_keeper(key_type: TypeInformation | None) -> Keep:
+def key_keeper(key_type: TypeInformation[Any] | None) -> Keep:
     """Return what turns a user's key of a declared type, or of none, into its canonical form.
 
     Keys of a declared type have one class each. So they stay as they are where Python compares them as Java does.

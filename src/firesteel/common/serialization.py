@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from firesteel.common.java_charset import java_decoder, java_encoder
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.java_text import java_formatter
 from firesteel.common.typeinfo import TypeInformation, Types
 
+T_in = TypeVar("T_in", contravariant=True)
+T_out = TypeVar("T_out", covariant=True)
 
-class SerializationSchema(WithoutJava):
+
+class SerializationSchema(WithoutJava, Generic[T_in]):
     """Record to bytes."""
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: T_in) -> bytes:
         """The bytes of a record."""
         raise NotImplementedError(f"{type(self).__name__}.serialize")
 
-    def serialize_all(self, elements: Sequence[Any]) -> list[bytes]:
+    def serialize_all(self, elements: Sequence[T_in]) -> list[bytes]:
         """The bytes of several records: override it where that is faster than one call for each."""
         return [self.serialize(element) for element in elements]
 
 
-class DeserializationSchema(WithoutJava):
+class DeserializationSchema(WithoutJava, Generic[T_out]):
     """Bytes to record."""
 
-    def deserialize(self, message: bytes) -> Any:
+    def deserialize(self, message: bytes) -> T_out | None:
         """The record that the bytes stand for."""
         raise NotImplementedError(f"{type(self).__name__}.deserialize")
 
@@ -37,12 +40,12 @@ class DeserializationSchema(WithoutJava):
         """
         return [self.deserialize(message) for message in messages]
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """The type of the records (Flink: `ResultTypeQueryable`)."""
         return Types.PICKLED_BYTE_ARRAY()
 
 
-class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+class SimpleStringSchema(SerializationSchema[object], DeserializationSchema[str]):
     """Records are text in one character set, as Java encodes and decodes it: what is malformed is replaced."""
 
     def __init__(self, charset: str = "UTF-8") -> None:
@@ -66,12 +69,12 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.charset,)
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """Text."""
         return Types.STRING()
 
 
-class ByteArraySchema(SerializationSchema, DeserializationSchema):
+class ByteArraySchema(SerializationSchema[Any], DeserializationSchema[bytes]):
     """Records are bytes already."""
 
     def __init__(self) -> None:
@@ -85,12 +88,12 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
         """The record that the bytes stand for."""
         return message
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """Bytes."""
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
-class RowFieldExtractorSchema(SerializationSchema):
+class RowFieldExtractorSchema(SerializationSchema[Any]):
     """One field of a Row, which must be bytes."""
 
     def __init__(self, field_index: int) -> None:
@@ -116,7 +119,7 @@ class Encoder:
         """Java's text of each record on a line of its own."""
         return Encoder(charset_name)
 
-    def encode(self, element: Any, type_info: TypeInformation | None = None) -> bytes:
+    def encode(self, element: Any, type_info: TypeInformation[Any] | None = None) -> bytes:
         """The bytes of one record of that type, its line end included."""
         return (java_formatter(type_info)(element) + "\n").encode(self.charset_name)
 

@@ -10,28 +10,28 @@ from typing import Any
 from firesteel.common.type_information import TypeInformation
 
 
-class SqlTimeTypeInfo(TypeInformation):
+class SqlTimeTypeInfo(TypeInformation[Any]):
     """Factory of the three `java.sql` time types."""
 
     _conversion = True
 
     @staticmethod
-    def DATE() -> TypeInformation:
+    def DATE() -> TypeInformation[datetime.date]:
         """A `datetime.date`."""
         return DateTypeInfo()
 
     @staticmethod
-    def TIME() -> TypeInformation:
+    def TIME() -> TypeInformation[datetime.time]:
         """A `datetime.time`."""
         return TimeTypeInfo()
 
     @staticmethod
-    def TIMESTAMP() -> TypeInformation:
+    def TIMESTAMP() -> TypeInformation[datetime.datetime]:
         """A `datetime.datetime`."""
         return TimestampTypeInfo()
 
 
-class DateTypeInfo(TypeInformation):
+class DateTypeInfo(TypeInformation[datetime.date]):
     """A `datetime.date`; internally days since the epoch."""
 
     _conversion = True
@@ -46,7 +46,7 @@ class DateTypeInfo(TypeInformation):
         return None if v is None else datetime.date.fromordinal(v + self.EPOCH_ORDINAL)
 
 
-class TimeTypeInfo(TypeInformation):
+class TimeTypeInfo(TypeInformation[datetime.time]):
     """A `datetime.time`; internally microseconds since midnight UTC."""
 
     _conversion = True
@@ -70,7 +70,7 @@ class TimeTypeInfo(TypeInformation):
         return datetime.time(hour, minute, second, micros)
 
 
-class TimestampTypeInfo(TypeInformation):
+class TimestampTypeInfo(TypeInformation[datetime.datetime]):
     """A `datetime.datetime`; internally microseconds since the epoch (without time zone: as if UTC)."""
 
     _conversion = True
@@ -84,7 +84,7 @@ class TimestampTypeInfo(TypeInformation):
         return None if ts is None else datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=ts)
 
 
-class LocalTimeTypeInfo(TypeInformation):
+class LocalTimeTypeInfo(TypeInformation[Any]):
     """A `java.time` local date, time or date-time."""
 
     class TimeType(Enum):
@@ -105,7 +105,7 @@ class LocalTimeTypeInfo(TypeInformation):
         """Which of the three."""
         return self._time_type
 
-    def _plain(self) -> TypeInformation:
+    def _plain(self) -> TypeInformation[Any]:
         return (DateTypeInfo(), TimeTypeInfo(), TimestampTypeInfo())[self._time_type.value]
 
     def to_internal_type(self, obj: Any) -> Any:

@@ -6,13 +6,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 
+T = TypeVar("T", contravariant=True)
 
-class TypeInformation(WithoutJava):
-    """What Flink has to know of a value's type. Immutable: it may be shared, captured and pickled anywhere."""
+
+class TypeInformation(WithoutJava, Generic[T]):
+    """What Flink has to know of a value's type. Immutable: it may be shared, captured and pickled anywhere.
+
+    To a type checker it takes values of type `T`. So `TypeInformation[tuple[Any, ...]]` fits a function that returns
+    `tuple[str, int]`, and the stream keeps the more precise type of the function.
+    """
 
     _conversion = False
 
@@ -32,7 +38,7 @@ class TypeInformation(WithoutJava):
         return obj
 
     def _parts(self) -> tuple[Any, ...]:
-        return tuple(self.__dict__.values())
+        return tuple(part for name, part in self.__dict__.items() if name != "__orig_class__")
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._parts() == other._parts()
@@ -44,7 +50,7 @@ class TypeInformation(WithoutJava):
         return type(self).__name__
 
 
-class PickledBytesTypeInfo(TypeInformation):
+class PickledBytesTypeInfo(TypeInformation[Any]):
     """Any Python object, pickled; the type of everything that declares none."""
 
     def __repr__(self) -> str:

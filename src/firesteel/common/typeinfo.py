@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
 from firesteel.common.basic_types import BasicType, BasicTypeInfo, InstantTypeInfo
 from firesteel.common.composite_types import (
     BasicArrayTypeInfo,
@@ -47,6 +50,11 @@ __all__ = [
 ]
 
 
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
 class Types:
     """Every `TypeInformation` there is.
 
@@ -72,27 +80,27 @@ class Types:
     SQL_TIMESTAMP = SqlTimeTypeInfo.TIMESTAMP
 
     @staticmethod
-    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+    def PICKLED_BYTE_ARRAY() -> TypeInformation[Any]:
         """Any Python object."""
         return PickledBytesTypeInfo()
 
     @staticmethod
-    def ROW(field_types: list[TypeInformation]) -> RowTypeInfo:
+    def ROW(field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
         """A `Row`; its fields are named `f0`, `f1` ..."""
         return RowTypeInfo(field_types)
 
     @staticmethod
-    def ROW_NAMED(field_names: list[str], field_types: list[TypeInformation]) -> RowTypeInfo:
+    def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
         """A `Row` with named fields."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
-    def TUPLE(field_types: list[TypeInformation]) -> TupleTypeInfo:
+    def TUPLE(field_types: Sequence[TypeInformation[Any]]) -> TupleTypeInfo:
         """A tuple."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
-    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def PRIMITIVE_ARRAY(element_type: TypeInformation[Any]) -> PrimitiveArrayTypeInfo:
         """A Java array of primitives: `bytes` of `BYTE`, otherwise a list.
 
         Raises:
@@ -101,7 +109,7 @@ class Types:
         return PrimitiveArrayTypeInfo(_scalar_element(element_type, _PRIMITIVES, "PRIMITIVE_ARRAY"))
 
     @staticmethod
-    def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def BASIC_ARRAY(element_type: TypeInformation[T]) -> BasicArrayTypeInfo[T]:
         """A Java array of boxed scalars or strings: a list.
 
         Raises:
@@ -110,17 +118,17 @@ class Types:
         return BasicArrayTypeInfo(_scalar_element(element_type, frozenset(BasicType), "BASIC_ARRAY"))
 
     @staticmethod
-    def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def OBJECT_ARRAY(element_type: TypeInformation[T]) -> ObjectArrayTypeInfo[T]:
         """A Java array of any objects: a list."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
-    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
+    def MAP(key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> MapTypeInfo[K, V]:
         """A dict."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
-    def LIST(element_type_info: TypeInformation) -> TypeInformation:
+    def LIST(element_type_info: TypeInformation[T]) -> ListTypeInfo[T]:
         """A list."""
         return ListTypeInfo(element_type_info)
 
@@ -128,7 +136,7 @@ class Types:
 _PRIMITIVES = frozenset(BasicType) - {BasicType.STRING, BasicType.BIG_INT, BasicType.BIG_DEC, BasicType.INSTANT}
 
 
-def _scalar_element(element_type: TypeInformation, allowed: frozenset[BasicType], array: str) -> TypeInformation:
+def _scalar_element(element_type: TypeInformation[T], allowed: frozenset[BasicType], array: str) -> TypeInformation[T]:
     if not isinstance(element_type, BasicTypeInfo) or element_type.basic_type not in allowed:
         names = ", ".join(sorted(basic.name for basic in allowed))
         raise TypeError(f"{array} takes elements of {names}; found {element_type!r}")

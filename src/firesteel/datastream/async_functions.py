@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 from firesteel.datastream.function_base import Function
 
-IN = TypeVar("IN")
-OUT = TypeVar("OUT")
+IN = TypeVar("IN", contravariant=True)
+OUT = TypeVar("OUT", covariant=True)
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):

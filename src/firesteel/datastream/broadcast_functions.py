@@ -7,14 +7,17 @@ from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
 from firesteel.datastream.function_base import Function
+from firesteel.datastream.output_tag import SideOutput
 from firesteel.datastream.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
 
-IN1 = TypeVar("IN1")
-IN2 = TypeVar("IN2")
-OUT = TypeVar("OUT")
-KEY = TypeVar("KEY")
+IN1 = TypeVar("IN1", contravariant=True)
+IN2 = TypeVar("IN2", contravariant=True)
+OUT = TypeVar("OUT", covariant=True)
+KEY = TypeVar("KEY", contravariant=True)
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class BaseBroadcastProcessFunction(Function):
@@ -39,14 +42,14 @@ class BaseBroadcastProcessFunction(Function):
         """What is known of an element of the broadcast side."""
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
             """The broadcast state of that descriptor."""
 
     class ReadOnlyContext(BaseContext):
         """What is known of an element of the other side."""
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
             """The broadcast state of that descriptor, to read."""
 
 
@@ -60,11 +63,15 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
         """What is known of an element of the other side."""
 
     @abstractmethod
-    def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Iterable[Any] | None:
+    def process_element(
+        self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext
+    ) -> Iterable[OUT | SideOutput] | None:
         """The results for the side that is not broadcast."""
 
     @abstractmethod
-    def process_broadcast_element(self, value: IN2, ctx: BroadcastProcessFunction.Context) -> Iterable[Any] | None:
+    def process_broadcast_element(
+        self, value: IN2, ctx: BroadcastProcessFunction.Context
+    ) -> Iterable[OUT | SideOutput] | None:
         """The results for the broadcast side."""
 
 
@@ -93,13 +100,19 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             """Kind of the timer."""
 
     @abstractmethod
-    def process_element(self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext) -> Iterable[Any] | None:
+    def process_element(
+        self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
+    ) -> Iterable[OUT | SideOutput] | None:
         """The results for the keyed side."""
 
     @abstractmethod
-    def process_broadcast_element(self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context) -> Iterable[Any] | None:
+    def process_broadcast_element(
+        self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context
+    ) -> Iterable[OUT | SideOutput] | None:
         """The results for the broadcast side."""
 
-    def on_timer(self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext) -> Iterable[Any] | None:
+    def on_timer(
+        self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext
+    ) -> Iterable[OUT | SideOutput] | None:
         """The results of a timer; none unless overridden."""
         return None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
+
+T = TypeVar("T")
 
 
-class CloseableIterator:
+class CloseableIterator(Generic[T]):
     """The elements of `execute_and_collect` as they come; closing it cancels the job if it still runs.
 
     Example:
@@ -14,22 +16,22 @@ class CloseableIterator:
         ...     print(sum(results))
     """
 
-    def __init__(self, elements: Iterable[Any], close: Callable[[], None] | None = None) -> None:
+    def __init__(self, elements: Iterable[T], close: Callable[[], None] | None = None) -> None:
         self._elements = iter(elements)
         self._close = close
 
-    def convert(self, conversion: Callable[[Any], Any] | None) -> None:
+    def convert(self, conversion: Callable[[Any], T] | None) -> None:
         """Pass each element through that function; None: as it is."""
         if conversion is not None:
             self._elements = map(conversion, self._elements)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> T:
         return next(self._elements)
 
-    def next(self) -> Any:
+    def next(self) -> T:
         """The next element.
 
         Raises:
@@ -37,7 +39,7 @@ class CloseableIterator:
         """
         return next(self._elements)
 
-    def __enter__(self) -> CloseableIterator:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, exc_type: object, exc_val: object, exc_tb: object) -> None:

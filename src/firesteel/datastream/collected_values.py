@@ -29,7 +29,7 @@ Conversion = Callable[[Any], Any]
 _FLOAT = Types.FLOAT()
 
 
-def collected(type_info: TypeInformation | None) -> Conversion | None:
+def collected(type_info: TypeInformation[Any] | None) -> Conversion | None:
     """The function that turns a value of that type into what is collected; None where it stays as it is.
 
     Example:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
@@ -30,42 +30,48 @@ from firesteel.graph.transformations import PythonOperatorKind
 if TYPE_CHECKING:
     from firesteel.datastream.data_stream import DataStream
 
-_Key = Callable[[Any], Any] | KeySelector[Any, Any]
+A = TypeVar("A")
+B = TypeVar("B")
+K = TypeVar("K")
+R = TypeVar("R")
 
 
-class ConnectedStreams(WithoutJava):
+class ConnectedStreams(WithoutJava, Generic[A, B]):
     """Two streams whose elements meet in one operator; keyed if both are."""
 
-    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+    def __init__(self, stream1: DataStream[A], stream2: DataStream[B]) -> None:
         self.stream1 = stream1
         self.stream2 = stream2
         self._keyed = stream1._is_keyed and stream2._is_keyed
 
     def key_by(
-        self, key_selector1: _Key, key_selector2: _Key, key_type: TypeInformation | None = None
-    ) -> ConnectedStreams:
+        self,
+        key_selector1: KeySelector[A, K] | Callable[[A], K],
+        key_selector2: KeySelector[B, K] | Callable[[B], K],
+        key_type: TypeInformation[K] | None = None,
+    ) -> ConnectedStreams[A, B]:
         """Key both streams, also those that are keyed already: elements of equal keys meet in one subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
-    def map(self, func: CoMapFunction[Any, Any, Any], output_type: TypeInformation | None = None) -> DataStream:
+    def map(self, func: CoMapFunction[A, B, R], output_type: TypeInformation[R] | None = None) -> DataStream[R]:
         """One result per element of either stream."""
         require(func, CoMapFunction, "map() of connected streams")
         return self._co("Co-Map", CoMapOperator(func, self._keyed), output_type)
 
     def flat_map(
-        self, func: CoFlatMapFunction[Any, Any, Any], output_type: TypeInformation | None = None
-    ) -> DataStream:
+        self, func: CoFlatMapFunction[A, B, R], output_type: TypeInformation[R] | None = None
+    ) -> DataStream[R]:
         """Any number of results per element of either stream."""
         require(func, CoFlatMapFunction, "flat_map() of connected streams")
         return self._co("Co-Flat Map", CoFlatMapOperator(func, self._keyed), output_type)
 
     def process(
         self,
-        func: CoProcessFunction[Any, Any, Any] | KeyedCoProcessFunction[Any, Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        func: CoProcessFunction[A, B, R] | KeyedCoProcessFunction[Any, A, B, R],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """Any number of results per element of either stream; with state and timers if both are keyed.
 
         Raises:
@@ -76,7 +82,7 @@ class ConnectedStreams(WithoutJava):
         name = "Keyed Co-Process" if self._keyed else "Co-Process"
         return self._co(name, CoProcessOperator(func, self._keyed, self.stream1._key_type), output_type)
 
-    def _co(self, name: str, operator: Any, output_type: TypeInformation | None) -> DataStream:
+    def _co(self, name: str, operator: Any, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         if self.stream1._is_keyed != self.stream2._is_keyed:
             raise InvalidProgramError(
                 "connect(): both streams must be keyed or none; found one that is and one that is not; "
@@ -90,22 +96,24 @@ class ConnectedStreams(WithoutJava):
         return self.stream1._new_stream(transformation)
 
 
-class BroadcastStream(WithoutJava):
+class BroadcastStream(WithoutJava, Generic[B]):
     """A stream that every subtask gets in full, with the states that its elements are kept in."""
 
-    def __init__(self, input_stream: DataStream, broadcast_state_descriptors: list[MapStateDescriptor]) -> None:
+    def __init__(
+        self, input_stream: DataStream[B], broadcast_state_descriptors: list[MapStateDescriptor[Any, Any]]
+    ) -> None:
         self.input_stream = input_stream
         self.broadcast_state_descriptors = broadcast_state_descriptors
 
 
-class BroadcastConnectedStream(WithoutJava):
+class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
     """A stream and a broadcast stream as inputs of one operator."""
 
     def __init__(
         self,
-        non_broadcast_stream: DataStream,
-        broadcast_stream: BroadcastStream,
-        broadcast_state_descriptors: list[MapStateDescriptor],
+        non_broadcast_stream: DataStream[A],
+        broadcast_stream: BroadcastStream[B],
+        broadcast_state_descriptors: list[MapStateDescriptor[Any, Any]],
     ) -> None:
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
@@ -113,9 +121,9 @@ class BroadcastConnectedStream(WithoutJava):
 
     def process(
         self,
-        func: BroadcastProcessFunction[Any, Any, Any] | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        func: BroadcastProcessFunction[A, B, R] | KeyedBroadcastProcessFunction[Any, A, B, R],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """Any number of results per element of either side.
 
         Raises:

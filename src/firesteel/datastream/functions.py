@@ -20,6 +20,7 @@ from firesteel.datastream.broadcast_functions import (
 )
 from firesteel.datastream.function_base import Function
 from firesteel.datastream.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
+from firesteel.datastream.output_tag import SideOutput
 from firesteel.datastream.runtime_context import KeyedStateStore, RuntimeContext
 from firesteel.datastream.time_domain import TimeDomain
 from firesteel.datastream.timerservice import TimerService
@@ -67,12 +68,14 @@ __all__ = [
     "WindowFunction",
 ]
 
-IN = TypeVar("IN")
-IN1 = TypeVar("IN1")
-IN2 = TypeVar("IN2")
-OUT = TypeVar("OUT")
+IN = TypeVar("IN", contravariant=True)
+IN1 = TypeVar("IN1", contravariant=True)
+IN2 = TypeVar("IN2", contravariant=True)
+OUT = TypeVar("OUT", covariant=True)
+T = TypeVar("T")
+KEY_OUT = TypeVar("KEY_OUT", covariant=True)
 ACC = TypeVar("ACC")
-KEY = TypeVar("KEY")
+KEY = TypeVar("KEY", contravariant=True)
 
 
 class MapFunction(Function, Generic[IN, OUT]):
@@ -99,11 +102,11 @@ class FilterFunction(Function, Generic[IN]):
         """Truthy keeps the element."""
 
 
-class ReduceFunction(Function, Generic[IN]):
+class ReduceFunction(Function, Generic[T]):
     """Two values to one of the same type."""
 
     @abstractmethod
-    def reduce(self, value1: IN, value2: IN) -> IN:
+    def reduce(self, value1: T, value2: T) -> T:
         """The combination; `value1` is what came first."""
 
 
@@ -127,11 +130,11 @@ class AggregateFunction(Function, Generic[IN, ACC, OUT]):
         """Both accumulators in one."""
 
 
-class KeySelector(Function, Generic[IN, KEY]):
+class KeySelector(Function, Generic[IN, KEY_OUT]):
     """The key of an element; must always be the same for equal elements."""
 
     @abstractmethod
-    def get_key(self, value: IN) -> KEY:
+    def get_key(self, value: IN) -> KEY_OUT:
         """The key."""
 
 
@@ -201,7 +204,7 @@ class ProcessFunction(Function, Generic[IN, OUT]):
         """What is known of the element; timers can't be registered here, as there is no key."""
 
     @abstractmethod
-    def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Iterable[Any] | None:
+    def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
         """The results."""
 
 
@@ -219,10 +222,10 @@ class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
             """Kind of the timer."""
 
     @abstractmethod
-    def process_element(self, value: IN, ctx: KeyedProcessFunction.Context) -> Iterable[Any] | None:
+    def process_element(self, value: IN, ctx: KeyedProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
         """The results."""
 
-    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[OUT | SideOutput] | None:
         """The results of a timer; none unless overridden."""
         return None
 
@@ -234,11 +237,11 @@ class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
         """What is known of the element; timers can't be registered here, as there is no key."""
 
     @abstractmethod
-    def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
+    def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
         """The results for the first input."""
 
     @abstractmethod
-    def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
+    def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
         """The results for the second input."""
 
 
@@ -256,14 +259,14 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
             """Kind of the timer."""
 
     @abstractmethod
-    def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context) -> Iterable[Any] | None:
+    def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
         """The results for the first input."""
 
     @abstractmethod
-    def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context) -> Iterable[Any] | None:
+    def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
         """The results for the second input."""
 
-    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[OUT | SideOutput] | None:
         """The results of a timer; none unless overridden."""
         return None
 

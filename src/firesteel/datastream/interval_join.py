@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from firesteel.common.time import Duration, Time
 from firesteel.common.typeinfo import TypeInformation
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from firesteel.datastream.data_stream import DataStream, KeyedStream
 
 
-class IntervalJoin:
+A = TypeVar("A")
+B = TypeVar("B")
+R = TypeVar("R")
+
+
+class IntervalJoin(Generic[A, B]):
     """Two keyed streams, to be told how far apart in time a pair may be (Flink: `KeyedStream.IntervalJoin`)."""
 
-    def __init__(self, left: KeyedStream, right: KeyedStream) -> None:
+    def __init__(self, left: KeyedStream[A, Any], right: KeyedStream[B, Any]) -> None:
         if left._key_type != right._key_type:
             raise TypeError(
                 "interval_join() needs keys of the same type, as equal keys meet; "
@@ -44,7 +49,7 @@ class IntervalJoin:
             "assign timestamps and watermarks before key_by(), or connect() the streams and process() them with timers"
         )
 
-    def between(self, lower_bound: Time | Duration, upper_bound: Time | Duration) -> IntervalJoined:
+    def between(self, lower_bound: Time | Duration, upper_bound: Time | Duration) -> IntervalJoined[A, B]:
         """Right elements from `lower_bound` to `upper_bound` around the time of a left one, both inclusive.
 
         Raises:
@@ -53,10 +58,12 @@ class IntervalJoin:
         return IntervalJoined(self._left, self._right, _millis(lower_bound), _millis(upper_bound))
 
 
-class IntervalJoined:
+class IntervalJoined(Generic[A, B]):
     """Two keyed streams with the bounds of a join (Flink: `KeyedStream.IntervalJoined`)."""
 
-    def __init__(self, left: KeyedStream, right: KeyedStream, lower_bound_ms: int, upper_bound_ms: int) -> None:
+    def __init__(
+        self, left: KeyedStream[A, Any], right: KeyedStream[B, Any], lower_bound_ms: int, upper_bound_ms: int
+    ) -> None:
         if lower_bound_ms > upper_bound_ms:
             raise ValueError(
                 f"between() needs a lower bound that is not above the upper one, found {lower_bound_ms} ms and "
@@ -68,8 +75,8 @@ class IntervalJoined:
         self._upper_bound_ms = upper_bound_ms
         self._lower_exclusive = False
         self._upper_exclusive = False
-        self._left_late_tag: OutputTag | None = None
-        self._right_late_tag: OutputTag | None = None
+        self._left_late_tag: OutputTag[Any] | None = None
+        self._right_late_tag: OutputTag[Any] | None = None
 
     def lower_bound_exclusive(self) -> Self:
         """Leaves the lower bound itself out."""
@@ -81,13 +88,13 @@ class IntervalJoined:
         self._upper_exclusive = True
         return self
 
-    def side_output_left_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_left_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Sends left elements behind the watermark to a side output instead of dropping them."""
         require(output_tag, OutputTag, "side_output_left_late_data()")
         self._left_late_tag = output_tag
         return self
 
-    def side_output_right_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_right_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Sends right elements behind the watermark to a side output instead of dropping them."""
         require(output_tag, OutputTag, "side_output_right_late_data()")
         self._right_late_tag = output_tag
@@ -95,9 +102,9 @@ class IntervalJoined:
 
     def process(
         self,
-        process_join_function: ProcessJoinFunction[object, object, object],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        process_join_function: ProcessJoinFunction[A, B, R],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """What the function makes of each pair; a result has the later timestamp of its pair.
 
         Raises:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from firesteel.datastream.function_base import Function
+from firesteel.datastream.output_tag import SideOutput
 
-IN1 = TypeVar("IN1")
-IN2 = TypeVar("IN2")
-OUT = TypeVar("OUT")
+IN1 = TypeVar("IN1", contravariant=True)
+IN2 = TypeVar("IN2", contravariant=True)
+OUT = TypeVar("OUT", covariant=True)
 
 
 class JoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -66,5 +67,7 @@ class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
             """Event time of the results: the later of both."""
 
     @abstractmethod
-    def process_element(self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context) -> Iterable[Any] | None:
+    def process_element(
+        self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context
+    ) -> Iterable[OUT | SideOutput] | None:
         """The results for the pair."""

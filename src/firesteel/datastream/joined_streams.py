@@ -6,6 +6,7 @@ of both: so windows, triggers, lateness and state are those of any window.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -28,9 +29,14 @@ if TYPE_CHECKING:
     from firesteel.datastream.data_stream import DataStream
 
 CoGroup = Callable[[list[Any], list[Any]], Iterable[Any] | None]
+A = TypeVar("A")
+B = TypeVar("B")
+K = TypeVar("K")
+R = TypeVar("R")
 W = TypeVar("W", bound="_WithWindow")
 
-_Key = Callable[[Any], Any] | KeySelector[Any, Any]
+WindowsOf = Callable[[WindowedStream[Any, Any, Any]], W]
+"""Makes the windows of two streams of those of their union."""
 
 
 class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
@@ -62,15 +68,15 @@ class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
 class _KeyedSide:
     """One of the streams, with how its key is found; `key_type` None: not declared on this side."""
 
-    stream: DataStream
-    key_selector: _Key
-    key_type: TypeInformation | None
+    stream: DataStream[Any]
+    key_selector: KeySelector[Any, Any] | Callable[[Any], Any]
+    key_type: TypeInformation[Any] | None
 
 
 class _WithWindow:
     """Both streams cut into the same windows."""
 
-    def __init__(self, windowed: WindowedStream) -> None:
+    def __init__(self, windowed: WindowedStream[Any, Any, Any]) -> None:
         self._windowed = windowed
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
@@ -91,18 +97,18 @@ class _WithWindow:
         self._windowed.allowed_lateness(time_ms)
         return self
 
-    def _apply(self, function: Any, co_group: CoGroup, output_type: TypeInformation | None) -> DataStream:
+    def _apply(self, function: Any, co_group: CoGroup, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         return self._windowed.apply(CoGroupWindowFunction(function, co_group), output_type)
 
 
-class JoinedWindows(_WithWindow):
+class JoinedWindows(_WithWindow, Generic[A, B]):
     """Two streams in windows, to be joined (Flink: `JoinedStreams.WithWindow`)."""
 
     def apply(
         self,
-        function: Callable[[Any, Any], Any] | JoinFunction[Any, Any, Any] | FlatJoinFunction[Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        function: JoinFunction[A, B, R] | FlatJoinFunction[A, B, R] | Callable[[A, B], R],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """What the function makes of each pair with the same key and window; what finds no partner is dropped.
 
         Args:
@@ -118,14 +124,14 @@ class JoinedWindows(_WithWindow):
         return self._apply(function, each(join), output_type)
 
 
-class CoGroupedWindows(_WithWindow):
+class CoGroupedWindows(_WithWindow, Generic[A, B]):
     """Two streams in windows, to be co-grouped (Flink: `CoGroupedStreams.WithWindow`)."""
 
     def apply(
         self,
-        function: Callable[[list[Any], list[Any]], Iterable[Any] | None] | CoGroupFunction[Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
+        function: CoGroupFunction[A, B, R] | Callable[[list[A], list[B]], Iterable[R] | None],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
         """What the function makes of all elements with the same key and window, also where one side has none.
 
         Raises:
@@ -139,7 +145,7 @@ class CoGroupedWindows(_WithWindow):
 class EqualTo(Generic[W]):
     """Two streams with their keys (Flink: `JoinedStreams.Where.EqualTo`, `CoGroupedStreams.Where.EqualTo`)."""
 
-    def __init__(self, with_window: type[W], first: _KeyedSide, second: _KeyedSide) -> None:
+    def __init__(self, with_window: WindowsOf[W], first: _KeyedSide, second: _KeyedSide) -> None:
         self._with_window = with_window
         self._sides = (first, second)
         declared = [side.key_type for side in self._sides if side.key_type is not None]
@@ -155,7 +161,7 @@ class EqualTo(Generic[W]):
         tagged = self._tagged(0).union(self._tagged(1))
         return self._with_window(tagged._keyed_by_elements(self._key_type).window(assigner))
 
-    def _tagged(self, number: int) -> DataStream:
+    def _tagged(self, number: int) -> DataStream[Any]:
         """Elements of one side as `(key, (side, element))`: one operator where Flink has one, and an exchange less."""
         side = self._sides[number]
         stream = side.stream._values()
@@ -163,15 +169,17 @@ class EqualTo(Generic[W]):
         return stream._like_input(stream._operator("Map", operator, None))
 
 
-class Where(Generic[W]):
+class Where(Generic[B, K, W]):
     """Two streams and the first one's key (Flink: `JoinedStreams.Where`, `CoGroupedStreams.Where`)."""
 
-    def __init__(self, with_window: type[W], first: _KeyedSide, stream2: DataStream) -> None:
+    def __init__(self, with_window: WindowsOf[W], first: _KeyedSide, stream2: DataStream[B]) -> None:
         self._with_window = with_window
         self._first = first
         self._stream2 = stream2
 
-    def equal_to(self, key_selector: _Key, key_type: TypeInformation | None = None) -> EqualTo[W]:
+    def equal_to(
+        self, key_selector: KeySelector[B, K] | Callable[[B], K], key_type: TypeInformation[K] | None = None
+    ) -> EqualTo[W]:
         """Says what of the second stream's elements is to equal the first one's key.
 
         Raises:
@@ -181,35 +189,43 @@ class Where(Generic[W]):
         return EqualTo(self._with_window, self._first, _KeyedSide(self._stream2, key_selector, key_type))
 
 
-class _TwoStreams(Generic[W]):
-    _with_window: type[W]
+class _TwoStreams(ABC, Generic[A, B, W]):
+    """Two streams that will meet by key and window."""
 
-    def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
+    def __init__(self, stream1: DataStream[A], stream2: DataStream[B]) -> None:
         self._stream1 = stream1
         self._stream2 = stream2
 
-    def where(self, key_selector: _Key, key_type: TypeInformation | None = None) -> Where[W]:
+    @abstractmethod
+    def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> W:
+        """Return both streams cut into windows."""
+
+    def where(
+        self, key_selector: KeySelector[A, K] | Callable[[A], K], key_type: TypeInformation[K] | None = None
+    ) -> Where[B, K, W]:
         """Says what of the first stream's elements is the key; without type it is that of `equal_to`, or pickled."""
         check_function(key_selector, KeySelector, "get_key", "where()")
-        return Where(self._with_window, _KeyedSide(self._stream1, key_selector, key_type), self._stream2)
+        return Where(self._in_windows, _KeyedSide(self._stream1, key_selector, key_type), self._stream2)
 
 
-class JoinedStreams(_TwoStreams[JoinedWindows]):
+class JoinedStreams(_TwoStreams[A, B, JoinedWindows[A, B]]):
     """Two streams whose elements are joined where key and window are the same: an inner join.
 
     Flink: `streaming.api.datastream.JoinedStreams` (Java only). A result has the timestamp of its window's end.
     """
 
-    _with_window = JoinedWindows
+    def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> JoinedWindows[A, B]:
+        return JoinedWindows(windowed)
 
 
-class CoGroupedStreams(_TwoStreams[CoGroupedWindows]):
+class CoGroupedStreams(_TwoStreams[A, B, CoGroupedWindows[A, B]]):
     """Two streams whose elements meet as two lists per key and window: inner, outer and other joins.
 
     Flink: `streaming.api.datastream.CoGroupedStreams` (Java only). A result has the timestamp of its window's end.
     """
 
-    _with_window = CoGroupedWindows
+    def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> CoGroupedWindows[A, B]:
+        return CoGroupedWindows(windowed)
 
 
 def _one_per_pair(join: Callable[[Any, Any], Any]) -> CoGroup:

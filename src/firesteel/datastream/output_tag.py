@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any, Generic, TypeVar, overload
+
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from firesteel.common.types import Row
 
 __all__ = ["OutputTag"]
 
 
-class OutputTag:
+T = TypeVar("T")
+
+
+class OutputTag(Generic[T]):
     """Names a side output and the type of its records; a function yields `(tag, value)` to write to it.
 
     Example:
         >>> late = OutputTag("late", Types.STRING())
     """
 
-    def __init__(self, tag_id: str, type_info: TypeInformation | list[TypeInformation] | None = None) -> None:
+    type_info: TypeInformation[Any]
+
+    @overload
+    def __init__(self: OutputTag[Any], tag_id: str, type_info: None = None) -> None: ...
+
+    @overload
+    def __init__(self: OutputTag[Row], tag_id: str, type_info: list[TypeInformation[Any]]) -> None: ...
+
+    @overload
+    def __init__(self, tag_id: str, type_info: TypeInformation[T]) -> None: ...
+
+    def __init__(self, tag_id: str, type_info: TypeInformation[Any] | list[TypeInformation[Any]] | None = None) -> None:
         if not tag_id:
             raise ValueError("OutputTag needs a tag_id that is not empty")
         self.tag_id = tag_id
@@ -35,3 +52,7 @@ class OutputTag:
 
     def __repr__(self) -> str:
         return f"OutputTag({self.tag_id}, {self.type_info})"
+
+
+SideOutput = tuple[OutputTag[Any], Any]
+"""What a function yields to write to a side output: the tag and the value."""

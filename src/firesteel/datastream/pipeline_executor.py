@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_client import JobClient
@@ -26,7 +26,7 @@ class PipelineExecutor(Protocol):
 
     def collect(
         self, stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
-    ) -> CloseableIterator:
+    ) -> CloseableIterator[Any]:
         """Start it and iterate over what its collecting sink gets."""
         ...
 

@@ -10,7 +10,7 @@ from firesteel.common.time import Instant
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
 
-_SIMPLE: dict[str, Callable[[], TypeInformation]] = {
+_SIMPLE: dict[str, Callable[[], TypeInformation[Any]]] = {
     "boolean": Types.BOOLEAN,
     "byte": Types.BYTE,
     "short": Types.SHORT,
@@ -32,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def elements_of(dataframe: Any) -> tuple[list[Row], TypeInformation]:
+def elements_of(dataframe: Any) -> tuple[list[Row], TypeInformation[Any]]:
     """Fetch a DataFrame; returns its rows and their type.
 
     Raises:
@@ -43,7 +43,7 @@ def elements_of(dataframe: Any) -> tuple[list[Row], TypeInformation]:
     return [convert(row) for row in dataframe.toArrow().to_pylist()], _type_info(schema)
 
 
-def _type_info(kind: Any) -> TypeInformation:
+def _type_info(kind: Any) -> TypeInformation[Any]:
     """Return Flink's type for a type of Spark."""
     name = kind.typeName()
     if name == "struct":

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 from firesteel.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
 from firesteel.datastream.state_ttl import StateTtlConfig
@@ -33,15 +33,18 @@ __all__ = [
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
+ACC = TypeVar("ACC")
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")
+IN_contra = TypeVar("IN_contra", contravariant=True)
+OUT_co = TypeVar("OUT_co", covariant=True)
 
 
 class OperatorStateStore(ABC):
     """State that belongs to a subtask and not to a key."""
 
     @abstractmethod
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
         """The broadcast state of that descriptor."""
 
 
@@ -218,6 +221,29 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         self.remove(key)
 
 
+class Reducer(Protocol[T]):
+    """A `ReduceFunction`, as far as state needs it."""
+
+    def reduce(self, value1: T, value2: T) -> T:
+        """Return both values as one."""
+
+
+class Aggregator(Protocol[IN_contra, ACC, OUT_co]):
+    """An `AggregateFunction`, as far as state needs it."""
+
+    def create_accumulator(self) -> ACC:
+        """Return an accumulator without elements."""
+
+    def add(self, value: IN_contra, accumulator: ACC) -> ACC:
+        """Return the accumulator with one more element."""
+
+    def get_result(self, accumulator: ACC) -> OUT_co:
+        """Return the result of what was accumulated."""
+
+    def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
+        """Return both accumulators as one."""
+
+
 class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make sense, as in Flink
     """Name and type of a state, and how long its values live.
 
@@ -227,7 +253,7 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
         ttl_config: None if values live for ever.
     """
 
-    def __init__(self, name: str, type_info: TypeInformation) -> None:
+    def __init__(self, name: str, type_info: TypeInformation[Any]) -> None:
         if not isinstance(type_info, TypeInformation):
             raise TypeError(f"State {name!r}: the type must be a TypeInformation, found {type_info!r}")
         self.name = name
@@ -248,8 +274,12 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
         """
         self.ttl_config = ttl_config
 
+    def _parts(self) -> dict[str, Any]:
+        """Return the attributes that make the descriptor; `ValueStateDescriptor[int](...)` adds one of its own."""
+        return {name: part for name, part in self.__dict__.items() if name != "__orig_class__"}
+
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
+        return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.name))
@@ -258,34 +288,36 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
         return f"{type(self).__name__}({self.name!r}, {self.type_info!r})"
 
 
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor, Generic[T]):
     """Describes a `ValueState`."""
 
-    def __init__(self, name: str, value_type_info: TypeInformation) -> None:
+    def __init__(self, name: str, value_type_info: TypeInformation[T]) -> None:
         super().__init__(name, value_type_info)
 
 
-class ListStateDescriptor(StateDescriptor):
+class ListStateDescriptor(StateDescriptor, Generic[T]):
     """Describes a `ListState`; `elem_type_info` is the type of one element."""
 
-    def __init__(self, name: str, elem_type_info: TypeInformation) -> None:
+    def __init__(self, name: str, elem_type_info: TypeInformation[T]) -> None:
         super().__init__(name, ListTypeInfo(elem_type_info))
         self.elem_type_info = elem_type_info
 
 
-class MapStateDescriptor(StateDescriptor):
+class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     """Describes a `MapState` or a broadcast state."""
 
-    def __init__(self, name: str, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+    def __init__(self, name: str, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__(name, MapTypeInfo(key_type_info, value_type_info))
         self.key_type_info = key_type_info
         self.value_type_info = value_type_info
 
 
-class ReducingStateDescriptor(StateDescriptor):
+class ReducingStateDescriptor(StateDescriptor, Generic[T]):
     """Describes a `ReducingState`; `reduce_function` is a ReduceFunction or a function of two values."""
 
-    def __init__(self, name: str, reduce_function: Any, type_info: TypeInformation) -> None:
+    def __init__(
+        self, name: str, reduce_function: Reducer[T] | Callable[[T, T], T], type_info: TypeInformation[T]
+    ) -> None:
         if not callable(reduce_function) and not hasattr(reduce_function, "reduce"):
             raise TypeError(f"State {name!r}: needs a ReduceFunction or a function, found {reduce_function!r}")
         super().__init__(name, type_info)
@@ -296,10 +328,12 @@ class ReducingStateDescriptor(StateDescriptor):
         return self.reduce_function
 
 
-class AggregatingStateDescriptor(StateDescriptor):
+class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
     """Describes an `AggregatingState`; `state_type_info` is the type of the accumulator."""
 
-    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation) -> None:
+    def __init__(
+        self, name: str, agg_function: Aggregator[IN, ACC, OUT], state_type_info: TypeInformation[ACC]
+    ) -> None:
         if not hasattr(agg_function, "create_accumulator"):
             raise TypeError(f"State {name!r}: needs an AggregateFunction, found {agg_function!r}")
         super().__init__(name, state_type_info)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.java_objects import WithoutJava
@@ -19,7 +19,10 @@ from firesteel.graph.transformations import (
 )
 
 if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
 
 
 def check_function(function: Any, kind: type, method: str, call: str) -> None:
@@ -43,7 +46,7 @@ def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
         raise TypeError(f"{call} takes a {names}; found {type(function).__name__} {function!r}")
 
 
-def type_or_pickled(type_info: TypeInformation | None) -> TypeInformation:
+def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
     """The type, or that of pickled objects if none is declared.
 
     Raises:
@@ -137,16 +140,17 @@ class OperatorSettings(WithoutJava):
         return self
 
 
-class StreamBase(OperatorSettings):
+class StreamBase(OperatorSettings, Generic[T]):
     """A stream: where the next operator reads from."""
 
     _is_keyed = False
+    _key_type: TypeInformation[Any] | None = None
 
     def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
         self._environment = environment
         self._transformation = transformation
 
-    def get_type(self) -> TypeInformation:
+    def get_type(self) -> TypeInformation[T]:
         """Type of the elements."""
         return type_or_pickled(self._transformation.output_type)
 
@@ -162,11 +166,11 @@ class StreamBase(OperatorSettings):
         self,
         name: str,
         operator: Any,
-        output_type: TypeInformation | None,
+        output_type: TypeInformation[Any] | None,
         *,
         kind: PythonOperatorKind | None = PythonOperatorKind.PROCESS,
         cls: type[OperatorTransformation] = OperatorTransformation,
-        other: StreamBase | None = None,
+        other: StreamBase[Any] | None = None,
         **settings: Any,
     ) -> OperatorTransformation:
         """Adds an operator behind this stream (and `other`, as second input)."""
@@ -185,6 +189,25 @@ class StreamBase(OperatorSettings):
         )
         self._environment._transformations.append(transformation)
         return transformation
+
+    def _element_operator(
+        self, name: str, operator: Any, output_type: TypeInformation[Any] | None
+    ) -> OperatorTransformation:
+        """Add an operator that takes the elements one by one."""
+        return self._operator(name, operator, output_type)
+
+    def _new_stream(self, transformation: Transformation) -> DataStream[Any]:
+        """Return the stream of what `transformation` emits."""
+        raise NotImplementedError
+
+    def _values(self) -> DataStream[T]:
+        """Return the stream of the bare elements: a keyed stream carries them with their keys."""
+        raise NotImplementedError
+
+    def _like_input(self, transformation: Transformation) -> DataStream[Any]:
+        """Return the stream of an operator that has the parallelism of its input."""
+        transformation.parallelism = transformation.inputs[0].parallelism
+        return self._new_stream(transformation)
 
     def _partition(self, partitioner: Partitioner) -> PartitionTransformation:
         return PartitionTransformation(

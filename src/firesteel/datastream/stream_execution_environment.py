@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, overload
 
 from firesteel.common import python_dependencies
 from firesteel.common.collection_input import collection_coercer
@@ -18,6 +18,7 @@ from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
 from firesteel.common.time import Duration
 from firesteel.common.typeinfo import TypeInformation
+from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
@@ -49,6 +50,8 @@ from firesteel.graph.stream_graph_generator import generate_stream_graph
 from firesteel.graph.transformations import IdGenerator, OperatorTransformation, Transformation
 
 __all__ = ["StreamExecutionEnvironment"]
+
+T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 _default_local_parallelism: list[int] = []
@@ -271,7 +274,17 @@ class StreamExecutionEnvironment(WithoutJava):
 
     # --- sources -----------------------------------------------------------------------------------------------------
 
-    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
+    @overload
+    def from_collection(
+        self, collection: Iterable[T], type_info: TypeInformation[T] | None = None
+    ) -> DataStream[T]: ...
+
+    @overload
+    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation[T]) -> DataStream[T]: ...
+
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """A stream of these elements, converted to `type_info` at once.
 
         As in PyFlink, an object with attributes is taken for a row or a map, and anything for text.
@@ -298,7 +311,7 @@ class StreamExecutionEnvironment(WithoutJava):
             chaining_strategy="HEAD",
         )
 
-    def from_spark(self, dataframe: Any) -> DataStream:
+    def from_spark(self, dataframe: Any) -> DataStream[Row]:
         """A bounded stream of the rows of a DataFrame of Spark.
 
         The DataFrame is computed and fetched now: its rows pass through this process and must fit into its memory.
@@ -312,13 +325,31 @@ class StreamExecutionEnvironment(WithoutJava):
         """
         return self.from_collection(*elements_of(dataframe))
 
+    @overload
     def from_source(
         self,
-        source: Source,
+        source: Source[T],
         watermark_strategy: WatermarkStrategy,
         source_name: str,
-        type_info: TypeInformation | None = None,
-    ) -> DataStream:
+        type_info: TypeInformation[T] | None = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def from_source(
+        self,
+        source: Source[Any],
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation[T],
+    ) -> DataStream[T]: ...
+
+    def from_source(
+        self,
+        source: Source[Any],
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
         """A stream of what a source gives, with its watermarks."""
         require(source, Source, "from_source()")
         require(watermark_strategy, WatermarkStrategy, "from_source()")
@@ -332,10 +363,10 @@ class StreamExecutionEnvironment(WithoutJava):
 
     def add_source(
         self,
-        source_func: SourceFunction[Any],
+        source_func: SourceFunction[T],
         source_name: str = "Custom Source",
-        type_info: TypeInformation | None = None,
-    ) -> DataStream:
+        type_info: TypeInformation[T] | None = None,
+    ) -> DataStream[T]:
         """A stream of what a `SourceFunction` gives; runs with parallelism 1.
 
         One that has a method `as_source()` is replaced by the source that it returns.
@@ -355,7 +386,7 @@ class StreamExecutionEnvironment(WithoutJava):
             chaining_strategy="HEAD",
         )
 
-    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream:
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation[T] | None = None) -> DataStream[T]:
         """A stream of the records of an `AvroInputFormat`.
 
         Raises:
@@ -367,8 +398,8 @@ class StreamExecutionEnvironment(WithoutJava):
         return self.from_source(source, WatermarkStrategy.no_watermarks(), "Custom File source", type_info)
 
     def _source(
-        self, name: str, operator: OperatorDescriptor, type_info: TypeInformation | None, **settings: Any
-    ) -> DataStream:
+        self, name: str, operator: OperatorDescriptor, type_info: TypeInformation[Any] | None, **settings: Any
+    ) -> DataStream[Any]:
         transformation = OperatorTransformation(
             id=self._ids.next(),
             name=name,
@@ -400,7 +431,7 @@ class StreamExecutionEnvironment(WithoutJava):
         """
         return pipeline_executor().execute_async(self._finish(job_name), self._configuration)
 
-    def _collect(self, collect_id: str, job_name: str | None, limit: int | None) -> CloseableIterator:
+    def _collect(self, collect_id: str, job_name: str | None, limit: int | None) -> CloseableIterator[Any]:
         return pipeline_executor().collect(self._finish(job_name), self._configuration, collect_id, limit)
 
     def _finish(self, job_name: str | None) -> StreamGraph:

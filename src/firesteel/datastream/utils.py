@@ -9,14 +9,14 @@ from firesteel.common.coercion import coercer
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 
 
-def convert_to_python_obj(data: Any, type_info: TypeInformation) -> Any:
+def convert_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:
     """The object that `data` stands for: bytes are unpickled where the type is that of pickled objects."""
     if type_info == PickledBytesTypeInfo():
         return pickle.loads(data)
     return pickled_bytes_to_python_obj(data, type_info)
 
 
-def pickled_bytes_to_python_obj(data: Any, type_info: TypeInformation) -> Any:
+def pickled_bytes_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:
     """The value in its declared type; bytes are unpickled first."""
     value = pickle.loads(data) if isinstance(data, (bytes, bytearray)) else data
     convert = coercer(type_info)

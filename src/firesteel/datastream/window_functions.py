@@ -10,9 +10,9 @@ from firesteel.datastream.function_base import Function
 from firesteel.datastream.runtime_context import KeyedStateStore
 from firesteel.datastream.windows import Window
 
-IN = TypeVar("IN")
-OUT = TypeVar("OUT")
-KEY = TypeVar("KEY")
+IN = TypeVar("IN", contravariant=True)
+OUT = TypeVar("OUT", covariant=True)
+KEY = TypeVar("KEY", contravariant=True)
 W = TypeVar("W", bound=Window)
 W2 = TypeVar("W2", bound=Window)
 

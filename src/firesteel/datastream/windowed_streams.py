@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import TypeInformation
@@ -17,34 +17,42 @@ from firesteel.datastream.functions import (
 )
 from firesteel.datastream.operator_descriptors import WindowOperator
 from firesteel.datastream.output_tag import OutputTag
-from firesteel.datastream.stream_base import check_function, require
-from firesteel.datastream.window import MergingWindowAssigner, Trigger, WindowAssigner
+from firesteel.datastream.stream_base import StreamBase, check_function, require
+from firesteel.datastream.window import MergingWindowAssigner, Trigger, Window, WindowAssigner
 from firesteel.graph.transformations import PythonOperatorKind
 
 if TYPE_CHECKING:
-    from firesteel.datastream.data_stream import DataStream, KeyedStream
+    from firesteel.datastream.data_stream import DataStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
-class _Windowed(WithoutJava):
+T = TypeVar("T")
+K = TypeVar("K")
+W = TypeVar("W", bound=Window)
+ACC = TypeVar("ACC")
+V = TypeVar("V")
+R = TypeVar("R")
+
+
+class _Windowed(WithoutJava, Generic[T, W]):
     """What keyed and non-keyed windows share."""
 
     _all_windows = False
     _functions: tuple[type, ...] = (WindowFunction, ProcessWindowFunction)
 
-    def __init__(self, keyed_stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, keyed_stream: StreamBase[T], window_assigner: WindowAssigner[Any, W]) -> None:
         require(window_assigner, WindowAssigner, "window()")
         self._keyed_stream = keyed_stream
         self._assigner = window_assigner
         self._trigger: Trigger[Any, Any] = window_assigner.get_default_trigger(keyed_stream.get_execution_environment())
         self._allowed_lateness_ms = 0
-        self._late_data_tag: OutputTag | None = None
+        self._late_data_tag: OutputTag[Any] | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment of the program."""
         return self._keyed_stream.get_execution_environment()
 
-    def get_input_type(self) -> TypeInformation:
+    def get_input_type(self) -> TypeInformation[T]:
         """Type of the elements."""
         return self._keyed_stream.get_type()
 
@@ -71,7 +79,7 @@ class _Windowed(WithoutJava):
         self._allowed_lateness_ms = time_ms
         return self
 
-    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
         """Sends elements that come too late to a side output instead of dropping them."""
         require(output_tag, OutputTag, "side_output_late_data()")
         self._late_data_tag = output_tag
@@ -85,9 +93,9 @@ class _Windowed(WithoutJava):
         self,
         aggregation: Any,
         window_function: Any,
-        state_type: TypeInformation | None,
-        output_type: TypeInformation | None,
-    ) -> DataStream:
+        state_type: TypeInformation[Any] | None,
+        output_type: TypeInformation[Any] | None,
+    ) -> DataStream[Any]:
         operator = WindowOperator(
             self._assigner,
             self._trigger,
@@ -107,7 +115,7 @@ class _Windowed(WithoutJava):
         transformation.description = f"{'AllWindow' if self._all_windows else 'Window'}({parts})"
         return self._keyed_stream._new_stream(transformation)
 
-    def _reduce(self, function: Any, window_function: Any, output_type: TypeInformation | None) -> DataStream:
+    def _reduce(self, function: Any, window_function: Any, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         check_function(function, ReduceFunction, "reduce", "reduce()")
         self._check_window_function(window_function, "reduce()")
         own_type = self.get_input_type()
@@ -118,93 +126,161 @@ class _Windowed(WithoutJava):
         self,
         function: Any,
         window_function: Any,
-        accumulator_type: TypeInformation | None,
-        output_type: TypeInformation | None,
-    ) -> DataStream:
+        accumulator_type: TypeInformation[Any] | None,
+        output_type: TypeInformation[Any] | None,
+    ) -> DataStream[Any]:
         require(function, AggregateFunction, "aggregate()")
         self._check_window_function(window_function, "aggregate()")
         return self._window(function, window_function, accumulator_type, output_type)
 
 
-class WindowedStream(_Windowed):
+class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
     """A keyed stream cut into windows."""
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: None = None,
+        output_type: TypeInformation[T] | None = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: WindowFunction[T, R, K, W] | ProcessWindowFunction[T, R, K, W],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
 
     def reduce(
         self,
-        reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any],
-        window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """One value per window: its elements reduced as they come, then passed to `window_function` if given."""
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: WindowFunction[T, Any, K, W] | ProcessWindowFunction[T, Any, K, W] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Return one value per window: its elements reduced as they come, then passed to the window function."""
         return self._reduce(reduce_function, window_function, output_type)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: WindowFunction[V, R, K, W] | ProcessWindowFunction[V, R, K, W],
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
 
     def aggregate(
         self,
-        aggregate_function: AggregateFunction[Any, Any, Any],
-        window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """One value per window: its elements aggregated as they come, then passed to `window_function` if given."""
+        aggregate_function: AggregateFunction[T, Any, Any],
+        window_function: WindowFunction[Any, Any, K, W] | ProcessWindowFunction[Any, Any, K, W] | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Return one value per window: its elements aggregated as they come, then passed to the window function."""
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     def apply(
-        self, window_function: WindowFunction[Any, Any, Any, Any], output_type: TypeInformation | None = None
-    ) -> DataStream:
-        """What the function makes of all elements of a window."""
+        self, window_function: WindowFunction[T, R, K, W], output_type: TypeInformation[R] | None = None
+    ) -> DataStream[R]:
+        """Return what the function makes of all elements of a window."""
         require(window_function, WindowFunction, "apply()")
         return self._window(None, window_function, self.get_input_type(), output_type)
 
     def process(
         self,
-        process_window_function: ProcessWindowFunction[Any, Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """What the function makes of all elements of a window."""
+        process_window_function: ProcessWindowFunction[T, R, K, W],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
+        """Return what the function makes of all elements of a window."""
         require(process_window_function, ProcessWindowFunction, "process()")
         return self._window(None, process_window_function, self.get_input_type(), output_type)
 
 
-class AllWindowedStream(_Windowed):
+class AllWindowedStream(_Windowed[T, W]):
     """A stream cut into windows over all elements, which meet in one subtask."""
 
     _all_windows = True
     _functions = (AllWindowFunction, ProcessAllWindowFunction)
 
-    def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, data_stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
         super().__init__(data_stream._key_by_nothing(), window_assigner)
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: None = None,
+        output_type: TypeInformation[T] | None = None,
+    ) -> DataStream[T]: ...
+
+    @overload
+    def reduce(
+        self,
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: AllWindowFunction[T, R, W] | ProcessAllWindowFunction[T, R, W],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
 
     def reduce(
         self,
-        reduce_function: Callable[[Any, Any], Any] | ReduceFunction[Any],
-        window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """One value per window: its elements reduced as they come, then passed to `window_function` if given."""
+        reduce_function: ReduceFunction[T] | Callable[[T, T], T],
+        window_function: AllWindowFunction[T, Any, W] | ProcessAllWindowFunction[T, Any, W] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Return one value per window: its elements reduced as they come, then passed to the window function."""
         return self._reduce(reduce_function, window_function, output_type)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: AllWindowFunction[V, R, W] | ProcessAllWindowFunction[V, R, W],
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
 
     def aggregate(
         self,
-        aggregate_function: AggregateFunction[Any, Any, Any],
-        window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """One value per window: its elements aggregated as they come, then passed to `window_function` if given."""
+        aggregate_function: AggregateFunction[T, Any, Any],
+        window_function: AllWindowFunction[Any, Any, W] | ProcessAllWindowFunction[Any, Any, W] | None = None,
+        accumulator_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Return one value per window: its elements aggregated as they come, then passed to the window function."""
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     def apply(
-        self, window_function: AllWindowFunction[Any, Any, Any], output_type: TypeInformation | None = None
-    ) -> DataStream:
-        """What the function makes of all elements of a window."""
+        self, window_function: AllWindowFunction[T, R, W], output_type: TypeInformation[R] | None = None
+    ) -> DataStream[R]:
+        """Return what the function makes of all elements of a window."""
         require(window_function, AllWindowFunction, "apply()")
         return self._window(None, window_function, self.get_input_type(), output_type)
 
     def process(
         self,
-        process_window_function: ProcessAllWindowFunction[Any, Any, Any],
-        output_type: TypeInformation | None = None,
-    ) -> DataStream:
-        """What the function makes of all elements of a window."""
+        process_window_function: ProcessAllWindowFunction[T, R, W],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]:
+        """Return what the function makes of all elements of a window."""
         require(process_window_function, ProcessAllWindowFunction, "process()")
         return self._window(None, process_window_function, self.get_input_type(), output_type)

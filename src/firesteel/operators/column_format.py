@@ -150,7 +150,7 @@ def read_parquet_records(file: str | IO[bytes], names: list[str], chunk_records:
             yield batch.to_pylist(maps_as_pydicts="strict")
 
 
-def arrow_type(type_info: TypeInformation) -> Any:
+def arrow_type(type_info: TypeInformation[Any]) -> Any:
     """The Arrow type of a declared type.
 
     Raises:
@@ -182,11 +182,11 @@ def arrow_type(type_info: TypeInformation) -> Any:
     raise NotImplementedError(f"Parquet and ORC files: no column holds {type_info!r}")
 
 
-def _is_bytes(type_info: TypeInformation) -> bool:
+def _is_bytes(type_info: TypeInformation[Any]) -> bool:
     return isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
 
-def _plain(value: Any, type_info: TypeInformation) -> Any:
+def _plain(value: Any, type_info: TypeInformation[Any]) -> Any:
     """Rows as dicts, maps as pairs, everything else as it is."""
     if value is None:
         return None

@@ -94,7 +94,7 @@ def _given(committer: Committer) -> Committer:
     return committer
 
 
-def _sink_of(descriptor: Any) -> Iterator[Sink]:
+def _sink_of(descriptor: Any) -> Iterator[Sink[Any]]:
     """Give the two-phase sink of a writer, if the operator is one."""
     if isinstance(descriptor, descriptors.SinkWriterOperator):
         sink = descriptor.sink

@@ -121,7 +121,7 @@ def _converter(column: CsvColumn, schema: CsvSchema) -> Convert:
     return lambda text: None if text == null_value else convert(text)
 
 
-def _of_type(type_info: TypeInformation) -> Convert:
+def _of_type(type_info: TypeInformation[Any]) -> Convert:
     kind = type_info.basic_type if isinstance(type_info, BasicTypeInfo) else None
     if kind in _BITS:
         return _integer(kind.name, 1 << _BITS[kind] - 1)

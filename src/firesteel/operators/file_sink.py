@@ -33,7 +33,7 @@ from firesteel.operators.local_parts import LocalParts
 _CLAIM_MODE = "execution.state-recovery.claim-mode"
 
 
-class FileWriter(SinkWriter):
+class FileWriter(SinkWriter[Any]):
     """Writes the elements of one subtask to part files."""
 
     def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:

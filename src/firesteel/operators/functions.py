@@ -88,8 +88,8 @@ class Collector:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._main = Part()
-        self._sides: dict[OutputTag, Part] = {}
-        self._settle_sides: dict[OutputTag, Callable[[Any], Any]] = {}
+        self._sides: dict[OutputTag[Any], Part] = {}
+        self._settle_sides: dict[OutputTag[Any], Callable[[Any], Any]] = {}
         self.collect: Callable[[Iterable[Any] | None, int | None], None] = self._compiled_collect()
         """Take all results of one call, or None, and their timestamp; `(OutputTag, value)` goes to the side output."""
 
@@ -115,7 +115,7 @@ def collect(results, timestamp):
         scope = {"main": self._main, "OutputTag": OutputTag, "collect_side": self.collect_side, "flush": self.flush}
         return compiled(source, scope | {"settle": settle, "immutable": IMMUTABLE}, "collect")
 
-    def collect_side(self, tag: OutputTag, value: Any, timestamp: int | None) -> None:
+    def collect_side(self, tag: OutputTag[Any], value: Any, timestamp: int | None) -> None:
         """Take one result for a side output; dropped where nobody reads it."""
         settle = self._settle_sides.get(tag)
         if settle is None:

@@ -161,7 +161,7 @@ _Reader = tuple[type, Callable[[Any], Any]]
 """The class that values must have, and what makes it of those of other classes."""
 
 
-def _reader_of(type_info: TypeInformation) -> _Reader | None:
+def _reader_of(type_info: TypeInformation[Any]) -> _Reader | None:
     if isinstance(type_info, BasicTypeInfo):
         return _BASIC.get(type_info.basic_type)
     if isinstance(type_info, LocalTimeTypeInfo):

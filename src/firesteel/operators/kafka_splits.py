@@ -36,14 +36,14 @@ _NO_END = 2**63 - 1
 _CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 
 
-def polling_ms(source: KafkaSource) -> int | None:
+def polling_ms(source: KafkaSource[Any]) -> int | None:
     """Return how often the ends of partitions are looked up (ms); None: once, the source ends where they are now."""
     stopping = source.settings.stopping_offsets
     may_wait = stopping is None or stopping.kind is OffsetKind.OFFSETS or not source.is_bounded()
     return _POLLING_MS if may_wait else None
 
 
-def offsets_committer(source: KafkaSource, configuration: Mapping[str, str]) -> Committer | None:
+def offsets_committer(source: KafkaSource[Any], configuration: Mapping[str, str]) -> Committer | None:
     """Return what commits offsets to the group: with checkpoints, or without them if the client is to do so itself."""
     settings = source.settings
     takes_checkpoints = _CHECKPOINT_INTERVAL in configuration
@@ -58,7 +58,7 @@ class KafkaEnumerator:
         source: The source. Nothing is asked before the first `discover`.
     """
 
-    def __init__(self, source: KafkaSource) -> None:
+    def __init__(self, source: KafkaSource[Any]) -> None:
         self._settings: KafkaSourceSettings = source.settings
         self._connected: KafkaAdmin | None = None
         self._is_committed = self._settings.properties.get("isolation.level") == "read_committed"
@@ -183,7 +183,7 @@ _FINDERS = {
 class KafkaReader:
     """Reads ranges of partitions, with a consumer for each that stays open (Flink: `KafkaPartitionSplitReader`)."""
 
-    def __init__(self, source: KafkaSource, task: TaskInfo) -> None:
+    def __init__(self, source: KafkaSource[Any], task: TaskInfo) -> None:
         self._settings: KafkaSourceSettings = source.settings
         self._client_id = f"{source.settings.properties[CLIENT_ID_PREFIX]}-{task.subtask_index}"
         self._consumers: dict[str, PartitionConsumer] = {}

@@ -152,7 +152,7 @@ class SinkWriterRunner(Operator):
     carries_state = True
 
     def __init__(
-        self, name: str, task: TaskInfo, output: Output, sink: Sink, input_type: Any, commits_itself: bool = False
+        self, name: str, task: TaskInfo, output: Output, sink: Sink[Any], input_type: Any, commits_itself: bool = False
     ) -> None:
         super().__init__(name, task, output)
         self._sink = sink
@@ -183,7 +183,7 @@ class SinkWriterRunner(Operator):
         )
         self._sink_id = context.sink_id
         make_writer = _WRITERS.get(_kind_of(self._sink))
-        self.writer: SinkWriter = (
+        self.writer: SinkWriter[Any] = (
             self._sink.create_writer(context) if make_writer is None else make_writer(self._sink, context)
         )
 
@@ -253,7 +253,7 @@ def _kind_of(sink: Any) -> type:
     return FileSink if is_of_table else type(sink)
 
 
-def _file_writer(sink: Any, context: WriterInitContext) -> SinkWriter:
+def _file_writer(sink: Any, context: WriterInitContext) -> SinkWriter[Any]:
     if sink.settings.columns is None:
         return FileWriter(sink.settings, context)
     from firesteel.operators.column_parts import TableFileWriter  # needs pyarrow, which only tables do
@@ -261,7 +261,7 @@ def _file_writer(sink: Any, context: WriterInitContext) -> SinkWriter:
     return TableFileWriter(sink.settings, context)
 
 
-_WRITERS: dict[type[Sink], Callable[[Any, WriterInitContext], SinkWriter]] = {
+_WRITERS: dict[type[Sink[Any]], Callable[[Any, WriterInitContext], SinkWriter[Any]]] = {
     FileSink: _file_writer,
     StreamingFileSink: lambda sink, context: FileWriter(sink.settings, context),
 }

@@ -98,7 +98,7 @@ def _read_numbers(source: Any, part: SplitRange) -> Iterator[list[Any]]:
 # --- sources of the user's own --------------------------------------------------------------------------------------
 
 
-def _discover_own(source: Source, parallelism: int, known: Known) -> Discovered:
+def _discover_own(source: Source[Any], parallelism: int, known: Known) -> Discovered:
     grows = not source.is_bounded()
     listed = source.discover_splits()
     splits = [
@@ -109,7 +109,7 @@ def _discover_own(source: Source, parallelism: int, known: Known) -> Discovered:
     return splits, {s.split_id for s in listed if s.split_id in known.keys} if known.keys else set()
 
 
-def _read_own(source: Source, part: SplitRange) -> Iterator[list[Any]]:
+def _read_own(source: Source[Any], part: SplitRange) -> Iterator[list[Any]]:
     return in_chunks(_owned(source.read_split(part.split.split_id, part.start, part.end)))
 
 
@@ -118,7 +118,7 @@ def _owned(values: Iterable[Any]) -> Iterator[Any]:
     return (value if value.__class__ in IMMUTABLE else own(value) for value in values)
 
 
-def _own_rediscover_ms(source: Source) -> int | None:
+def _own_rediscover_ms(source: Source[Any]) -> int | None:
     return None if source.is_bounded() else source.discovery_interval_ms
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from firesteel.common.serialization import Encoder
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream.connectors.file_sink import BucketAssigner, FileSink
@@ -15,14 +17,14 @@ _SOURCE = "from_source() with FileSource.for_record_stream_format(StreamFormat.t
 _SINK = "sink_to() with FileSink.for_row_format(path, Encoder.simple_string_encoder()).build()"
 
 
-def read_text_file(self: StreamExecutionEnvironment, file_path: str, charset_name: str = "UTF-8") -> DataStream:
+def read_text_file(self: StreamExecutionEnvironment, file_path: str, charset_name: str = "UTF-8") -> DataStream[Any]:
     """Return a stream of the lines of a file, or of the files of a directory."""
     note("read_text_file()", _SOURCE)
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(charset_name), file_path).build()
     return self.from_source(source, WatermarkStrategy.no_watermarks(), "Custom File source")
 
 
-def write_as_text(self: DataStream, path: str) -> DataStreamSink:
+def write_as_text(self: DataStream[Any], path: str) -> DataStreamSink:
     """Write each element as a line of text.
 
     Differs from Flink 1 in that `path` is a directory in any case, and in that each line is written exactly once.

@@ -97,7 +97,7 @@ class CatalogMethods:
         self._register_view(view_path, table, False, bool(ignore_if_exists))
 
     def create_temporary_view(
-        self, view_path: str, table_or_data_stream: Table | DataStream, *fields_or_schema: Any
+        self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: Any
     ) -> None:
         """Register a table or a stream as a temporary view.
 

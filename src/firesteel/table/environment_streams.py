@@ -38,7 +38,7 @@ class StreamMethods:
 
     # --- streams to tables -------------------------------------------------------------------------------------------
 
-    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Expression[Any] | Schema) -> Table:
+    def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Expression[Any] | Schema) -> Table:
         """Return the table of a stream whose elements are all inserted.
 
         Args:
@@ -52,7 +52,7 @@ class StreamMethods:
         return self._stream_table(data_stream, fields_or_schema, ChangelogMode.insert_only(), False)
 
     def from_changelog_stream(
-        self, data_stream: DataStream, schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
+        self, data_stream: DataStream[Any], schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> Table:
         """Return the table of a stream of rows with kinds.
 
@@ -64,7 +64,9 @@ class StreamMethods:
         mode = ChangelogMode.all() if changelog_mode is None else changelog_mode
         return self._stream_table(data_stream, () if schema is None else (schema,), mode, True)
 
-    def _stream_table(self, stream: DataStream, fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool) -> Table:
+    def _stream_table(
+        self, stream: DataStream[Any], fields: tuple[Any, ...], mode: ChangelogMode, has_kinds: bool
+    ) -> Table:
         kinds = mode._kinds
         node, schema = stream_table(stream, fields, kinds, has_kinds, self._catalogs)
         if (
@@ -83,7 +85,7 @@ class StreamMethods:
 
     # --- tables to streams -------------------------------------------------------------------------------------------
 
-    def to_data_stream(self, table: Table) -> DataStream:
+    def to_data_stream(self, table: Table) -> DataStream[Any]:
         """Return the rows of a table that only has insertions.
 
         Raises:
@@ -94,7 +96,7 @@ class StreamMethods:
 
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
-    ) -> DataStream:
+    ) -> DataStream[Any]:
         """Return the changes of a table as rows with kinds.
 
         Args:
@@ -117,7 +119,7 @@ class StreamMethods:
             raise NotImplementedError("to_changelog_stream() gives updates with UPDATE_BEFORE; use ChangelogMode.all()")
         return self._stream_of(node, type_info_of(node.row_type), False)
 
-    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+    def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Return the rows of a table that only has insertions, as elements of a type.
 
         Raises:
@@ -127,7 +129,7 @@ class StreamMethods:
         self._check_type(table, type_info)
         return self._stream_of(table._node, type_info, False)
 
-    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+    def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """Return the changes of a table as pairs: true for rows that are added, false for those taken back."""
         self._check_type(table, type_info)
         return self._stream_of(table._node, Types.TUPLE([Types.BOOLEAN(), type_info]), True)
@@ -142,7 +144,7 @@ class StreamMethods:
                 "to_changelog_stream()"
             )
 
-    def _check_type(self, table: Table, type_info: TypeInformation) -> None:
+    def _check_type(self, table: Table, type_info: TypeInformation[Any]) -> None:
         wanted, found = data_type_of(type_info), table._node.row_type
         count = len(wanted) if isinstance(wanted, RowType) else 1
         if count != len(found):
@@ -161,7 +163,7 @@ class StreamMethods:
             items.append(Alias(Apply("CAST", (Ref((column.name,)), TypeName(column.type))), (column.name,)))
         return self._planner.resolve(queries.Select(queries.Resolved(node), tuple(items)))
 
-    def _stream_of(self, node: Any, type_info: TypeInformation, is_retract: bool) -> DataStream:
+    def _stream_of(self, node: Any, type_info: TypeInformation[Any], is_retract: bool) -> DataStream[Any]:
         row_type = node.row_type
         stream = self._planner.column_stream(node)
         operator = ColumnsToRowsOperator(tuple(row_type.field_types()), tuple(row_type.names), is_retract)

@@ -33,12 +33,12 @@ _Column = tuple[str, t.DataType, int | str]
 class _Make:
     """Gives the stream of column batches."""
 
-    def __init__(self, stream: DataStream, columns: list[_Column], has_kinds: bool) -> None:
+    def __init__(self, stream: DataStream[Any], columns: list[_Column], has_kinds: bool) -> None:
         self._stream = stream
         self._columns = tuple((source, kind) for _, kind, source in columns)
         self._has_kinds = has_kinds
 
-    def __call__(self, environment: Any) -> DataStream:
+    def __call__(self, environment: Any) -> DataStream[Any]:
         operator = RowsToColumnsOperator(self._columns, self._has_kinds)
         transformation = self._stream._operator("DataStreamToTable", operator, None)
         transformation.parallelism = self._stream._transformation.parallelism
@@ -46,7 +46,7 @@ class _Make:
 
 
 def stream_table(
-    stream: DataStream,
+    stream: DataStream[Any],
     fields: tuple[Any, ...],
     kinds: frozenset[Kind],
     has_kinds: bool,
@@ -87,7 +87,7 @@ def _complete(schema: Schema, found: list[_Column]) -> Schema:
     return builder.from_schema(schema).build()
 
 
-def _fields_of(stream: DataStream) -> list[_Column]:
+def _fields_of(stream: DataStream[Any]) -> list[_Column]:
     kind = data_type_of(stream.get_type())
     if isinstance(kind, t.RowType):
         return [(f.name, f.data_type, index) for index, f in enumerate(kind.fields)]
@@ -95,7 +95,7 @@ def _fields_of(stream: DataStream) -> list[_Column]:
 
 
 def _scan(
-    stream: DataStream, columns: list[_Column], kinds: frozenset[Kind], has_kinds: bool, key: tuple[str, ...]
+    stream: DataStream[Any], columns: list[_Column], kinds: frozenset[Kind], has_kinds: bool, key: tuple[str, ...]
 ) -> rel.StreamScan:
     row_type = t.RowType([t.RowField(name, kind) for name, kind, _ in columns])
     environment = stream.get_execution_environment()
@@ -149,7 +149,7 @@ def _name_and_source(node: Any) -> tuple[str, str]:
 
 
 def _by_schema(
-    stream: DataStream,
+    stream: DataStream[Any],
     schema: Schema,
     found: list[_Column],
     kinds: frozenset[Kind],
@@ -187,7 +187,7 @@ def _by_schema(
 
 
 def _with_rowtime(
-    stream: DataStream,
+    stream: DataStream[Any],
     node: Any,
     stored: list[_Column],
     column: str,

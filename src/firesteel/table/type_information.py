@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from firesteel.columns import types as t
 from firesteel.common.typeinfo import (
     BasicArrayTypeInfo,
@@ -40,7 +42,7 @@ _BASIC: dict[BasicType, t.DataType] = {
 _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
-def data_type_of(type_info: TypeInformation) -> t.DataType:
+def data_type_of(type_info: TypeInformation[Any]) -> t.DataType:
     """Return the type of a column that holds such elements.
 
     Raises:
@@ -63,7 +65,7 @@ def data_type_of(type_info: TypeInformation) -> t.DataType:
     return _nested(type_info)
 
 
-def _nested(type_info: TypeInformation) -> t.DataType:
+def _nested(type_info: TypeInformation[Any]) -> t.DataType:
     if isinstance(type_info, RowTypeInfo):
         pairs = zip(type_info.get_field_names(), type_info.get_field_types(), strict=True)
         return t.RowType([t.RowField(name, data_type_of(kind)) for name, kind in pairs])

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
@@ -24,6 +24,10 @@ __all__ = [
     "SupportsPreprocessing",
     "WriterInitContext",
 ]
+
+
+T_in = TypeVar("T_in", contravariant=True)
+T_out = TypeVar("T_out", covariant=True)
 
 
 class DeliveryGuarantee(Enum):
@@ -55,7 +59,7 @@ class SourceSplit:
     is_finished: bool = False
 
 
-class Source(WithoutJava):
+class Source(WithoutJava, Generic[T_out]):
     """Something that splits can be read from (FLIP-27). Derive from it to read what firesteel has no source for.
 
     Positions are kept in checkpoints, so a source is read exactly once if the same positions always give the same
@@ -79,7 +83,7 @@ class Source(WithoutJava):
             raise NotImplementedError(f"Java sources are not available, found {source!r}; derive from Source in Python")
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the elements where `from_source` is told none; pickled values unless a source knows better."""
         return PickledBytesTypeInfo()
 
@@ -94,7 +98,7 @@ class Source(WithoutJava):
         """
         raise NotImplementedError(f"{type(self).__name__} has no discover_splits()")
 
-    def read_split(self, split_id: str, start: int, end: int) -> Iterable[Any]:
+    def read_split(self, split_id: str, start: int, end: int) -> Iterable[T_out]:
         """The elements at the positions from `start` to `end`, exclusive; a position may have none or several."""
         raise NotImplementedError(f"{type(self).__name__} has no read_split(split_id, start, end)")
 
@@ -136,18 +140,18 @@ class WriterInitContext:
     spool_directory: str = ""
 
 
-class SinkWriter:
+class SinkWriter(Generic[T_in]):
     """Writes the elements of one subtask (Flink: `CommittingSinkWriter` and `StatefulSinkWriter` in one).
 
     At the end of each batch `flush`, `prepare_commit` and `snapshot_state` are called in this order. After a failure
     the elements since the last checkpoint come again, to a new writer that got that checkpoint's state.
     """
 
-    def write(self, element: Any, timestamp: int | None) -> None:
+    def write(self, element: T_in, timestamp: int | None) -> None:
         """Take one element and its event time (ms), None if it has none."""
         raise NotImplementedError(f"{type(self).__name__} has no write(element, timestamp)")
 
-    def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+    def write_all(self, elements: Sequence[T_in], timestamps: Sequence[int | None] | None) -> None:
         """Take several elements; `timestamps` is None if none has one."""
         for position, element in enumerate(elements):
             self.write(element, None if timestamps is None else timestamps[position])
@@ -216,7 +220,7 @@ class Committer:
         raise NotImplementedError(f"{type(self).__name__} has no commit(requests)")
 
 
-class Sink(WithoutJava):
+class Sink(WithoutJava, Generic[T_in]):
     """Something that records are written to.
 
     Derive from it to write a sink: `create_writer` gives what writes, and `create_committer`, where what was written
@@ -255,7 +259,7 @@ class Sink(WithoutJava):
         """The operators that committables pass on their way to the committers (Flink: `SupportsPreCommitTopology`)."""
         return ()
 
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[T_in]:
         """The writer of one subtask.
 
         Raises:

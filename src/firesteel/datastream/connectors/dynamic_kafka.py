@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
@@ -14,6 +14,10 @@ from firesteel.datastream.connectors.kafka_source import (
     KafkaSourceBuilder,
 )
 from firesteel.errors import InvalidProgramError
+
+T = TypeVar("T")
+T_out = TypeVar("T_out", covariant=True)
+R = TypeVar("R")
 
 __all__ = [
     "DynamicKafkaSource",
@@ -60,7 +64,7 @@ class KafkaStreamSubscriber:
             "KafkaStreamSubscriber wraps a Java object; use KafkaStreamSetSubscriber or StreamPatternSubscriber"
         )
 
-    def subscribe(self, builder: KafkaSourceBuilder) -> KafkaSourceBuilder:
+    def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
         """Tell a builder which topics to read."""
         raise NotImplementedError(f"{type(self).__name__} names no streams")
 
@@ -73,7 +77,7 @@ class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
             raise ValueError("KafkaStreamSetSubscriber: stream_ids can't be empty")
         self.stream_ids = frozenset(stream_ids)
 
-    def subscribe(self, builder: KafkaSourceBuilder) -> KafkaSourceBuilder:
+    def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
         """Tell a builder which topics to read."""
         return builder.set_topics(*sorted(self.stream_ids))
 
@@ -84,15 +88,15 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
     def __init__(self, stream_pattern: str) -> None:
         self.stream_pattern = stream_pattern
 
-    def subscribe(self, builder: KafkaSourceBuilder) -> KafkaSourceBuilder:
+    def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
         """Tell a builder which topics to read."""
         return builder.set_topic_pattern(self.stream_pattern)
 
 
-class KafkaRecordDeserializationSchema(DeserializationSchema):
+class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
     """Makes elements of records; PyFlink has only those that take the value alone."""
 
-    def __init__(self, j_deserialization_schema: Any) -> None:
+    def __init__(self, j_deserialization_schema: DeserializationSchema[T_out]) -> None:
         if not isinstance(j_deserialization_schema, DeserializationSchema):
             raise NotImplementedError(
                 "KafkaRecordDeserializationSchema wraps a Java object; use its value_only(schema)"
@@ -100,11 +104,11 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
         self._value_schema = j_deserialization_schema
 
     @staticmethod
-    def value_only(deserialization_schema: DeserializationSchema) -> KafkaRecordDeserializationSchema:
+    def value_only(deserialization_schema: DeserializationSchema[T]) -> KafkaRecordDeserializationSchema[T]:
         """Return a schema that makes elements of the values of records."""
         return KafkaRecordDeserializationSchema(deserialization_schema)
 
-    def deserialize(self, message: bytes) -> Any:
+    def deserialize(self, message: bytes) -> T_out | None:
         """Return the element of a value."""
         return self._value_schema.deserialize(message)
 
@@ -112,12 +116,12 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
         """Return the elements of several values."""
         return self._value_schema.deserialize_all(messages)
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """Return the type of the elements."""
         return self._value_schema.get_produced_type()
 
 
-class DynamicKafkaSource(KafkaSource):
+class DynamicKafkaSource(KafkaSource[T_out]):
     """Reads streams of Kafka topics (Flink: `connector.kafka.dynamic.source.DynamicKafkaSource`, since 1.18).
 
     As PyFlink has one metadata service that is no Java object, that of a single cluster, it is a `KafkaSource` of the
@@ -134,12 +138,12 @@ class DynamicKafkaSource(KafkaSource):
     """
 
     @staticmethod
-    def builder() -> DynamicKafkaSourceBuilder:  # type: ignore[override]
+    def builder() -> DynamicKafkaSourceBuilder[Any]:  # type: ignore[override]
         """Return a builder."""
         return DynamicKafkaSourceBuilder()
 
 
-class DynamicKafkaSourceBuilder:
+class DynamicKafkaSourceBuilder(Generic[T]):
     """Builds a `DynamicKafkaSource`."""
 
     def __init__(self) -> None:
@@ -148,15 +152,17 @@ class DynamicKafkaSourceBuilder:
         self._subscriber: KafkaStreamSubscriber | None = None
         self._properties: dict[str, str] = {}
 
-    def set_stream_ids(self, stream_ids: set[str]) -> DynamicKafkaSourceBuilder:
+    def set_stream_ids(self, stream_ids: set[str]) -> DynamicKafkaSourceBuilder[T]:
         """Read the streams of these names."""
         return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
-    def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder:
+    def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder[T]:
         """Read the streams whose whole names match a regular expression."""
         return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
 
-    def set_kafka_stream_subscriber(self, kafka_stream_subscriber: KafkaStreamSubscriber) -> DynamicKafkaSourceBuilder:
+    def set_kafka_stream_subscriber(
+        self, kafka_stream_subscriber: KafkaStreamSubscriber
+    ) -> DynamicKafkaSourceBuilder[T]:
         """Set what says which streams are read.
 
         Raises:
@@ -167,7 +173,7 @@ class DynamicKafkaSourceBuilder:
         self._subscriber = kafka_stream_subscriber
         return self
 
-    def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder:
+    def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder[T]:
         """Set what says where the streams are.
 
         Raises:
@@ -181,45 +187,49 @@ class DynamicKafkaSourceBuilder:
         self._service = kafka_metadata_service
         return self
 
-    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
+    def set_starting_offsets(
+        self, starting_offsets_initializer: KafkaOffsetsInitializer
+    ) -> DynamicKafkaSourceBuilder[T]:
         """Set where reading starts if there is no checkpoint."""
         self._kafka.set_starting_offsets(starting_offsets_initializer)
         return self
 
-    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder[T]:
         """Stop reading each partition there, and end when all are read."""
         self._kafka.set_bounded(stopping_offsets_initializer)
         return self
 
-    def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema) -> DynamicKafkaSourceBuilder:
+    def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema[R]) -> DynamicKafkaSourceBuilder[R]:
         """Set what makes elements of records."""
         return self.set_value_only_deserializer(deserializer)
 
-    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> DynamicKafkaSourceBuilder:
+    def set_value_only_deserializer(
+        self, deserialization_schema: DeserializationSchema[R]
+    ) -> DynamicKafkaSourceBuilder[R]:
         """Set what makes elements of the values of records."""
         self._kafka.set_value_only_deserializer(deserialization_schema)
-        return self
+        return cast("DynamicKafkaSourceBuilder[R]", self)
 
-    def set_group_id(self, group_id: str) -> DynamicKafkaSourceBuilder:
+    def set_group_id(self, group_id: str) -> DynamicKafkaSourceBuilder[T]:
         """Set the consumer group to which offsets are committed."""
         self._kafka.set_group_id(group_id)
         return self
 
-    def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder:
+    def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder[T]:
         """Set how the ids of clients begin."""
         self._kafka.set_client_id_prefix(prefix)
         return self
 
-    def set_property(self, key: str, value: str) -> DynamicKafkaSourceBuilder:
+    def set_property(self, key: str, value: str) -> DynamicKafkaSourceBuilder[T]:
         """Set a property of the Java client or of the source."""
         return self.set_properties({key: value})
 
-    def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder:
+    def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder[T]:
         """Set several properties; that of the discovery of streams is the one of partitions."""
         self._properties.update(props)
         return self
 
-    def build(self) -> DynamicKafkaSource:
+    def build(self) -> DynamicKafkaSource[T]:
         """Return the source.
 
         Raises:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class ElasticsearchSink(Sink):
+class ElasticsearchSink(Sink[Any]):
     """Writes documents with the bulk API, at least once (Flink: `connector.elasticsearch.sink.ElasticsearchSink`).
 
     Documents with ids are written once in effect. Needs `pip install 'firesteel[elasticsearch]'`.

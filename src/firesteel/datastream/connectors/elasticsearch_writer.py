@@ -17,7 +17,7 @@ class ElasticsearchError(FiresteelError):
     """Elasticsearch refused documents or did not answer."""
 
 
-class ElasticsearchWriter(SinkWriter):
+class ElasticsearchWriter(SinkWriter[Any]):
     """Gathers actions and sends them in bulk requests: when one is full, and at the end of each batch.
 
     Args:

@@ -238,7 +238,7 @@ class _Builder:
         return self._with(rolling_policy=rolling_policy)
 
 
-class FileSink(Sink, SupportsPreprocessing):
+class FileSink(Sink[Any], SupportsPreprocessing):
     """Writes files that become visible when they are committed: each record is in them exactly once.
 
     Attributes:
@@ -312,7 +312,7 @@ class FileSink(Sink, SupportsPreprocessing):
         """Builds a sink that writes batch by batch."""
 
 
-class StreamingFileSink(SinkFunction[Any], Sink):
+class StreamingFileSink(SinkFunction[Any], Sink[Any]):
     """Writes files, for `add_sink`; prefer `FileSink`.
 
     Attributes:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from firesteel.common.time import Duration
 from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
 from firesteel.datastream.connectors.base import Source
 
+T = TypeVar("T")
+T_out = TypeVar("T_out", covariant=True)
 
-class StreamFormat:
+
+class StreamFormat(Generic[T_out]):
     """Reads one file record by record.
 
     Attributes:
@@ -24,17 +28,17 @@ class StreamFormat:
         self.charset_name = charset_name
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the records."""
         return Types.STRING()
 
     @staticmethod
-    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat[str]:
         """A record is a line of text, without its end."""
         return StreamFormat("text_line", charset_name)
 
 
-class BulkFormat:
+class BulkFormat(Generic[T_out]):
     """Reads one file batch by batch.
 
     Attributes:
@@ -45,7 +49,7 @@ class BulkFormat:
         self.format_name = format_name
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the records."""
         return PickledBytesTypeInfo()
 
@@ -89,7 +93,7 @@ class FileSourceSettings:
         path_filter: Returns whether to read the file at a path; None reads all files.
     """
 
-    format: StreamFormat | BulkFormat
+    format: StreamFormat[Any] | BulkFormat[Any]
     paths: tuple[str, ...]
     discovery_interval: Duration | None = None
     file_enumerator: FileEnumeratorProvider | None = None
@@ -97,7 +101,7 @@ class FileSourceSettings:
     path_filter: Callable[[str], bool] | None = None
 
 
-class FileSource(Source):
+class FileSource(Source[T_out]):
     """The records of files below some paths.
 
     Attributes:
@@ -112,17 +116,17 @@ class FileSource(Source):
         self.settings = settings
 
     @staticmethod
-    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+    def for_record_stream_format(stream_format: StreamFormat[T], *paths: str) -> FileSourceBuilder[T]:
         """A builder for files that are read record by record."""
         return FileSourceBuilder(FileSourceSettings(stream_format, _checked(paths)))
 
     @staticmethod
-    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+    def for_bulk_file_format(bulk_format: BulkFormat[T], *paths: str) -> FileSourceBuilder[T]:
         """A builder for files that are read batch by batch."""
         return FileSourceBuilder(FileSourceSettings(bulk_format, _checked(paths)))
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the elements, as the format says."""
         return self.settings.format.produced_type
 
@@ -137,34 +141,34 @@ def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(path) for path in paths)
 
 
-class FileSourceBuilder:
+class FileSourceBuilder(Generic[T]):
     """Builds a `FileSource`."""
 
     def __init__(self, settings: FileSourceSettings) -> None:
         self._settings = settings
 
-    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder[T]:
         """Looks for new files so often, without end."""
         if discovery_interval.to_nanos() <= 0:
             raise ValueError(f"discovery_interval must be greater than 0, found {discovery_interval}")
         self._settings = replace(self._settings, discovery_interval=discovery_interval)
         return self
 
-    def process_static_file_set(self) -> FileSourceBuilder:
+    def process_static_file_set(self) -> FileSourceBuilder[T]:
         """Reads the files that are there, then ends."""
         self._settings = replace(self._settings, discovery_interval=None)
         return self
 
-    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder[T]:
         """Sets how files become splits."""
         self._settings = replace(self._settings, file_enumerator=file_enumerator)
         return self
 
-    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder[T]:
         """Sets which subtask gets which split."""
         self._settings = replace(self._settings, split_assigner=split_assigner)
         return self
 
-    def build(self) -> FileSource:
+    def build(self) -> FileSource[T]:
         """The source."""
         return FileSource(self._settings)

@@ -30,7 +30,7 @@ _DISCOVERY, _COMMIT = "partition.discovery.interval.ms", "commit.offsets.on.chec
 class FlinkKafkaConsumerBase(SourceFunction[Any]):
     """What says where a consumer starts and what it commits."""
 
-    def __init__(self, deserialization_schema: DeserializationSchema, properties: Mapping[str, Any]) -> None:
+    def __init__(self, deserialization_schema: DeserializationSchema[Any], properties: Mapping[str, Any]) -> None:
         super().__init__()
         self._schema = deserialization_schema
         self._properties = {str(key): str(value) for key, value in properties.items()}
@@ -61,7 +61,7 @@ class FlinkKafkaConsumerBase(SourceFunction[Any]):
         """Change nothing: partitions of other topics are never read."""
         return self
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """Return the type of the elements."""
         return self._schema.get_produced_type()
 
@@ -84,7 +84,7 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
     def __init__(
         self,
         topics: str | list[str],
-        deserialization_schema: DeserializationSchema,
+        deserialization_schema: DeserializationSchema[Any],
         properties: Mapping[str, Any],
     ) -> None:
         super().__init__(deserialization_schema, properties)
@@ -92,7 +92,7 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
         self._topics = [topics] if isinstance(topics, str) else list(topics)
         self._properties[_DISCOVERY] = self._properties.pop(_OLD_DISCOVERY, "-1")
 
-    def as_source(self) -> KafkaSource:
+    def as_source(self) -> KafkaSource[Any]:
         """Return the source that takes its place."""
         builder = KafkaSource.builder().set_topics(*self._topics).set_properties(self._properties)
         builder = builder.set_starting_offsets(self._offsets or self._group_offsets())
@@ -154,7 +154,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
     def __init__(
         self,
         topic: str,
-        serialization_schema: SerializationSchema,
+        serialization_schema: SerializationSchema[Any],
         producer_config: Mapping[str, Any],
         kafka_producer_pool_size: int = 5,
         semantic: Semantic = Semantic.AT_LEAST_ONCE,
@@ -171,7 +171,7 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         """Change nothing: no transaction outlives an outage."""
         return self
 
-    def as_sink(self) -> KafkaSink:
+    def as_sink(self) -> KafkaSink[Any]:
         """Return the sink that takes its place."""
         serializer = KafkaRecordSerializationSchema.builder().set_topic(self._topic)
         builder = KafkaSink.builder().set_delivery_guarantee(self._guarantee)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 from firesteel.datastream.connectors.base import Source
 from firesteel.errors import InvalidProgramError
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
 
-class HybridSource(Source):
+T = TypeVar("T")
+
+
+class HybridSource(Source[T]):
     """Several sources one after the other: all but the last must be bounded.
 
     Attributes:
@@ -18,12 +23,12 @@ class HybridSource(Source):
         >>> source = HybridSource.builder(history).add_source(live).build()
     """
 
-    def __init__(self, sources: tuple[Source, ...]) -> None:
+    def __init__(self, sources: tuple[Source[T], ...]) -> None:
         super().__init__()
         self.sources = sources
 
     @staticmethod
-    def builder(first_source: Source) -> HybridSourceBuilder:
+    def builder(first_source: Source[T]) -> HybridSourceBuilder[T]:
         """A builder that starts with this source."""
         return HybridSourceBuilder(first_source)
 
@@ -32,13 +37,13 @@ class HybridSource(Source):
         return self.sources[-1].is_bounded()
 
 
-class HybridSourceBuilder:
+class HybridSourceBuilder(Generic[T]):
     """Collects the sources."""
 
-    def __init__(self, first_source: Source) -> None:
+    def __init__(self, first_source: Source[T]) -> None:
         self._sources = [first_source]
 
-    def add_source(self, source: Source) -> HybridSourceBuilder:
+    def add_source(self, source: Source[T]) -> HybridSourceBuilder[T]:
         """Adds the source that is read when the ones before have ended.
 
         Raises:
@@ -52,6 +57,6 @@ class HybridSourceBuilder:
         self._sources.append(source)
         return self
 
-    def build(self) -> HybridSource:
+    def build(self) -> HybridSource[T]:
         """The source."""
         return HybridSource(tuple(self._sources))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, WriterInitContext
@@ -154,7 +155,7 @@ def _checked(name: str, value: int, least: int) -> int:
     return value
 
 
-class JdbcSink(SinkFunction[object], Sink):
+class JdbcSink(SinkFunction[object], Sink[Any]):
     """Runs a statement for each Row, exactly once; for `add_sink` and `sink_to`.
 
     The rows of all subtasks are written in one transaction per checkpoint (in BATCH mode: for the whole job), together
@@ -208,7 +209,7 @@ class JdbcSink(SinkFunction[object], Sink):
             raise ValueError(f"JdbcSink.sink: {sql!r} has {expected} parameters, type_info has {found} fields")
         return JdbcSink(sql, type_info, jdbc_connection_options, jdbc_execution_options or JdbcExecutionOptions())
 
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[Any]:
         """What gathers the rows of one subtask."""
         return JdbcWriter(self._database, self.row_type, context)
 

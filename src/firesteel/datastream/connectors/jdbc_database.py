@@ -71,7 +71,7 @@ class Database(Protocol):
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
         """Yield the rows of a query; the client holds about `fetch_size` of them at a time."""
 
-    def converter(self, type_info: TypeInformation) -> Convert | None:
+    def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
         """Return what makes parameters of values of a type; None: they are handed over as they are.
 
         Raises:
@@ -95,7 +95,9 @@ def fetch_rows(cursor: Any, sql: str, parameters: Sequence[Any], fetch_size: int
 _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
-def column_converter(type_info: TypeInformation, types: dict[Any, Convert | None], database: str) -> Convert | None:
+def column_converter(
+    type_info: TypeInformation[Any], types: dict[Any, Convert | None], database: str
+) -> Convert | None:
     """Return what `types` has for the basic type or the class; the converter leaves None as it is.
 
     Raises:

@@ -62,7 +62,7 @@ class MySqlDatabase:
         """Yield the rows of a query as the server sends them."""
         return fetch_rows(connection.cursor(self._pymysql().cursors.SSCursor), sql, parameters, fetch_size)
 
-    def converter(self, type_info: TypeInformation) -> Convert | None:
+    def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
         """Return None for all but an Instant, which is written as its time in UTC."""
         return column_converter(type_info, _TYPES, "MySQL")
 

@@ -47,7 +47,7 @@ class PostgresDatabase:
         with connection.transaction():
             yield from fetch_rows(connection.cursor(name="firesteel"), sql, parameters, fetch_size)
 
-    def converter(self, type_info: TypeInformation) -> Convert | None:
+    def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
         """Return None for all but an Instant; lists become arrays."""
         return column_converter(type_info, _TYPES, "PostgreSQL")
 

@@ -31,13 +31,13 @@ class JdbcSourceSettings:
 
     database: Database
     sql: str
-    type_info: TypeInformation
+    type_info: TypeInformation[Any]
     splits: dict[str, tuple[Any, ...]] = field(repr=False)
     result_extractor: Callable[[tuple[Any, ...]], Any] | None
     fetch_size: int
 
 
-class JdbcSource(Source):
+class JdbcSource(Source[Any]):
     """The rows of a query, read in splits (Flink: `connector.jdbc.source.JdbcSource`; PyFlink has no such class).
 
     Each split is the query with its own parameters. The splits are dealt to the subtasks, and a batch reads whole
@@ -71,7 +71,7 @@ class JdbcSource(Source):
         return JdbcSourceBuilder()
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the elements."""
         return self.settings.type_info
 
@@ -90,7 +90,7 @@ class _Parts:
     user_name: str | None = None
     password: str | None = None
     sql: str = ""
-    type_info: TypeInformation | None = None
+    type_info: TypeInformation[Any] | None = None
     provider: JdbcParameterValuesProvider | None = None
     extractor: Callable[[tuple[Any, ...]], Any] | None = None
     fetch_size: int = 1000
@@ -131,7 +131,7 @@ class JdbcSourceBuilder:
         """Set what gives the parameters of each split; without it there is one split, without parameters."""
         return self._change(provider=provider)
 
-    def set_type_information(self, type_information: TypeInformation) -> JdbcSourceBuilder:
+    def set_type_information(self, type_information: TypeInformation[Any]) -> JdbcSourceBuilder:
         """Set the type of the elements: a `Types.ROW` of the columns, or what the result extractor gives."""
         return self._change(type_info=type_information)
 

@@ -43,7 +43,7 @@ class SqliteDatabase:
         """Yield the rows of a query."""
         return fetch_rows(connection.cursor(), sql, parameters, fetch_size)
 
-    def converter(self, type_info: TypeInformation) -> Convert | None:
+    def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
         """Return None for numbers, text and bytes, else what makes text of values."""
         return column_converter(type_info, _TYPES, "SQLite")
 

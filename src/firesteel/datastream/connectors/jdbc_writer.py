@@ -26,7 +26,7 @@ INLINE_ROWS = 1000
 _Row = tuple[Any, ...]
 
 
-class JdbcWriter(SinkWriter):
+class JdbcWriter(SinkWriter[Any]):
     """Turns elements into rows and gathers those of a batch, in a file if they are many."""
 
     def __init__(self, database: Database, row_type: RowTypeInfo, context: WriterInitContext) -> None:

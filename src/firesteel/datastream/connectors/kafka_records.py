@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.serialization import SerializationSchema
 from firesteel.errors import InvalidProgramError
@@ -27,12 +27,17 @@ class KafkaTopicSelector(ABC):
 class _RecordSettings:
     topic: str | None = None
     select_topic: Callable[[Any], str] | None = None
-    key_schema: SerializationSchema | None = None
-    value_schema: SerializationSchema | None = None
+    key_schema: SerializationSchema[Any] | None = None
+    value_schema: SerializationSchema[Any] | None = None
     headers: Callable[[Any], Any] | None = None
 
 
-class KafkaRecordSerializationSchema(SerializationSchema):
+T = TypeVar("T")
+T_in = TypeVar("T_in", contravariant=True)
+R = TypeVar("R")
+
+
+class KafkaRecordSerializationSchema(SerializationSchema[T_in]):
     """Makes records of elements (Flink: `KafkaRecordSerializationSchema`).
 
     Example:
@@ -50,11 +55,11 @@ class KafkaRecordSerializationSchema(SerializationSchema):
         self._settings = settings
 
     @staticmethod
-    def builder() -> KafkaRecordSerializationSchemaBuilder:
+    def builder() -> KafkaRecordSerializationSchemaBuilder[Any]:
         """Return a builder."""
         return KafkaRecordSerializationSchemaBuilder()
 
-    def records(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> list[Record]:
+    def records(self, elements: Sequence[T_in], timestamps: Sequence[int | None] | None) -> list[Record]:
         """Return the record of each element, with its event time if it has one that Kafka can keep."""
         settings = self._settings
         assert settings.value_schema is not None
@@ -73,13 +78,13 @@ def _pairs(headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None) ->
     return list(headers.items() if isinstance(headers, Mapping) else headers) if headers else None
 
 
-class KafkaRecordSerializationSchemaBuilder:
+class KafkaRecordSerializationSchemaBuilder(Generic[T]):
     """Builds a `KafkaRecordSerializationSchema`."""
 
     def __init__(self) -> None:
         self._settings = _RecordSettings()
 
-    def build(self) -> KafkaRecordSerializationSchema:
+    def build(self) -> KafkaRecordSerializationSchema[T]:
         """Return the schema.
 
         Raises:
@@ -94,7 +99,7 @@ class KafkaRecordSerializationSchemaBuilder:
             )
         return KafkaRecordSerializationSchema(settings)
 
-    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
+    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder[T]:
         """Write all records to one topic.
 
         Raises:
@@ -104,7 +109,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
-    ) -> KafkaRecordSerializationSchemaBuilder:
+    ) -> KafkaRecordSerializationSchemaBuilder[T]:
         """Let a function, or a `KafkaTopicSelector`, choose the topic of each element.
 
         Raises:
@@ -113,29 +118,29 @@ class KafkaRecordSerializationSchemaBuilder:
         select = topic_selector.apply if isinstance(topic_selector, KafkaTopicSelector) else topic_selector
         return self._to(select_topic=select)
 
-    def _to(self, **where: Any) -> KafkaRecordSerializationSchemaBuilder:
+    def _to(self, **where: Any) -> KafkaRecordSerializationSchemaBuilder[T]:
         if self._settings.topic is not None or self._settings.select_topic is not None:
             raise InvalidProgramError("KafkaRecordSerializationSchema: the topic was set before")
         self._settings = replace(self._settings, **where)
         return self
 
     def set_key_serialization_schema(
-        self, key_serialization_schema: SerializationSchema
-    ) -> KafkaRecordSerializationSchemaBuilder:
+        self, key_serialization_schema: SerializationSchema[T]
+    ) -> KafkaRecordSerializationSchemaBuilder[T]:
         """Set what makes the key of a record. Records of one key go to one partition, as with Java clients."""
         self._settings = replace(self._settings, key_schema=key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
-        self, value_serialization_schema: SerializationSchema
-    ) -> KafkaRecordSerializationSchemaBuilder:
+        self, value_serialization_schema: SerializationSchema[R]
+    ) -> KafkaRecordSerializationSchemaBuilder[R]:
         """Set what makes the value of a record."""
         self._settings = replace(self._settings, value_schema=value_serialization_schema)
-        return self
+        return cast("KafkaRecordSerializationSchemaBuilder[R]", self)
 
     def set_header_provider(
         self, header_provider: Callable[[Any], Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None]
-    ) -> KafkaRecordSerializationSchemaBuilder:
+    ) -> KafkaRecordSerializationSchemaBuilder[T]:
         """Set what makes the headers of a record: names and bytes (Flink: `HeaderProvider`, Java only)."""
         self._settings = replace(self._settings, headers=header_provider)
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from firesteel.datastream.connectors.base import (
     Committer,
@@ -29,12 +29,17 @@ class KafkaSinkSettings:
     """What a `KafkaSink` writes and how."""
 
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
-    serializer: KafkaRecordSerializationSchema | None = None
+    serializer: KafkaRecordSerializationSchema[Any] | None = None
     guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
     transactional_id_prefix: str | None = None
 
 
-class KafkaSink(Sink, SupportsPreprocessing):
+T = TypeVar("T")
+T_in = TypeVar("T_in", contravariant=True)
+R = TypeVar("R")
+
+
+class KafkaSink(Sink[T_in], SupportsPreprocessing):
     """Writes records to Kafka topics (Flink: `connector.kafka.sink.KafkaSink`).
 
     With `EXACTLY_ONCE` records wait with the checkpoint, in files beside it, and are produced when it is committed: in
@@ -62,7 +67,7 @@ class KafkaSink(Sink, SupportsPreprocessing):
         self.settings = settings
 
     @staticmethod
-    def builder() -> KafkaSinkBuilder:
+    def builder() -> KafkaSinkBuilder[Any]:
         """Return a builder."""
         return KafkaSinkBuilder()
 
@@ -74,7 +79,7 @@ class KafkaSink(Sink, SupportsPreprocessing):
         """Return whether records count only once they are committed."""
         return self.settings.guarantee is DeliveryGuarantee.EXACTLY_ONCE
 
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[T_in]:
         """Return what writes or stages the records of one subtask."""
         settings = self.settings
         assert settings.serializer is not None
@@ -90,13 +95,13 @@ class KafkaSink(Sink, SupportsPreprocessing):
         return KafkaCommitter(self.settings.properties)
 
 
-class KafkaSinkBuilder:
+class KafkaSinkBuilder(Generic[T]):
     """Builds a `KafkaSink`; without a delivery guarantee it is `NONE`, as in Flink."""
 
     def __init__(self) -> None:
         self._settings = KafkaSinkSettings()
 
-    def build(self) -> KafkaSink:
+    def build(self) -> KafkaSink[T]:
         """Return the sink.
 
         Raises:
@@ -120,15 +125,15 @@ class KafkaSinkBuilder:
         warn_of_unknown(settings.properties, "KafkaSink")
         return KafkaSink(settings)
 
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder[T]:
         """Set the brokers to begin with: `host:port`, separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
-    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder[T]:
         """Set how often a record reaches Kafka, failures included."""
         return self._change(guarantee=delivery_guarantee)
 
-    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
+    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder[T]:
         """Set how transactional ids begin; the number of the writer follows. Each sink needs one of its own.
 
         Raises:
@@ -139,14 +144,14 @@ class KafkaSinkBuilder:
             raise ValueError(f"transactional_id_prefix must have 1 to {_LONGEST_ID} bytes, found {length}")
         return self._change(transactional_id_prefix=transactional_id_prefix)
 
-    def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema) -> KafkaSinkBuilder:
+    def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema[R]) -> KafkaSinkBuilder[R]:
         """Set what makes records of elements."""
-        return self._change(serializer=record_serializer)
+        return cast("KafkaSinkBuilder[R]", self._change(serializer=record_serializer))
 
-    def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
+    def set_property(self, key: str, value: str) -> KafkaSinkBuilder[T]:
         """Set a property of the Java client."""
         return self._change(properties={**self._settings.properties, str(key): str(value)})
 
-    def _change(self, **settings: Any) -> KafkaSinkBuilder:
+    def _change(self, **settings: Any) -> KafkaSinkBuilder[T]:
         self._settings = replace(self._settings, **settings)
         return self

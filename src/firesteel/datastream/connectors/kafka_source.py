@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any, Generic, TypeVar, cast
 
 from firesteel.common.serialization import DeserializationSchema
 from firesteel.common.typeinfo import TypeInformation
@@ -134,7 +135,7 @@ class KafkaSourceSettings:
     starting_offsets: KafkaOffsetsInitializer = field(default_factory=KafkaOffsetsInitializer.earliest)
     stopping_offsets: KafkaOffsetsInitializer | None = None
     is_bounded: bool = False
-    deserializer: DeserializationSchema | None = None
+    deserializer: DeserializationSchema[Any] | None = None
 
     @property
     def subscribed(self) -> str:
@@ -162,7 +163,12 @@ class KafkaSourceSettings:
         return GROUP_ID in self.properties and self.properties[COMMIT_OFFSETS].lower() == "true"
 
 
-class KafkaSource(Source):
+T = TypeVar("T")
+T_out = TypeVar("T_out", covariant=True)
+R = TypeVar("R")
+
+
+class KafkaSource(Source[T_out]):
     """The records of Kafka topics, with their Kafka timestamps (Flink: `connector.kafka.source.KafkaSource`).
 
     A split is a partition and a position an offset; a checkpoint has the offset of each partition. Needs the package
@@ -189,7 +195,7 @@ class KafkaSource(Source):
         self.settings = settings
 
     @staticmethod
-    def builder() -> KafkaSourceBuilder:
+    def builder() -> KafkaSourceBuilder[Any]:
         """Return a builder."""
         return KafkaSourceBuilder()
 
@@ -198,19 +204,19 @@ class KafkaSource(Source):
         return self.settings.is_bounded
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the elements, as the deserializer says."""
         assert self.settings.deserializer is not None
         return self.settings.deserializer.get_produced_type()
 
 
-class KafkaSourceBuilder:
+class KafkaSourceBuilder(Generic[T]):
     """Builds a `KafkaSource`. It reads from the earliest offsets and without end unless it is told otherwise."""
 
     def __init__(self) -> None:
         self._settings = KafkaSourceSettings()
 
-    def build(self) -> KafkaSource:
+    def build(self) -> KafkaSource[T]:
         """Return the source.
 
         Raises:
@@ -233,15 +239,15 @@ class KafkaSourceBuilder:
         warn_of_unknown(settings.properties, "KafkaSource")
         return KafkaSource(settings)
 
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder[T]:
         """Set the brokers to begin with: `host:port`, separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
-    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
+    def set_group_id(self, group_id: str) -> KafkaSourceBuilder[T]:
         """Set the consumer group to which offsets are committed."""
         return self.set_property(GROUP_ID, group_id)
 
-    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+    def set_topics(self, *topics: str) -> KafkaSourceBuilder[T]:
         """Read these topics.
 
         Raises:
@@ -250,7 +256,7 @@ class KafkaSourceBuilder:
         names = tuple(name for topic in topics for name in ([topic] if isinstance(topic, str) else topic))
         return self._subscribe("topics", topics=names)
 
-    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
+    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder[T]:
         """Read all topics whose whole names match a regular expression, also those that are created later.
 
         Raises:
@@ -263,7 +269,7 @@ class KafkaSourceBuilder:
             raise ValueError(f"topic_pattern {topic_pattern!r} is no regular expression: {error}") from None
         return self._subscribe("a topic pattern", topic_pattern=topic_pattern)
 
-    def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder:
+    def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder[T]:
         """Read just these partitions.
 
         Raises:
@@ -271,41 +277,41 @@ class KafkaSourceBuilder:
         """
         return self._subscribe("partitions", partitions=frozenset(partitions))
 
-    def _subscribe(self, what: str, **to: object) -> KafkaSourceBuilder:
+    def _subscribe(self, what: str, **to: object) -> KafkaSourceBuilder[T]:
         if self._settings.subscribed:
             raise InvalidProgramError(f"KafkaSource: can't read {what}, it reads {self._settings.subscribed} already")
         return self._change(**to)
 
-    def _change(self, **settings: object) -> KafkaSourceBuilder:
+    def _change(self, **settings: object) -> KafkaSourceBuilder[T]:
         change: Callable[..., KafkaSourceSettings] = replace
         self._settings = change(self._settings, **settings)
         return self
 
-    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
         """Set where reading starts if there is no checkpoint. Partitions found later are read from their beginning."""
         return self._change(starting_offsets=starting_offsets_initializer)
 
-    def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+    def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
         """Stop reading each partition there, while the source itself never ends."""
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=False)
 
-    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
         """Stop reading each partition there, and end when all are read."""
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=True)
 
-    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
+    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema[R]) -> KafkaSourceBuilder[R]:
         """Set what makes elements of the values of records."""
-        return self._change(deserializer=deserialization_schema)
+        return cast("KafkaSourceBuilder[R]", self._change(deserializer=deserialization_schema))
 
-    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T]:
         """Set how the client ids of the source's clients begin; its subtask's number follows."""
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
-    def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
+    def set_property(self, key: str, value: str) -> KafkaSourceBuilder[T]:
         """Set a property of the Java client or of the source."""
         return self.set_properties({key: value})
 
-    def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
+    def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder[T]:
         """Set several properties."""
         texts = {str(key): str(value) for key, value in props.items()}
         return self._change(properties={**self._settings.properties, **texts})

@@ -93,7 +93,7 @@ class RecordProducer:
             raise self.errors.about(f"write to topic {topic!r}", error)
 
 
-class KafkaWriter(SinkWriter):
+class KafkaWriter(SinkWriter[Any]):
     """Produces records as they come.
 
     Args:
@@ -106,7 +106,7 @@ class KafkaWriter(SinkWriter):
     def __init__(
         self,
         properties: Mapping[str, str],
-        serializer: KafkaRecordSerializationSchema,
+        serializer: KafkaRecordSerializationSchema[Any],
         context: WriterInitContext,
         flushes: bool,
     ) -> None:
@@ -160,13 +160,13 @@ class PreparedRecords:
     transactional_id: str
 
 
-class StagingKafkaWriter(SinkWriter):
+class StagingKafkaWriter(SinkWriter[Any]):
     """Keeps records until their checkpoint is committed, in a file if they are many."""
 
     def __init__(
         self,
         properties: Mapping[str, str],
-        serializer: KafkaRecordSerializationSchema,
+        serializer: KafkaRecordSerializationSchema[Any],
         context: WriterInitContext,
         transactional_id_prefix: str,
     ) -> None:

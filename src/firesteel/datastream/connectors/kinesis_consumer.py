@@ -34,7 +34,7 @@ class KinesisSourceSettings:
     """
 
     streams: tuple[str, ...]
-    deserializer: DeserializationSchema
+    deserializer: DeserializationSchema[Any]
     properties: Mapping[str, str]
 
     @property
@@ -56,7 +56,7 @@ class KinesisSourceSettings:
         return f"KinesisSourceSettings({', '.join(self.streams)})"
 
 
-class KinesisSource(Source):
+class KinesisSource(Source[Any]):
     """The records of Kinesis streams, with their arrival times; `FlinkKinesisConsumer` becomes one.
 
     A split is a shard, and a position is the sequence number after the last record that was read.
@@ -74,7 +74,7 @@ class KinesisSource(Source):
         return False
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Type of the elements, as the deserializer says."""
         return self.settings.deserializer.get_produced_type()
 
@@ -139,7 +139,7 @@ class FlinkKinesisConsumer(SourceFunction[Any]):
     def __init__(
         self,
         streams: str | list[str],
-        deserializer: DeserializationSchema | KinesisDeserializationSchema,
+        deserializer: DeserializationSchema[Any] | KinesisDeserializationSchema,
         config_props: Mapping[str, Any],
     ) -> None:
         super().__init__()

@@ -55,7 +55,7 @@ class _AwsSinkBuilder:
         self._settings = change(self._settings, **settings)
         return self
 
-    def set_serialization_schema(self, serialization_schema: SerializationSchema) -> Self:
+    def set_serialization_schema(self, serialization_schema: SerializationSchema[Any]) -> Self:
         """Set what makes the bytes of elements."""
         return self._change(serializer=serialization_schema)
 
@@ -97,7 +97,7 @@ def _positive(name: str, value: int) -> int:
     return value
 
 
-class KinesisStreamsSink(Sink):
+class KinesisStreamsSink(Sink[Any]):
     """Writes to a Kinesis stream, at least once (Flink: `connector.kinesis.sink.KinesisStreamsSink`).
 
     Needs `pip install 'firesteel[kinesis]'`.
@@ -176,7 +176,7 @@ class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
         return KinesisStreamsSink(settings, self._keys)
 
 
-class KinesisFirehoseSink(Sink):
+class KinesisFirehoseSink(Sink[Any]):
     """Writes to a delivery stream of Firehose, at least once (Flink: `connector.firehose.sink.KinesisFirehoseSink`).
 
     Attributes:

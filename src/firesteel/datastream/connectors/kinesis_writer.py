@@ -36,7 +36,7 @@ class BatchSettings:
 
     service: str
     target: str = ""
-    serializer: SerializationSchema | None = None
+    serializer: SerializationSchema[Any] | None = None
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     fails_on_error: bool = False
     max_records: int = 500
@@ -60,7 +60,7 @@ class BatchSettings:
         return self
 
 
-class BatchWriter(SinkWriter):
+class BatchWriter(SinkWriter[Any]):
     """Gathers records and sends them: when a request is full, and at the end of each batch.
 
     Args:

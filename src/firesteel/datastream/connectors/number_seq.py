@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from firesteel.common.typeinfo import BasicTypeInfo, TypeInformation
 from firesteel.datastream.connectors.base import Source
 
 __all__ = ["NumberSequenceSource"]
 
 
-class NumberSequenceSource(Source):
+class NumberSequenceSource(Source[int]):
     """The numbers from `start` to `end`, both included; split among the subtasks.
 
     Attributes:
@@ -25,6 +27,6 @@ class NumberSequenceSource(Source):
         self.end = end
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Whole numbers."""
         return BasicTypeInfo.LONG_TYPE_INFO()

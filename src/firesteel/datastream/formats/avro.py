@@ -104,7 +104,7 @@ class AvroInputFormat(InputFormat):
         return GenericRecordAvroTypeInfo(self.settings)
 
 
-class AvroFormat(StreamFormat):
+class AvroFormat(StreamFormat[Any]):
     """Reads Avro container files."""
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -112,7 +112,7 @@ class AvroFormat(StreamFormat):
         self.schema = schema
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Records of the schema."""
         return GenericRecordAvroTypeInfo(self.schema)
 
@@ -130,7 +130,7 @@ class AvroBulkWriters:
         return BulkWriterFactory("avro", schema)
 
 
-class AvroRowDeserializationSchema(DeserializationSchema):
+class AvroRowDeserializationSchema(DeserializationSchema[Row]):
     """Avro's binary form of a record to a Row (Flink: `formats.avro.AvroRowDeserializationSchema`).
 
     Args:
@@ -170,7 +170,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         """
         return decode_all(messages, lambda some: list(map(self.deserialize, some)), self.deserialize)
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """The type of the rows."""
         return self.row_type
 
@@ -182,7 +182,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         return type(self), (None, self.schema.json_schema)
 
 
-class AvroRowSerializationSchema(SerializationSchema):
+class AvroRowSerializationSchema(SerializationSchema[Any]):
     """A Row to Avro's binary form of a record (Flink: `formats.avro.AvroRowSerializationSchema`).
 
     Args:
@@ -218,7 +218,7 @@ class AvroRowSerializationSchema(SerializationSchema):
         return type(self), (None, self.schema.json_schema)
 
 
-def _schema_of(record_class: str | None, avro_schema_string: str | None) -> tuple[AvroSchema, TypeInformation]:
+def _schema_of(record_class: str | None, avro_schema_string: str | None) -> tuple[AvroSchema, TypeInformation[Any]]:
     if record_class is not None:
         raise NotImplementedError(f"Avro by the Java class {record_class!r}: give avro_schema_string")
     if avro_schema_string is None:

@@ -17,7 +17,7 @@ from firesteel.common.typeinfo import (
     Types,
 )
 
-_SIMPLE: dict[str, Callable[[], TypeInformation]] = {
+_SIMPLE: dict[str, Callable[[], TypeInformation[Any]]] = {
     "string": Types.STRING,
     "enum": Types.STRING,
     "int": Types.INT,
@@ -28,7 +28,7 @@ _SIMPLE: dict[str, Callable[[], TypeInformation]] = {
     "bytes": lambda: Types.PRIMITIVE_ARRAY(Types.BYTE()),
     "fixed": lambda: Types.PRIMITIVE_ARRAY(Types.BYTE()),
 }
-_LOGICAL: dict[str, Callable[[], TypeInformation]] = {
+_LOGICAL: dict[str, Callable[[], TypeInformation[Any]]] = {
     "date": Types.SQL_DATE,
     "time-millis": Types.SQL_TIME,
     "time-micros": Types.SQL_TIME,
@@ -53,7 +53,7 @@ def fastavro() -> ModuleType:
     return module
 
 
-def avro_type(schema: Any, known: dict[str, Any] | None = None) -> TypeInformation:
+def avro_type(schema: Any, known: dict[str, Any] | None = None) -> TypeInformation[Any]:
     """Return the type of values of a schema, as Flink's `AvroSchemaConverter` converts it.
 
     Args:
@@ -79,7 +79,7 @@ def avro_type(schema: Any, known: dict[str, Any] | None = None) -> TypeInformati
     return _complex(schema, known)
 
 
-def _complex(schema: dict[str, Any], known: dict[str, Any]) -> TypeInformation:
+def _complex(schema: dict[str, Any], known: dict[str, Any]) -> TypeInformation[Any]:
     kind = schema["type"]
     if kind == "record":
         fields = schema["fields"]
@@ -94,19 +94,19 @@ def _complex(schema: dict[str, Any], known: dict[str, Any]) -> TypeInformation:
     return avro_type(kind, known)
 
 
-def _simple(name: str) -> TypeInformation:
+def _simple(name: str) -> TypeInformation[Any]:
     if name not in _SIMPLE:
         raise ValueError(f"Avro: no type holds {name!r}")
     return _SIMPLE[name]()
 
 
-def avro_reader(type_info: TypeInformation) -> Callable[[Any], Any]:
+def avro_reader(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
     """Return the function that makes a value of `type_info` of what fastavro reads."""
     read, coerce = _plain(type_info, _without_zone), coercer(type_info)
     return read if coerce is None else lambda value: coerce(read(value))
 
 
-def avro_writer(type_info: TypeInformation) -> Callable[[Any], Any]:
+def avro_writer(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
     """Return the function that makes what fastavro writes of a value of `type_info`."""
     return _plain(type_info, _in_utc)
 
@@ -119,7 +119,7 @@ def _in_utc(value: datetime.datetime) -> datetime.datetime:
     return value.replace(tzinfo=datetime.UTC)
 
 
-def _plain(type_info: TypeInformation, of_timestamp: Callable[[datetime.datetime], Any]) -> Callable[[Any], Any]:
+def _plain(type_info: TypeInformation[Any], of_timestamp: Callable[[datetime.datetime], Any]) -> Callable[[Any], Any]:
     """Return the function that turns Rows into dicts, and timestamps as it is told, at any depth."""
     convert = _container(type_info, of_timestamp)
     return lambda value: None if value is None else convert(value)

@@ -70,7 +70,7 @@ _NUMBERS: dict[BasicType, Any] = {
 }
 
 
-class CsvRowDeserializationSchema(DeserializationSchema):
+class CsvRowDeserializationSchema(DeserializationSchema[Row]):
     """A line of CSV to a Row of a declared type."""
 
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
@@ -104,7 +104,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         """
         return decode_all(messages, self._rows, self.deserialize)
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """The type of the rows."""
         return self.row_type
 
@@ -135,7 +135,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         row: Row = self._coerce([_read_field(*one) for one in zip(fields, self._readers, strict=True)])
         return row
 
-    def _reader_of(self, type_info: TypeInformation) -> Callable[[str], Any]:
+    def _reader_of(self, type_info: TypeInformation[Any]) -> Callable[[str], Any]:
         """Return the function that makes a value of the text of a field."""
         separator = self.dialect.array_element_delimiter
         if isinstance(type_info, ElementTypeInfo):
@@ -156,7 +156,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
     class Builder:
         """Builds a `CsvRowDeserializationSchema`."""
 
-        def __init__(self, type_info: TypeInformation) -> None:
+        def __init__(self, type_info: TypeInformation[Any]) -> None:
             self._type_info = _row_type(type_info)
             self._dialect = CsvDialect()
 
@@ -197,7 +197,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return CsvRowDeserializationSchema(self._type_info, self._dialect)
 
 
-class CsvRowSerializationSchema(SerializationSchema):
+class CsvRowSerializationSchema(SerializationSchema[Any]):
     """A Row of a declared type to a line of CSV."""
 
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
@@ -219,7 +219,7 @@ class CsvRowSerializationSchema(SerializationSchema):
         is_number = isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _NUMBERS
         return text if value is None or is_number else self._quoted(text)
 
-    def _text(self, value: Any, type_info: TypeInformation) -> str:
+    def _text(self, value: Any, type_info: TypeInformation[Any]) -> str:
         if value is None:
             return self.dialect.null_literal or ""
         if isinstance(type_info, ElementTypeInfo):
@@ -229,7 +229,7 @@ class CsvRowSerializationSchema(SerializationSchema):
     class Builder:
         """Builds a `CsvRowSerializationSchema`."""
 
-        def __init__(self, type_info: TypeInformation) -> None:
+        def __init__(self, type_info: TypeInformation[Any]) -> None:
             self._type_info = _row_type(type_info)
             self._dialect = CsvDialect()
 
@@ -278,7 +278,7 @@ def _read_field(text: str, field: tuple[str, Callable[[str], Any]]) -> Any:
         raise ValueError(f"field {name}: {error}") from error
 
 
-def _row_type(type_info: TypeInformation) -> RowTypeInfo:
+def _row_type(type_info: TypeInformation[Any]) -> RowTypeInfo:
     if not isinstance(type_info, RowTypeInfo):
         raise TypeError(f"CSV schemas take a Types.ROW, found {type_info!r}")
     return type_info

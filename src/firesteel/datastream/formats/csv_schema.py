@@ -15,7 +15,7 @@ class CsvColumn:
     """One column; `array_separator` is set for arrays."""
 
     name: str
-    type_info: TypeInformation
+    type_info: TypeInformation[Any]
     array_separator: str | None = None
 
 
@@ -75,11 +75,13 @@ class CsvSchemaBuilder:
         """Adds a column of truth values."""
         return self._add(CsvColumn(name, Types.BOOLEAN()))
 
-    def add_number_column(self, name: str, number_type: TypeInformation | None = None) -> Self:
+    def add_number_column(self, name: str, number_type: TypeInformation[Any] | None = None) -> Self:
         """Adds a column of numbers (`Types.LONG()`)."""
         return self._add(CsvColumn(name, _checked(number_type, name) or Types.LONG()))
 
-    def add_array_column(self, name: str, separator: str = ";", element_type: TypeInformation | None = None) -> Self:
+    def add_array_column(
+        self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
+    ) -> Self:
         """Adds a column of arrays (of `Types.STRING()`)."""
         return self._add(CsvColumn(name, ListTypeInfo(_checked(element_type, name) or Types.STRING()), separator))
 
@@ -171,7 +173,7 @@ class CsvSchemaBuilder:
         return replace(self._schema, row_type=row_type)
 
 
-def _checked(type_info: Any, column: str) -> TypeInformation | None:
+def _checked(type_info: Any, column: str) -> TypeInformation[Any] | None:
     if hasattr(type_info, "to_type_info"):  # PyFlink's CSV columns take the DataTypes of tables
         type_info = type_info.to_type_info()
     if type_info is not None and not isinstance(type_info, TypeInformation):
@@ -180,7 +182,7 @@ def _checked(type_info: Any, column: str) -> TypeInformation | None:
     return type_info
 
 
-class CsvReaderFormat(StreamFormat):
+class CsvReaderFormat(StreamFormat[Any]):
     """Reads CSV files as Rows, each file as one split.
 
     A header line is skipped, and compared with the columns if headers are strict; columns are found by position.
@@ -194,7 +196,7 @@ class CsvReaderFormat(StreamFormat):
         self.schema = schema
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Rows with the columns of the schema."""
         return self.schema.row_type
 

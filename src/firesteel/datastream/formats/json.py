@@ -16,7 +16,7 @@ from firesteel.datastream.formats.json_values import json_reader, json_value
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
 
-class JsonRowDeserializationSchema(DeserializationSchema):
+class JsonRowDeserializationSchema(DeserializationSchema[Row]):
     """A JSON object to a Row of a declared type.
 
     Example:
@@ -58,7 +58,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         """
         return decode_all(messages, self._read_all, self.deserialize)
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[Any]:
         """The type of the rows."""
         return self.row_type
 
@@ -79,11 +79,11 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         """Builds a `JsonRowDeserializationSchema`."""
 
         def __init__(self) -> None:
-            self._type_info: TypeInformation | None = None
+            self._type_info: TypeInformation[Any] | None = None
             self._fail_on_missing_field = False
             self._ignore_parse_errors = False
 
-        def type_info(self, type_info: TypeInformation) -> JsonRowDeserializationSchema.Builder:
+        def type_info(self, type_info: TypeInformation[Any]) -> JsonRowDeserializationSchema.Builder:
             """Sets the type of the rows."""
             self._type_info = type_info
             return self
@@ -120,7 +120,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             return JsonRowDeserializationSchema(self._type_info, self._fail_on_missing_field, self._ignore_parse_errors)
 
 
-class JsonRowSerializationSchema(SerializationSchema):
+class JsonRowSerializationSchema(SerializationSchema[Any]):
     """A Row of a declared type to a JSON object."""
 
     def __init__(self, row_type: RowTypeInfo) -> None:
@@ -139,9 +139,9 @@ class JsonRowSerializationSchema(SerializationSchema):
         """Builds a `JsonRowSerializationSchema`."""
 
         def __init__(self) -> None:
-            self._type_info: TypeInformation | None = None
+            self._type_info: TypeInformation[Any] | None = None
 
-        def with_type_info(self, type_info: TypeInformation) -> JsonRowSerializationSchema.Builder:
+        def with_type_info(self, type_info: TypeInformation[Any]) -> JsonRowSerializationSchema.Builder:
             """Sets the type of the rows."""
             self._type_info = type_info
             return self

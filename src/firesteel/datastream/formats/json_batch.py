@@ -59,16 +59,16 @@ def _joined(messages: list[bytes]) -> bytes:
     return b"[[" + b"],\n[".join(messages) + b"]]"
 
 
-def _is_exact(type_info: TypeInformation) -> bool:
+def _is_exact(type_info: TypeInformation[Any]) -> bool:
     return Types.BIG_DEC() in _scalar_types(type_info)
 
 
-def _has_big_numbers(type_info: TypeInformation) -> bool:
+def _has_big_numbers(type_info: TypeInformation[Any]) -> bool:
     """Return whether a type has numbers that do not fit into 64 bits, which orjson rounds."""
     return bool({Types.BIG_DEC(), Types.BIG_INT()} & _scalar_types(type_info))
 
 
-def _scalar_types(type_info: TypeInformation) -> set[TypeInformation]:
+def _scalar_types(type_info: TypeInformation[Any]) -> set[TypeInformation[Any]]:
     if isinstance(type_info, BasicTypeInfo):
         return {type_info}
     if isinstance(type_info, RowTypeInfo):

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
 
-_SIMPLE = {"boolean": Types.BOOLEAN, "number": Types.BIG_DEC, "integer": Types.BIG_INT}
-_TEXT_FORMATS = {"date": Types.SQL_DATE, "time": Types.SQL_TIME, "date-time": Types.SQL_TIMESTAMP}
+_SIMPLE: dict[str, Callable[[], TypeInformation[Any]]] = {
+    "boolean": Types.BOOLEAN,
+    "number": Types.BIG_DEC,
+    "integer": Types.BIG_INT,
+}
+_TEXT_FORMATS: dict[str, Callable[[], TypeInformation[Any]]] = {
+    "date": Types.SQL_DATE,
+    "time": Types.SQL_TIME,
+    "date-time": Types.SQL_TIMESTAMP,
+}
 _REFUSED = ("allOf", "anyOf", "not")
 
 
-def type_of_json_schema(json_schema: str) -> TypeInformation:
+def type_of_json_schema(json_schema: str) -> TypeInformation[Any]:
     """Return the type of what a JSON schema describes.
 
     Raises:
@@ -26,7 +35,7 @@ def type_of_json_schema(json_schema: str) -> TypeInformation:
     return _type_of(schema, schema, "<root>")
 
 
-def _type_of(node: Any, root: Any, where: str) -> TypeInformation:
+def _type_of(node: Any, root: Any, where: str) -> TypeInformation[Any]:
     if not isinstance(node, dict):
         raise ValueError(f"JSON schema, {where}: a schema is an object, found {node!r}")
     if refused := [word for word in _REFUSED if word in node]:
@@ -41,14 +50,14 @@ def _type_of(node: Any, root: Any, where: str) -> TypeInformation:
     return _only(names, where, lambda name: _named_type(name, node, root, where))
 
 
-def _only(variants: list[Any], where: str, convert: Any) -> TypeInformation:
+def _only(variants: list[Any], where: str, convert: Any) -> TypeInformation[Any]:
     if len(variants) != 1:
         raise ValueError(f"JSON schema, {where}: one type besides null is supported, found {variants}")
-    type_info: TypeInformation = convert(variants[0])
+    type_info: TypeInformation[Any] = convert(variants[0])
     return type_info
 
 
-def _named_type(name: Any, node: dict[str, Any], root: Any, where: str) -> TypeInformation:
+def _named_type(name: Any, node: dict[str, Any], root: Any, where: str) -> TypeInformation[Any]:
     if name == "object":
         return _row(node.get("properties", {}), root, where)
     if name == "array":
@@ -60,23 +69,22 @@ def _named_type(name: Any, node: dict[str, Any], root: Any, where: str) -> TypeI
     return _SIMPLE[name]()
 
 
-def _row(properties: dict[str, Any], root: Any, where: str) -> TypeInformation:
+def _row(properties: dict[str, Any], root: Any, where: str) -> TypeInformation[Any]:
     types = [_type_of(node, root, f"{where}/properties/{name}") for name, node in properties.items()]
     return RowTypeInfo(types, list(properties)) if types else Types.ROW([])
 
 
-def _array(node: dict[str, Any], root: Any, where: str) -> TypeInformation:
+def _array(node: dict[str, Any], root: Any, where: str) -> TypeInformation[Any]:
     items = node.get("items")
     if isinstance(items, list):
         return Types.ROW([_type_of(item, root, f"{where}/items[{i}]") for i, item in enumerate(items)])
     return Types.OBJECT_ARRAY(_type_of(items, root, f"{where}/items"))
 
 
-def _text(node: dict[str, Any]) -> TypeInformation:
+def _text(node: dict[str, Any]) -> TypeInformation[Any]:
     if node.get("contentEncoding") == "base64":
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
-    made: TypeInformation = _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()
-    return made
+    return _TEXT_FORMATS.get(node.get("format", ""), Types.STRING)()
 
 
 def _referred(reference: str, root: Any, where: str) -> Any:

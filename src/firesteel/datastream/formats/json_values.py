@@ -34,7 +34,7 @@ _WHOLE = (BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG, BasicT
 _DATES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
-def json_reader(type_info: TypeInformation) -> Reader:
+def json_reader(type_info: TypeInformation[Any]) -> Reader:
     """Return the function that makes a value of `type_info` of what a JSON parser gives.
 
     Numbers may be written as text and text as numbers, as Flink allows. The function raises `ValueError` or
@@ -50,7 +50,7 @@ def json_reader(type_info: TypeInformation) -> Reader:
     return lambda value: None if value is None else coerce(read(value))
 
 
-def _reader(type_info: TypeInformation) -> Reader:
+def _reader(type_info: TypeInformation[Any]) -> Reader:
     if isinstance(type_info, BasicTypeInfo):
         return _SCALARS.get(type_info.basic_type, _same)
     if _is_bytes(type_info):
@@ -62,7 +62,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _is_bytes(type_info: TypeInformation) -> bool:
+def _is_bytes(type_info: TypeInformation[Any]) -> bool:
     return isinstance(type_info, PrimitiveArrayTypeInfo) and type_info.element_type == Types.BYTE()
 
 
@@ -180,7 +180,7 @@ _READERS: tuple[tuple[type, Callable[[Any], Reader]], ...] = (
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def json_value(value: Any, type_info: TypeInformation | None = None) -> Any:
+def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> Any:
     """Return what a JSON writer takes for a value; without type by what the value is.
 
     Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
@@ -73,7 +74,7 @@ class OrcBulkWriters:
         return RowDataBulkWriterFactory("orc", row_type, settings)
 
 
-def _is_time_of_day(field: TypeInformation) -> bool:
+def _is_time_of_day(field: TypeInformation[Any]) -> bool:
     if isinstance(field, LocalTimeTypeInfo):
         return field.time_type is LocalTimeTypeInfo.TimeType.LOCAL_TIME
     return isinstance(field, TimeTypeInfo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from firesteel.common.configuration import Configuration
 from firesteel.common.serialization import BulkWriterFactory, RowDataBulkWriterFactory
@@ -15,6 +16,7 @@ from firesteel.common.typeinfo import (
     TimeTypeInfo,
     TypeInformation,
 )
+from firesteel.common.types import Row
 from firesteel.datastream.connectors.file_source import BulkFormat, StreamFormat
 from firesteel.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
 from firesteel.datastream.formats.avro_values import avro_type
@@ -24,7 +26,7 @@ __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "Pa
 _PRIMITIVE = (BasicTypeInfo, DateTypeInfo, PrimitiveArrayTypeInfo, TimestampTypeInfo, TimeTypeInfo)
 
 
-class ParquetColumnarRowInputFormat(BulkFormat):
+class ParquetColumnarRowInputFormat(BulkFormat[Row]):
     """Reads Parquet files as Rows, each file as one split, for `FileSource.for_bulk_file_format`.
 
     Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, and in that there are no
@@ -66,12 +68,12 @@ class ParquetColumnarRowInputFormat(BulkFormat):
         self.is_case_sensitive = is_case_sensitive
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """The type of the rows."""
         return self.row_type
 
 
-class AvroParquetFormat(StreamFormat):
+class AvroParquetFormat(StreamFormat[Any]):
     """Reads Parquet files as records of an Avro schema."""
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -79,7 +81,7 @@ class AvroParquetFormat(StreamFormat):
         self.schema = schema
 
     @property
-    def produced_type(self) -> TypeInformation:
+    def produced_type(self) -> TypeInformation[Any]:
         """Records of the schema."""
         return GenericRecordAvroTypeInfo(self.schema)
 
@@ -93,7 +95,7 @@ class AvroParquetReaders:
     """Reads Parquet files as dicts."""
 
     @staticmethod
-    def for_generic_record(schema: AvroSchema) -> StreamFormat:
+    def for_generic_record(schema: AvroSchema) -> StreamFormat[Any]:
         """Reads files with the columns of a schema, for `FileSource.for_record_stream_format`."""
         return AvroParquetFormat(schema)
 

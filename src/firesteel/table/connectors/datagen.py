@@ -55,7 +55,7 @@ class DataGenTable:
         return environment.from_source(made, WatermarkStrategy.no_watermarks(), name)
 
 
-class RowGenerator(Source):
+class RowGenerator(Source[Any]):
     """Makes the same rows whenever it is read at the same positions; a position is a row.
 
     Args:

@@ -91,7 +91,7 @@ class TablePathFilter:
         return self.partitions is None or self.partitions(self.files.partition_values(path))
 
 
-class ColumnsFileFormat(BulkFormat):
+class ColumnsFileFormat(BulkFormat[Any]):
     """Reads files as column batches; the source counts bytes."""
 
     def __init__(self, reading: TableFiles) -> None:

@@ -159,7 +159,7 @@ class KafkaTable:
         source = self._source(decoder)
         return environment.from_source(source, WatermarkStrategy.no_watermarks(), name)
 
-    def _source(self, decoder: KafkaColumns) -> KafkaSource:
+    def _source(self, decoder: KafkaColumns) -> KafkaSource[Any]:
         options = self._options
         builder = KafkaSource.builder().set_properties(options.below("properties.", "kafka").values)
         if "topic-pattern" in options.values:

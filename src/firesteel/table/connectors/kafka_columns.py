@@ -28,7 +28,7 @@ METADATA: dict[str, Callable[[Any], Any]] = {
 """Metadata columns by key."""
 
 
-class KafkaColumns(DeserializationSchema):
+class KafkaColumns(DeserializationSchema[Any]):
     """Makes column batches of records.
 
     Args:
@@ -107,7 +107,7 @@ class KafkaColumns(DeserializationSchema):
         return [ColumnBatch(arranged.columns, arranged.length, kinds)]
 
 
-class ColumnsToKafka(KafkaRecordSerializationSchema):
+class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
     """Makes records of column batches.
 
     Args:

@@ -64,7 +64,7 @@ class Planner:
         """Return the DataStream of column batches of a query."""
         return self._translator().stream(optimize(node, self._is_streaming))
 
-    def collect(self, node: Any) -> tuple[Any, CloseableIterator]:
+    def collect(self, node: Any) -> tuple[Any, CloseableIterator[Any]]:
         """Run a query.
 
         Returns:

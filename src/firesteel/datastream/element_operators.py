@@ -1,0 +1,130 @@
+"""Operators that take elements one by one: methods of `DataStream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from firesteel.common.types import Row
+from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.datastream import operator_descriptors as op
+from firesteel.datastream.functions import FilterFunction, FlatMapFunction, MapFunction
+from firesteel.datastream.output_tag import OutputTag
+from firesteel.datastream.stream_base import StreamBase, check_function, require
+from firesteel.datastream.user_location import user_location
+from firesteel.graph.transformations import SideOutputTransformation
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
+
+T = TypeVar("T")
+R = TypeVar("R")
+S = TypeVar("S")
+
+RowLike = Row | tuple[Any, ...] | list[Any] | dict[str, Any]
+"""What becomes a `Row` where the declared type is `Types.ROW`."""
+
+
+class ElementOperators(StreamBase[T]):
+    """The part of `DataStream` whose operators take elements one by one."""
+
+    @overload
+    def map(
+        self, func: MapFunction[T, RowLike] | Callable[[T], RowLike], output_type: RowTypeInfo
+    ) -> DataStream[Row]: ...
+
+    @overload
+    def map(
+        self, func: MapFunction[T, R] | Callable[[T], R], output_type: TypeInformation[R] | None = None
+    ) -> DataStream[R]: ...
+
+    def map(
+        self, func: MapFunction[T, Any] | Callable[[T], Any], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
+        """Return a stream with one result per element."""
+        check_function(func, MapFunction, "map", "map()")
+        operator = op.MapOperator(func, keyed=self._is_keyed)
+        return self._new_stream(self._element_operator("Map", operator, output_type))
+
+    @overload
+    def flat_map(
+        self,
+        func: FlatMapFunction[T, RowLike] | Callable[[T], Iterable[RowLike] | None],
+        output_type: RowTypeInfo,
+    ) -> DataStream[Row]: ...
+
+    @overload
+    def flat_map(
+        self,
+        func: FlatMapFunction[T, R] | Callable[[T], Iterable[R] | None],
+        output_type: TypeInformation[R] | None = None,
+    ) -> DataStream[R]: ...
+
+    def flat_map(
+        self,
+        func: FlatMapFunction[T, Any] | Callable[[T], Iterable[Any] | None],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Return a stream with any number of results per element: an iterable, or None for nothing."""
+        check_function(func, FlatMapFunction, "flat_map", "flat_map()")
+        operator = op.FlatMapOperator(func, keyed=self._is_keyed)
+        return self._new_stream(self._element_operator("FlatMap", operator, output_type))
+
+    def filter(self, func: FilterFunction[T] | Callable[[T], object]) -> DataStream[T]:
+        """Return the elements for which the function returns something truthy."""
+        check_function(func, FilterFunction, "filter", "filter()")
+        operator = op.FilterOperator(func, keyed=self._is_keyed)
+        return self._new_stream(self._element_operator("Filter", operator, self.get_type()))
+
+    def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
+        """Return some fields of each tuple, in that order.
+
+        Raises:
+            TypeError: the stream's type is no `Types.TUPLE`.
+        """
+        stream = self._values()
+        own_type = self.get_type()
+        if not isinstance(own_type, TupleTypeInfo):
+            raise TypeError(f"Only streams of Types.TUPLE can be projected; the type is {own_type!r}")
+        types = own_type.get_field_types()
+        if not field_indexes or any(not 0 <= index < len(types) for index in field_indexes):
+            raise ValueError(f"project() takes fields from 0 to {len(types) - 1}, found {field_indexes}")
+        output_type = Types.TUPLE([types[index] for index in field_indexes])
+        operator = op.ProjectOperator(tuple(field_indexes))
+        return stream._new_stream(stream._operator("Projection", operator, output_type, kind=None))
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
+        """Give elements their event time and emit watermarks."""
+        require(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
+        stream = self._values()
+        own_type = self.get_type()
+        name = "Timestamps/Watermarks"
+        if watermark_strategy.timestamp_assigner is None:
+            operator = op.TimestampsAndWatermarksOperator(watermark_strategy, extracted=False)
+            return stream._like_input(stream._operator(name, operator, own_type, kind=None))
+        pair = Types.TUPLE([Types.LONG(), own_type])
+        extract = op.ExtractTimestampOperator(watermark_strategy.timestamp_assigner)
+        pairs = stream._new_stream(stream._operator("Extract-Timestamp", extract, pair))
+        assign = op.TimestampsAndWatermarksOperator(watermark_strategy, extracted=True)
+        pairs = pairs._like_input(pairs._operator(name, assign, pair, kind=None))
+        return pairs._new_stream(pairs._operator("Remove-Timestamp", op.RemoveTimestampOperator(), own_type, kind=None))
+
+    def get_side_output(self, output_tag: OutputTag[S]) -> DataStream[S]:
+        """Return the elements that the operator wrote to a side output."""
+        require(output_tag, OutputTag, "get_side_output()")
+        side = SideOutputTransformation(
+            id=self._environment._ids.next(),
+            name="SideOutput",
+            inputs=[self._transformation],
+            parallelism=self._transformation.parallelism,
+            output_type=output_tag.type_info,
+            output_tag=output_tag.tag_id,
+            user_location=user_location(),
+        )
+        operator = op.MapOperator(_same)  # PyFlink's: it gives the side output an operator to name and place
+        return self._new_stream(self._new_stream(side)._operator("Map", operator, output_tag.type_info))
+
+
+def _same(value: Any) -> Any:
+    return value

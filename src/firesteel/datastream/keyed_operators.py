@@ -1,0 +1,67 @@
+"""Aggregations and windows per key: methods of `KeyedStream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from firesteel.datastream import operator_descriptors as op
+from firesteel.datastream.accumulators import accumulator
+from firesteel.datastream.functions import ReduceFunction
+from firesteel.datastream.stream_base import StreamBase, check_function
+from firesteel.datastream.window import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    CountWindow,
+    Window,
+    WindowAssigner,
+)
+from firesteel.datastream.windowed_streams import WindowedStream
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
+
+T = TypeVar("T")
+K = TypeVar("K")
+W = TypeVar("W", bound=Window)
+
+
+class KeyedOperators(StreamBase[T], Generic[T, K]):
+    """The part of `KeyedStream` that aggregates and cuts windows."""
+
+    def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
+        """The elements of each key so far, reduced to one: a value per element, in batch jobs the last one only."""
+        check_function(func, ReduceFunction, "reduce", "reduce()")
+        own_type = self.get_type()
+        operator = op.ReduceOperator(func, own_type, self._key_type)
+        return self._new_stream(self._element_operator("Reduce", operator, own_type))
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
+        """The sum of a field so far, per key."""
+        return self.reduce(accumulator("sum", position_to_sum))
+
+    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
+        """The minimum of a field so far, per key; other fields are those of the first element."""
+        return self.reduce(accumulator("min", position_to_min))
+
+    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
+        """The maximum of a field so far, per key; other fields are those of the first element."""
+        return self.reduce(accumulator("max", position_to_max))
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
+        """The element with the minimum of a field so far, per key."""
+        return self.reduce(accumulator("min_by", position_to_min_by))
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
+        """The element with the maximum of a field so far, per key."""
+        return self.reduce(accumulator("max_by", position_to_max_by))
+
+    def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
+        """Return the stream cut into windows, per key."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
+        """Return windows of `size` elements per key, one after the other or a new one each `slide` elements."""
+        if slide == 0:
+            return WindowedStream(self, CountTumblingWindowAssigner(size))
+        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))

@@ -1,0 +1,36 @@
+"""Methods that a stream inherits and must refuse."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+from firesteel.errors import InvalidProgramError
+
+
+def refuse(stream: type, names: Iterable[str], allowed: str) -> None:
+    """Replace methods of a class of streams by ones that raise an `InvalidProgramError`.
+
+    Args:
+        stream: The class, which inherits the methods.
+        names: Of the methods.
+        allowed: What to do instead, for the message.
+    """
+    for name in names:
+        setattr(stream, name, _refused(stream, name, allowed))
+
+
+def _refused(stream: type, name: str, allowed: str) -> Callable[..., NoReturn]:
+    def refused(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise InvalidProgramError(f"{name}() is not supported on a {stream.__name__}, which is no operator; {allowed}")
+
+    refused.__doc__ = f"""Refused: {allowed}.
+
+    Raises:
+        InvalidProgramError: always.
+    """
+    refused.__name__ = name
+    refused.__qualname__ = f"{stream.__name__}.{name}"
+    refused.__signature__ = inspect.signature(getattr(stream, name))  # type: ignore[attr-defined]
+    return refused

@@ -1,0 +1,62 @@
+"""Which subtask an element goes to: methods of `DataStream`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation, Types
+from firesteel.datastream import operator_descriptors as op
+from firesteel.datastream.functions import KeySelector, Partitioner
+from firesteel.datastream.stream_base import StreamBase, check_function
+from firesteel.graph.partitioner import FORWARD, REBALANCE, RESCALE, SHUFFLE
+from firesteel.graph.partitioner import Partitioner as EdgePartitioner
+from firesteel.graph.transformations import KeyByTransformation, ValuesTransformation
+
+if TYPE_CHECKING:
+    from firesteel.datastream.data_stream import DataStream
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class StreamPartitioning(StreamBase[T]):
+    """The part of `DataStream` that partitions its elements other than by key."""
+
+    def partition_custom(
+        self,
+        partitioner: Callable[[K, int], int] | Partitioner,
+        key_selector: KeySelector[T, K] | Callable[[T], K],
+    ) -> DataStream[T]:
+        """Send each element to the subtask that the partitioner chooses by its key."""
+        check_function(partitioner, Partitioner, "partition", "partition_custom()")
+        check_function(key_selector, KeySelector, "get_key", "partition_custom()")
+        own_type = self.get_type()
+        pair = Types.ROW([PickledBytesTypeInfo(), own_type])
+        operator = op.PartitionCustomOperator(partitioner, key_selector)
+        transformation = self._operator("_partition_custom_map_operator", operator, pair, cls=KeyByTransformation)
+        partitioned = self._new_stream(transformation)._partition(EdgePartitioner("CUSTOM", partitioner))
+        stream = self._new_stream(partitioned)
+        return stream._take_values(own_type)
+
+    def _take_values(self, output_type: TypeInformation[Any]) -> DataStream[Any]:
+        transformation = self._operator(
+            "_keyed_stream_values_operator", op.ValuesOperator(), output_type, cls=ValuesTransformation
+        )
+        return self._new_stream(transformation)
+
+    def shuffle(self) -> DataStream[T]:
+        """Elements go to random subtasks."""
+        return self._new_stream(self._partition(SHUFFLE))
+
+    def rebalance(self) -> DataStream[T]:
+        """Elements go to all subtasks in turn."""
+        return self._new_stream(self._partition(REBALANCE))
+
+    def rescale(self) -> DataStream[T]:
+        """Elements go to some of the subtasks in turn: those near by."""
+        return self._new_stream(self._partition(RESCALE))
+
+    def forward(self) -> DataStream[T]:
+        """Elements stay in their subtask; the parallelism must not change."""
+        return self._new_stream(self._partition(FORWARD))
