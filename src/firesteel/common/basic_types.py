@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from firesteel.common.time import Instant
 from firesteel.common.type_information import TypeInformation
 
-T = TypeVar("T", contravariant=True)
+T = TypeVar("T")
 
 
 class BasicType(Enum):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
-from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream import operator_descriptors as op
@@ -21,18 +21,53 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 S = TypeVar("S")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+NT = TypeVar("NT", bound="NamedTupleLike")
 
 RowLike = Row | tuple[Any, ...] | list[Any] | dict[str, Any]
 """What becomes a `Row` where the declared type is `Types.ROW`."""
 
 
+class NamedTupleLike(Protocol):
+    """An object of a `NamedTuple` class."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
 class ElementOperators(StreamBase[T]):
-    """The part of `DataStream` whose operators take elements one by one."""
+    """The part of `DataStream` whose operators take elements one by one.
+
+    Type checkers read the output type of `map` from the first signature that fits. Tuples of two and three fields have
+    signatures of their own, as pyright takes the 1 of `lambda word: (word, 1)` for a `Literal` where it can't infer
+    each field. For mypy a lambda with `Types.TUPLE` fits several of them, so it takes the result for `Any`.
+    """
 
     @overload
     def map(
         self, func: MapFunction[T, RowLike] | Callable[[T], RowLike], output_type: RowTypeInfo
     ) -> DataStream[Row]: ...
+
+    @overload
+    def map(self, func: MapFunction[T, R] | Callable[[T], R], output_type: BasicTypeInfo[R]) -> DataStream[R]: ...
+
+    @overload
+    def map(
+        self, func: MapFunction[T, NT] | Callable[[T], NT], output_type: TupleTypeInfo | None = None
+    ) -> DataStream[NT]: ...
+
+    @overload
+    def map(
+        self, func: MapFunction[T, tuple[A, B]] | Callable[[T], tuple[A, B]], output_type: TupleTypeInfo | None = None
+    ) -> DataStream[tuple[A, B]]: ...
+
+    @overload
+    def map(
+        self,
+        func: MapFunction[T, tuple[A, B, C]] | Callable[[T], tuple[A, B, C]],
+        output_type: TupleTypeInfo | None = None,
+    ) -> DataStream[tuple[A, B, C]]: ...
 
     @overload
     def map(
@@ -49,9 +84,7 @@ class ElementOperators(StreamBase[T]):
 
     @overload
     def flat_map(
-        self,
-        func: FlatMapFunction[T, RowLike] | Callable[[T], Iterable[RowLike] | None],
-        output_type: RowTypeInfo,
+        self, func: FlatMapFunction[T, RowLike] | Callable[[T], Iterable[RowLike] | None], output_type: RowTypeInfo
     ) -> DataStream[Row]: ...
 
     @overload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from firesteel.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from firesteel.common.types import Row
@@ -10,7 +10,14 @@ from firesteel.common.types import Row
 __all__ = ["OutputTag"]
 
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers know it, nothing need be installed
+
+    T = TypeVar("T", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 class OutputTag(Generic[T]):
@@ -23,7 +30,7 @@ class OutputTag(Generic[T]):
     type_info: TypeInformation[Any]
 
     @overload
-    def __init__(self: OutputTag[Any], tag_id: str, type_info: None = None) -> None: ...
+    def __init__(self, tag_id: str, type_info: None = None) -> None: ...
 
     @overload
     def __init__(self: OutputTag[Row], tag_id: str, type_info: list[TypeInformation[Any]]) -> None: ...
