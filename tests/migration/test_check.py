@@ -70,6 +70,16 @@ def lines(findings: list[dict[str, Any]]) -> list[tuple[int, str]]:
             "DataStream.magic",
             "PyFlink 2.3 has no such name either",
         ),
+        (
+            "from pyflink.datastream import *\ndef f(s: KeyedStream[int, str]):\n    s.magic()\nf(1)",
+            "KeyedStream.magic",
+            "PyFlink 2.3 has no such name either",
+        ),
+        (
+            HEAD + "env.from_collection([1]).key_by(len).count_window(2).reduce(max).magic()",
+            "DataStream.magic",
+            "PyFlink 2.3 has no such name either",
+        ),
     ],
 )
 def test_what_is_missing_is_found_with_its_line(check, text, name, advice):

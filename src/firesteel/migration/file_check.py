@@ -221,6 +221,8 @@ class FileCheck(ast.NodeVisitor):
             self.visit(statement)
 
     def _of_annotation(self, annotation: ast.expr | None) -> Static:
+        if isinstance(annotation, ast.Subscript):  # DataStream[int]
+            annotation = annotation.value
         declared = self._value(annotation) if annotation is not None else None
         return result_of(declared) if isinstance(declared, Known) and isinstance(declared.value, type) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -11,6 +12,7 @@ from typing import Any
 
 from firesteel.common.java_objects import WithoutJava
 from firesteel.compat.missing import MissingModule, MissingName
+from firesteel.datastream import data_stream
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,13 @@ def refusal_of(called: Static) -> Callable[..., Any] | None:
 
 
 def _declared_result(function: Any) -> Any:
+    """Return the class that a function is declared to return, without type parameters.
+
+    The modules of streams import each other for type checkers only, so that their names are looked up here as well.
+    """
     try:
-        return typing.get_type_hints(function).get("return")
+        names = ChainMap(getattr(function, "__globals__", {}), vars(data_stream))
+        declared = typing.get_type_hints(function, localns=names).get("return")
+        return typing.get_origin(declared) or declared
     except (NameError, TypeError, AttributeError):
         return None
