@@ -11,7 +11,6 @@ from firesteel.graph.job_graph import JobGraph
 from firesteel.runtime.checkpoint.checkpoint_stats import CheckpointStatsTracker
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
 from firesteel.runtime.executiongraph.execution_event import JobEvent
-from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
 from firesteel.runtime.executiongraph.execution_history import HistoryEntry
 from firesteel.runtime.executiongraph.execution_state import ExecutionState
 from firesteel.runtime.executiongraph.job_details import (
@@ -27,7 +26,6 @@ from firesteel.runtime.failure import TaskFailure
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 from firesteel.runtime.highavailability.high_availability import RESOURCE_MANAGER, HighAvailabilityServices
 from firesteel.runtime.jobmaster.data_plane import AfterSavepoint, DataPlane, SubtaskProgress
-from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import (
     CheckpointError,
     SavepointError,
@@ -36,6 +34,7 @@ from firesteel.runtime.jobmaster.job_master_gateway import (
     TaskProgress,
     UnknownTaskManagerError,
 )
+from firesteel.runtime.jobmaster.job_parts import JobParts, JobSession
 from firesteel.runtime.jobmaster.job_status_listener import JobStatusListener
 from firesteel.runtime.jobmaster.query import QueryRun, query_descriptor
 from firesteel.runtime.jobmaster.slot_requests import SlotRequests
@@ -61,9 +60,6 @@ from firesteel.runtime.scheduler.actions import (
     StartQuery,
     StopQuery,
 )
-from firesteel.runtime.scheduler.options import SchedulerOptions
-from firesteel.runtime.scheduler.restart_strategy import restart_strategy
-from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.slotpool.actions import (
     CancelSlotRequest,
     FreeSlot,
@@ -75,9 +71,6 @@ from firesteel.runtime.slotpool.actions import (
     SlotRequestFailed,
 )
 from firesteel.runtime.slotpool.slot import SlotOffer
-from firesteel.runtime.slotpool.slot_pool import SlotPool
-from firesteel.runtime.slotpool.slot_provider import SlotProvider
-from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
 
 __all__ = ["JobMaster", "restored", "with_cluster_defaults"]
 
@@ -154,35 +147,49 @@ class JobMaster(FencedRpcEndpoint):
         self._data_plane = data_plane
         self._on_terminated = on_terminated
         self._listeners = listeners
-        self._graph = ExecutionGraph(job_graph, self.clock.now_ms, self._job_status_changed)
-        options = SchedulerOptions.of(configuration, data_plane.has_queries)
-        self._scheduler = Scheduler(
-            self._graph, restart_strategy(configuration), self.clock, options, serialized_job_graph
+        parts = JobParts.of(
+            job_graph,
+            session_id,
+            configuration,
+            self.clock,
+            self._job_status_changed,
+            data_plane.has_queries,
+            serialized_job_graph,
         )
-        selection = slot_selection_strategy(configuration)
-        self._pool = SlotPool(f"{self.job_id}-{session_id[:8]}", selection)
-        self._slots = SlotProvider(self._pool, selection)
+        self._graph, self._scheduler, self._pool = parts.graph, parts.scheduler, parts.pool
+        self._slots, self._deployments = parts.slots, parts.deployments
         self._queries: dict[int, QueryRun] = {}
         self._checkpoints = CheckpointStatsTracker()
         self._actions: deque[object] = deque()
         self._is_performing = False
         self._savepoint_directory = configuration.get(SAVEPOINT_DIRECTORY)
-        timeout_s = duration_s(configuration, "heartbeat.timeout", 50)
-        self._deployments = ExecutionDeployments(self._graph.has_attempt, self._graph.is_over)
+        session = JobSession(self, self.job_id, session_id, self._perform)
         self._task_managers = TaskManagers(
-            self,
-            self.job_id,
-            timeout_s,
-            duration_s(configuration, "heartbeat.interval", 10),
+            session,
+            configuration,
             self._pool.allocated_slot_report,
             self._deployments.expected,
             self._deployments_reported,
             lambda task_manager_id: self._release_task_manager(task_manager_id, "its heartbeat timed out"),
         )
+        self._resource_manager = self._connection(ha, configuration)
         self._resource_manager_heartbeats = HeartbeatManager(
-            self.clock, timeout_s, lambda _: self._resource_manager.reconnect("its heartbeat timed out")
+            self.clock,
+            duration_s(configuration, "heartbeat.timeout", 50),
+            lambda _: self._resource_manager.reconnect("its heartbeat timed out"),
         )
-        self._resource_manager = LeaderConnection(
+        is_batch = job_graph.job_type == "BATCH"
+        self._requests = SlotRequests(
+            session, is_batch, self._pool, self._slots, lambda: self._resource_manager.gateway, configuration
+        )
+        calls = TaskCalls(session, self._task_managers, self._deployments, self._scheduler, self._release_task_manager)
+        self._handlers = self._handlers_of_actions(calls)
+
+    def _connection(
+        self, ha: HighAvailabilityServices, configuration: Mapping[str, str]
+    ) -> LeaderConnection[JobMasterRegistrationSuccess]:
+        """Return the connection to the ResourceManager, not yet started."""
+        return LeaderConnection(
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
             ResourceManagerGateway,
@@ -194,28 +201,10 @@ class JobMaster(FencedRpcEndpoint):
             self._resource_manager_disconnected,
             RegistrationOptions.of(configuration),
         )
-        calls = TaskCalls(
-            self,
-            self.job_id,
-            session_id,
-            self._task_managers,
-            self._deployments,
-            self._scheduler,
-            self._perform,
-            self._release_task_manager,
-        )
-        self._requests = SlotRequests(
-            self,
-            self.job_id,
-            session_id,
-            job_graph.job_type == "BATCH",
-            self._pool,
-            self._slots,
-            lambda: self._resource_manager.gateway,
-            self._perform,
-            configuration,
-        )
-        self._handlers: dict[type, Callable[[Any], None]] = {
+
+    def _handlers_of_actions(self, calls: TaskCalls) -> dict[type, Callable[[Any], None]]:
+        """Return what carries out each kind of action."""
+        return {
             RequestSlots: self._requests.request,
             ReleaseSlots: self._requests.release,
             Deploy: calls.deploy,

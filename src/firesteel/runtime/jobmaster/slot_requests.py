@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
+from firesteel.runtime.jobmaster.job_parts import JobSession
 from firesteel.runtime.options import duration_s
 from firesteel.runtime.resourcemanager.resource_manager_gateway import ResourceManagerGateway
 from firesteel.runtime.resourcemanager.slot_report import SlotRequest
-from firesteel.runtime.rpc import RpcEndpoint
 from firesteel.runtime.scheduler.actions import ReleaseSlots, RequestSlots
 from firesteel.runtime.slotpool.actions import CancelSlotRequest, SendSlotRequest
 from firesteel.runtime.slotpool.slot import UnfulfillableSlotRequestError
@@ -23,14 +23,11 @@ class SlotRequests:
     """Carries out what Scheduler and SlotPool decide about requests of slots.
 
     Args:
-        endpoint: The JobMaster.
-        job_id: The job.
-        session_id: Its leader session.
+        session: The job and its leader session.
         is_batch: Whether tasks of the job may wait for the slots of others.
         pool: The job's slots.
         slots: Shares them among tasks.
         resource_manager: Gives the ResourceManager, None while there is no connection.
-        perform: Carries out what is decided.
         configuration: Has `slot.request.timeout` and `slot.idle.timeout`.
 
     Raises:
@@ -39,24 +36,21 @@ class SlotRequests:
 
     def __init__(
         self,
-        endpoint: RpcEndpoint,
-        job_id: str,
-        session_id: str,
+        session: JobSession,
         is_batch: bool,
         pool: SlotPool,
         slots: SlotProvider,
         resource_manager: Callable[[], ResourceManagerGateway | None],
-        perform: Callable[[Iterable[object]], None],
         configuration: Mapping[str, str],
     ) -> None:
-        self._endpoint = endpoint
-        self._job_id = job_id
-        self._session_id = session_id
+        self._endpoint = session.endpoint
+        self._job_id = session.job_id
+        self._session_id = session.session_id
         self._is_batch = is_batch
         self._pool = pool
         self._slots = slots
         self._resource_manager = resource_manager
-        self._perform = perform
+        self._perform = session.perform
         self._timeout_s = duration_s(configuration, "slot.request.timeout", 300)
         self._idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
 

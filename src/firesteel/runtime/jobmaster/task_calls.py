@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from firesteel.runtime.executiongraph.errors import ExecutionNotFoundError
 from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
 from firesteel.runtime.jobmaster.job_master_gateway import UnknownTaskManagerError
+from firesteel.runtime.jobmaster.job_parts import JobSession
 from firesteel.runtime.jobmaster.task_managers import TaskManagers
 from firesteel.runtime.logs import about
-from firesteel.runtime.rpc import RpcEndpoint
 from firesteel.runtime.scheduler.actions import CancelTask, Deploy
 from firesteel.runtime.scheduler.scheduler import Scheduler
 from firesteel.runtime.taskexecutor.task_deployment_descriptor import TaskDeploymentDescriptor
@@ -28,34 +28,28 @@ class TaskCalls:
     """Carries out `Deploy` and `CancelTask`, and tells the Scheduler what came of them.
 
     Args:
-        endpoint: The JobMaster.
-        job_id: The job.
-        session_id: The leader session that the tasks are told.
+        session: The job, and the leader session that its tasks are told.
         task_managers: The TaskExecutors that are connected.
         deployments: Told what was acknowledged.
         scheduler: Told what failed and what was stopped.
-        perform: Carries out what the Scheduler decides then.
         give_up: Takes a TaskExecutor, and why, that can't be worked with any longer.
     """
 
     def __init__(
         self,
-        endpoint: RpcEndpoint,
-        job_id: str,
-        session_id: str,
+        session: JobSession,
         task_managers: TaskManagers,
         deployments: ExecutionDeployments,
         scheduler: Scheduler,
-        perform: Callable[[Iterable[object]], None],
         give_up: Callable[[str, str], None],
     ) -> None:
-        self._endpoint = endpoint
-        self._job_id = job_id
-        self._session_id = session_id
+        self._endpoint = session.endpoint
+        self._job_id = session.job_id
+        self._session_id = session.session_id
         self._task_managers = task_managers
         self._deployments = deployments
         self._scheduler = scheduler
-        self._perform = perform
+        self._perform = session.perform
         self._give_up = give_up
 
     def deploy(self, action: Deploy) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
-from firesteel.runtime.rpc import RpcConnectionError, RpcEndpoint
+from firesteel.runtime.jobmaster.job_parts import JobSession
+from firesteel.runtime.options import duration_s
+from firesteel.runtime.rpc import RpcConnectionError
 from firesteel.runtime.slotpool.slot import SlotOffer
 from firesteel.runtime.taskexecutor.task_executor_gateway import TaskExecutorGateway
 
@@ -16,10 +18,8 @@ class TaskManagers:
     """The TaskExecutors registered at a JobMaster, watched by heartbeats.
 
     Args:
-        endpoint: The JobMaster.
-        job_id: Its job.
-        timeout_s: A TaskExecutor silent for so long is lost.
-        interval_s: How often they are asked.
+        session: The job.
+        configuration: Has `heartbeat.timeout`, after which a silent TaskExecutor is lost, and `heartbeat.interval`.
         slot_report: What the job believes to have at a TaskExecutor; sent with each heartbeat.
         expected: The attempts that a TaskExecutor must run.
         on_answer: Called with a TaskExecutor, what was expected of it and the attempts that it runs.
@@ -28,26 +28,24 @@ class TaskManagers:
 
     def __init__(
         self,
-        endpoint: RpcEndpoint,
-        job_id: str,
-        timeout_s: float,
-        interval_s: float,
+        session: JobSession,
+        configuration: Mapping[str, str],
         slot_report: Callable[[str], tuple[SlotOffer, ...]],
         expected: Callable[[str], frozenset[str]],
         on_answer: Callable[[str, frozenset[str], tuple[str, ...]], object],
         on_lost: Callable[[str], object],
     ) -> None:
-        self._endpoint = endpoint
-        self._job_id = job_id
+        self._endpoint = endpoint = session.endpoint
+        self._job_id = session.job_id
         self._slot_report = slot_report
         self._expected = expected
         self._on_answer = on_answer
         self._gateways: dict[str, TaskExecutorGateway] = {}
         self._heartbeats = HeartbeatManager(
             endpoint.clock,
-            timeout_s,
+            duration_s(configuration, "heartbeat.timeout", 50),
             on_lost,
-            interval_s,
+            duration_s(configuration, "heartbeat.interval", 10),
             lambda task_manager_id: endpoint.spawn(self._ask(task_manager_id), "heartbeat"),
         )
 

@@ -1,0 +1,91 @@
+"""The parts that a JobMaster works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from firesteel.graph.job_graph import JobGraph
+from firesteel.runtime.clock import Clock
+from firesteel.runtime.executiongraph.execution_event import JobEvent
+from firesteel.runtime.executiongraph.execution_graph import ExecutionGraph
+from firesteel.runtime.jobmaster.execution_deployments import ExecutionDeployments
+from firesteel.runtime.rpc import RpcEndpoint
+from firesteel.runtime.scheduler.options import SchedulerOptions
+from firesteel.runtime.scheduler.restart_strategy import restart_strategy
+from firesteel.runtime.scheduler.scheduler import Scheduler
+from firesteel.runtime.slotpool.slot_pool import SlotPool
+from firesteel.runtime.slotpool.slot_provider import SlotProvider
+from firesteel.runtime.slotpool.slot_selection import slot_selection_strategy
+
+__all__ = ["JobParts", "JobSession"]
+
+
+@dataclass(frozen=True, slots=True)
+class JobSession:
+    """One leader session of a job, for the parts that talk to others.
+
+    Attributes:
+        endpoint: The JobMaster.
+        job_id: The job.
+        session_id: The leader session, which others are told.
+        perform: Carries out what Scheduler and SlotPool decide.
+    """
+
+    endpoint: RpcEndpoint
+    job_id: str
+    session_id: str
+    perform: Callable[[Iterable[object]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class JobParts:
+    """The state of a job and the parts that decide what to do: none of them talks to others.
+
+    Attributes:
+        graph: The job's vertices and their executions.
+        scheduler: Decides which tasks run.
+        pool: The job's slots.
+        slots: Shares the slots among tasks.
+        deployments: Which tasks run where.
+    """
+
+    graph: ExecutionGraph
+    scheduler: Scheduler
+    pool: SlotPool
+    slots: SlotProvider
+    deployments: ExecutionDeployments
+
+    @classmethod
+    def of(
+        cls,
+        job_graph: JobGraph,
+        session_id: str,
+        configuration: Mapping[str, str],
+        clock: Clock,
+        status_changed: Callable[[JobEvent], None],
+        has_queries: bool,
+        serialized_job_graph: bytes | None,
+    ) -> JobParts:
+        """Return the parts for a job.
+
+        Args:
+            job_graph: The job.
+            session_id: Names the pool of slots in logs.
+            configuration: Of the cluster and the job.
+            clock: The time.
+            status_changed: Called with each change of the job's status.
+            has_queries: Whether the records move in queries of Spark.
+            serialized_job_graph: The job as tasks get it; None: it is serialized here.
+
+        Raises:
+            ExecutionGraphError: the job can't be run.
+            InvalidOptionError: an option can't be read.
+        """
+        graph = ExecutionGraph(job_graph, clock.now_ms, status_changed)
+        options = SchedulerOptions.of(configuration, has_queries)
+        scheduler = Scheduler(graph, restart_strategy(configuration), clock, options, serialized_job_graph)
+        selection = slot_selection_strategy(configuration)
+        pool = SlotPool(f"{job_graph.job_id}-{session_id[:8]}", selection)
+        deployments = ExecutionDeployments(graph.has_attempt, graph.is_over)
+        return cls(graph, scheduler, pool, SlotProvider(pool, selection), deployments)
