@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 
 from firesteel.common.java_text import java_formatter
 from firesteel.common.serialization import BulkWriterFactory
-from firesteel.datastream.connectors.file_committer import Began, pending_name
 from firesteel.datastream.connectors.file_sink import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileSinkSettings,
     RollingPolicy,
 )
+from firesteel.datastream.connectors.pending_files import Began, pending_name
 from firesteel.datastream.formats.csv_rows import CsvDialect, CsvRowSerializationSchema
 from firesteel.datastream.formats.csv_schema import CsvSchema
 from firesteel.operators.avro_format import AvroStream

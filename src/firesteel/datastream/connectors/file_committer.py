@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,28 +11,7 @@ from typing import Any
 
 from firesteel.common.durability import sync_directory
 from firesteel.datastream.connectors.base import CommitRequest, Committer
-
-Began = tuple[int, int, int]
-"""Run, batch and try in which a writer was made."""
-
-_PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.\w+)?")
-
-
-def pending_name(final: str, began: Began, writer: str) -> str:
-    """Return where the part file of a name is while nobody is to see it.
-
-    Example:
-        >>> pending_name("/out/part-7-0.csv", (1, 12, 1), "a3f9")
-        '/out/.part-7-0.csv.inprogress.1-12-1-a3f9'
-    """
-    directory, name = os.path.split(final)
-    return os.path.join(directory, f".{name}.inprogress.{began[0]}-{began[1]}-{began[2]}-{writer}")
-
-
-def began_of(name: str, uid: str) -> Began | None:
-    """Return when the writer was made of a hidden part file of a name, if it is of the writers with that `uid`."""
-    found = _PENDING.fullmatch(name)
-    return None if found is None or found[1] != uid else (int(found[2]), int(found[3]), int(found[4]))
+from firesteel.datastream.connectors.pending_files import PENDING, Began
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +137,7 @@ def _remove(base: Path, leftovers: Sequence[LeftoverParts]) -> None:
     for one in leftovers:
         of_writer.setdefault(one.uid, []).append(one)
     for path in base.rglob(".*.inprogress.*"):
-        found = _PENDING.fullmatch(path.name)
+        found = PENDING.fullmatch(path.name)
         if found is None:
             continue
         began = (int(found[2]), int(found[3]), int(found[4]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from firesteel.common.file_systems import Files
 from firesteel.common.multipart import MultipartUploads, UploadPart
 from firesteel.common.remote_files import RemoteFileNotFoundError, RemoteFileSystem
-from firesteel.datastream.connectors.file_committer import Began, began_of
+from firesteel.datastream.connectors.pending_files import Began, began_of
 
 _AT_ONCE = 8
 
