@@ -1,0 +1,1 @@
+"""Generate the parts of the documentation that follow from sources and measurements."""
