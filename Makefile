@@ -11,7 +11,7 @@ BENCHMARKS := workloads nexmark latency tables
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help demo release check demo-kafka kafka-faults host-faults zookeeper chromium databases namespaces test recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
+.PHONY: help demo demo-kafka check test release docs kafka-faults host-faults zookeeper chromium databases namespaces recovery soak flink-tools scenarios lint types bench bench-pyflink wheel clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -87,6 +87,10 @@ lint: $(STAMP)  ## check style and format
 types: $(STAMP)  ## check types
 	@$(BIN)/mypy
 
+docs: $(STAMP)  ## build the documentation into site/, with every link and anchor checked
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open $(CURDIR)/site/index.html"
+
 bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
 	@for name in $(BENCHMARKS); do \
 		$(BIN)/python benchmarks/bench_$$name.py $$(test -e $(PYFLINK_STAMP) && echo --pyflink-python $(PYFLINK)) || exit 1; done
@@ -133,5 +137,5 @@ wheel: $(STAMP)  ## build the wheel into dist/
 	@ls dist/*.whl
 
 clean:  ## remove what make made
-	rm -rf $(VENV) $(PYFLINK_VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(PYFLINK_VENV) build dist site .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
