@@ -53,5 +53,6 @@ def options_table() -> str:
             group = option.group
             lines += ["", f"### {group}", "", "| option | type | default | effect |", "|---|---|---|---|"]
         default = f"`{option.default}`" if option.default and not option.default.startswith("(") else option.default
-        lines.append(f"| `{option.name}` | {option.kind} | {default.strip('()')} | {option.effect} |")
+        name = option.name.replace(".", ".<wbr>")  # so that long names break after a dot
+        lines.append(f"| <code>{name}</code> | {option.kind} | {default.strip('()')} | {option.effect} |")
     return "\n".join(lines)

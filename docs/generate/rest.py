@@ -31,7 +31,14 @@ def _section(tag: str, rows: list[str]) -> str:
 
 def _row(path: str, method: str, operation: dict[str, Any], role: str) -> str:
     query = [_field(one["name"], one["schema"]) for one in operation["parameters"] if one["in"] == "query"]
-    cells = (method.upper(), f"`{path}`", role, "<br>".join(query), _body(operation), _answer(operation))
+    cells = (
+        method.upper(),
+        f"<code>{path.replace('/', '/<wbr>')}</code>",
+        role,
+        "<br>".join(query),
+        _body(operation),
+        _answer(operation),
+    )
     return f"| {' | '.join(cells)} |"
 
 

@@ -161,8 +161,8 @@ def test_each_documented_message_is_in_the_sources() -> None:
 
 
 def test_the_rest_reference_has_each_route() -> None:
-    reference = rest_reference()
-    assert all(f"| {route.method} | `{route.path}` |" in reference for route in ROUTES)
+    reference = rest_reference().replace("<wbr>", "")
+    assert all(f"| {route.method} | <code>{route.path}</code> |" in reference for route in ROUTES)
 
 
 def test_links_that_leave_the_documentation_point_to_copies() -> None:
