@@ -190,3 +190,9 @@ def test_code_that_does_not_exist_is_an_error() -> None:
     assert match is not None
     with pytest.raises(KeyError, match="sentences"):
         code_of(match)
+
+
+def test_the_index_of_decisions_is_complete() -> None:
+    decisions = DOCS / "decisions"
+    names = {path.name for path in decisions.glob("0*.md")}
+    assert set(re.findall(r"\]\((\S+?)\)", (decisions / "index.md").read_text())) == names

@@ -182,4 +182,4 @@ def run_mutations(mutations: Sequence[Mutation], violations_of: ViolationsOf, ti
 
 
 if __name__ == "__main__":
-    raise SystemExit(run_mutations(MUTATIONS, lambda seed: simulate(seed).violations, "## Can it fail?"))
+    raise SystemExit(run_mutations(MUTATIONS, lambda seed: simulate(seed).violations, "### Detection of broken rules"))

@@ -136,7 +136,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("a slot that was left out is where it was", IdleSlots, "report", _forgets_where_it_was),
 )
 
-_TITLE = "## The data plane, simulated"
+_TITLE = "## Data plane"
 
 
 if __name__ == "__main__":
