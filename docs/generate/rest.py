@@ -25,20 +25,15 @@ def rest_reference() -> str:
 
 
 def _section(tag: str, rows: list[str]) -> str:
-    head = "| method | path | role | query | body | answer |\n|---|---|---|---|---|---|\n"
+    head = "| method | path | role | parameters | answer |\n|---|---|---|---|---|\n"
     return f"### `/{'' if tag == 'dashboard' else tag}`\n\n{head}" + "\n".join(sorted(rows)) + "\n"
 
 
 def _row(path: str, method: str, operation: dict[str, Any], role: str) -> str:
     query = [_field(one["name"], one["schema"]) for one in operation["parameters"] if one["in"] == "query"]
-    cells = (
-        method.upper(),
-        f"<code>{path.replace('/', '/<wbr>')}</code>",
-        role,
-        "<br>".join(query),
-        _body(operation),
-        _answer(operation),
-    )
+    path_text = f"<code>{path.replace('/', '/<wbr>')}</code>"
+    parameters = "<br>".join([*query, *_body(operation)])
+    cells = (method.upper(), path_text, role, parameters, _answer(operation))
     return f"| {' | '.join(cells)} |"
 
 
@@ -48,12 +43,12 @@ def _field(name: str, schema: dict[str, Any]) -> str:
     return f"`{name}`: {' or '.join(choices) if choices else kind}"
 
 
-def _body(operation: dict[str, Any]) -> str:
-    parts = []
+def _body(operation: dict[str, Any]) -> list[str]:
+    lines = []
     for content_type, content in operation.get("requestBody", {}).get("content", {}).items():
         fields = [_field(name, schema) for name, schema in content["schema"]["properties"].items()]
-        parts.append("<br>".join(fields if content_type == "application/json" else [content_type, *fields]))
-    return "<br>".join(parts)
+        lines += [f"body, {content_type.split('/')[1]}:", *fields]
+    return lines
 
 
 def _answer(operation: dict[str, Any]) -> str:
