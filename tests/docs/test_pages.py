@@ -196,3 +196,10 @@ def test_the_index_of_decisions_is_complete() -> None:
     decisions = DOCS / "decisions"
     names = {path.name for path in decisions.glob("0*.md")}
     assert set(re.findall(r"\]\((\S+?)\)", (decisions / "index.md").read_text())) == names
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/get_started.md"])
+def test_the_first_program_is_the_example(page: str) -> None:
+    match = PROGRAM.fullmatch("<!-- code: examples/to_be.py -->")
+    assert match is not None
+    assert code_of(match) in (ROOT / page).read_text()
