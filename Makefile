@@ -89,6 +89,7 @@ types: $(STAMP)  ## check types
 
 docs: $(STAMP)  ## build the documentation into site/, with every link and anchor checked
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@$(BIN)/python -m docs.generate.links site
 	@echo "Open $(CURDIR)/site/index.html (search needs a server: $(BIN)/python -m http.server --directory site)"
 
 bench: $(BENCH_STAMP)  ## run all benchmarks; results go to benchmarks/results (with PyFlink where its environment was made)
