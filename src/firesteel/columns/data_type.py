@@ -54,7 +54,7 @@ class DataType:
         """Return whether both types are equal apart from their own nullability."""
         return self.nullable() == other.nullable()
 
-    def to_type_info(self) -> TypeInformation:
+    def to_type_info(self) -> TypeInformation[Any]:
         """Return the type of a DataStream's elements that are values of this type."""
         from firesteel.columns.type_information import type_info_of  # needs all types
 

@@ -214,7 +214,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         fields = [self._field(value, type_info) for value, type_info in zip(element, types, strict=True)]
         return (self.dialect.field_delimiter.join(fields) + self.dialect.line_delimiter).encode()
 
-    def _field(self, value: Any, type_info: TypeInformation) -> str:
+    def _field(self, value: Any, type_info: TypeInformation[Any]) -> str:
         text = self._text(value, type_info)
         is_number = isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _NUMBERS
         return text if value is None or is_number else self._quoted(text)
