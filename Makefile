@@ -57,8 +57,19 @@ databases:  ## install Debian's PostgreSQL and MariaDB for the tests of JDBC, wh
 namespaces:  ## install what makes hosts out of network namespaces for the tests, where apt-get and root are at hand
 	@$(call debian,iproute2,command -v ip > /dev/null)
 
-test: $(STAMP) zookeeper chromium databases namespaces  ## run all tests
-	@$(BIN)/python -m pytest -rs
+check: $(STAMP)  ## check style, types and the fast tests in a minute: no Java, no servers
+	@echo "Style ..."
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "Types (in the background) and fast tests, in two processes ..."
+	@$(BIN)/mypy > .mypy-check.log 2>&1 & types=$$!; \
+		$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not spark and not slow"; tests=$$?; \
+		wait $$types; types=$$?; cat .mypy-check.log; rm .mypy-check.log; exit $$((tests + types))
+
+test: $(STAMP) zookeeper chromium databases namespaces  ## run all tests, the fast ones first
+	@echo "Tests that need no JVM, in two processes ..."
+	@$(BIN)/python -m pytest -rs -q -n 2 --dist loadfile -m "not spark"
+	@echo "Tests with Spark and with clusters of processes, one after the other ..."
+	@$(BIN)/python -m pytest -rs -m spark
 
 recovery: $(STAMP) zookeeper  ## kill JobManagers 200 times with each kind of high availability (takes ten minutes)
 	@$(BIN)/python -m tests.runtime.recovery.killing filesystem 200 zookeeper 200

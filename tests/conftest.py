@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,60 @@ from tests.loop_watchdog import LoopWatchdog
 
 if TYPE_CHECKING:
     from tests.objects.server import Bucket, S3Server
+
+
+SLOW = {
+    "benchmarks",
+    "cli",
+    "compat/test_alias.py",
+    "compat/test_exposed_names.py",
+    "coordinator/test_batch_sizes.py",
+    "coordinator/test_restore.py",
+    "datastream/connectors/test_jdbc.py",
+    "datastream/connectors/test_jdbc_source.py",
+    "datastream/test_joins.py",
+    "deploy",
+    "differential",
+    "elasticsearch",
+    "golden_programs",
+    "kafka",
+    "kinesis",
+    "migration",
+    "objects",
+    "operators/test_sorted_input.py",
+    "plan/test_plan.py",
+    "rest/test_connections.py",
+    "rest/test_dashboard.py",
+    "rest/test_free_loop.py",
+    "rest/test_openapi.py",
+    "runtime/dispatcher/test_retention.py",
+    "runtime/highavailability",
+    "runtime/recovery",
+    "runtime/taskexecutor/test_task_manager_process.py",
+    "simulation",
+    "table/test_against_sqlite.py",
+    "table/test_faults.py",
+    "table/test_kafka_tables.py",
+    "table/test_queries.py",
+    "task/test_python_environment.py",
+    "task/test_slot_tasks.py",
+    "task/test_source_ends.py",
+    "test_loop_watchdog.py",
+    "test_scenarios.py",
+    "testing/test_state_ttl_job.py",
+    "typing",
+}
+"""Directories and modules of tests that take seconds each, or need servers: `make check` leaves them out."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark slow tests; run the fast ones first, so that most mistakes show within a minute."""
+    root = Path(__file__).parent
+    for item in items:
+        module = item.path.relative_to(root)
+        if not SLOW.isdisjoint(str(part) for part in (module, *module.parents)):
+            item.add_marker("slow")
+    items.sort(key=lambda item: [item.get_closest_marker(name) is not None for name in ("spark", "slow")])
 
 
 @pytest.fixture

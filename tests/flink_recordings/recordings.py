@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ GRAPH_PROGRAMS = DIRECTORY / "graphs" / "programs"
 TABLE_PROGRAMS = DIRECTORY / "tables" / "programs"
 
 
+@cache
 def recorded_graphs(program: str) -> dict[str, Any]:
     """Return what Flink built from a program of `graphs/programs`, by view."""
     return _packed(f"graphs/recorded/{program}.json.gz")
