@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from firesteel.table import ExplainDetail
+from firesteel.table.errors import ValidationException
 
 
 @pytest.fixture
@@ -83,13 +84,32 @@ def test_time_attributes_go_through_queries_as_in_flink(tables):
     def types(sql):
         return str(tables.sql_query(sql).get_schema())
 
-    assert "ts: TIMESTAMP(3) *ROWTIME*" in types("SELECT ts FROM a WHERE v > 1")
-    assert "*ROWTIME*" not in types("SELECT ts, COUNT(*) FROM a GROUP BY ts")
-    assert "*ROWTIME*" not in types("SELECT ts + INTERVAL '1' DAY FROM a")
-    assert "*ROWTIME*" not in types("SELECT a.ts FROM a JOIN b ON a.k = b.k")
+    for sql in (
+        "SELECT ts FROM a WHERE v > 1",
+        "SELECT ts, COUNT(*) FROM a GROUP BY ts",
+        "SELECT ts + INTERVAL '1' DAY AS ts FROM a",
+        "SELECT COALESCE(ts, ts) AS ts FROM a",
+        "SELECT NULLIF(ts, ts) AS ts FROM a",
+        "SELECT k, MAX(ts) AS ts FROM a GROUP BY k",
+        "SELECT a.ts FROM a JOIN b ON a.k = b.k",
+        "SELECT ts FROM a UNION ALL SELECT ts FROM b",
+    ):
+        assert "ts: TIMESTAMP(3) *ROWTIME*" in types(sql), sql
+    assert "*ROWTIME*" not in types("SELECT CAST(ts AS TIMESTAMP(3)) FROM a")
     windows = types("SELECT * FROM TABLE(TUMBLE(TABLE a, DESCRIPTOR(ts), INTERVAL '1' HOUR))")
     assert "window_time: TIMESTAMP(3) NOT NULL *ROWTIME*" in windows
-    assert " ts: TIMESTAMP(3)\n" in windows
+    assert " ts: TIMESTAMP(3) *ROWTIME*\n" in windows
+
+
+def test_windows_go_over_a_union_of_streams_and_not_over_computed_times(tables):
+    def windows(query):
+        return plan(tables, f"SELECT COUNT(*) FROM TABLE(TUMBLE(({query}), DESCRIPTOR(ts), INTERVAL '1' HOUR)) "
+                            "GROUP BY window_start, window_end")  # fmt: skip
+
+    assert "Union" in windows("SELECT ts FROM a UNION ALL SELECT ts FROM b")
+    for query in ("SELECT COALESCE(ts, ts) AS ts FROM a", "SELECT a.ts FROM a JOIN b ON a.k = b.k"):
+        with pytest.raises(ValidationException, match="time attribute"):
+            windows(query)
 
 
 @pytest.mark.parametrize(

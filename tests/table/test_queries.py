@@ -94,7 +94,7 @@ STREAMING = {
     ),
     "a Top-N without numbers replaces rows": (
         "SELECT k, x FROM v ORDER BY x DESC LIMIT 1",
-        [("+I", "a", 1), ("-D", "a", 1), ("+I", "b", 3), ("-D", "b", 3), ("+I", "c", 9)],
+        [("+I", "a", 1), ("-U", "a", 1), ("+U", "b", 3), ("-U", "b", 3), ("+U", "c", 9)],
     ),
     "OVER goes by event time, late rows are dropped": (
         "SELECT id, SUM(qty) OVER (PARTITION BY customer ORDER BY ts) FROM orders",
@@ -207,3 +207,42 @@ def test_errors_come_when_the_statement_does(orders, sql, message):
     with pytest.raises(Exception, match=r"(?s).*") as caught:
         environment(orders, "streaming").execute_sql(sql)
     assert message in str(caught.value)
+
+
+NEIGHBOURS = [  # what Flink 2.3 gave in batch mode
+    ("LAG(x)", "LAG(x, 2)", [(1, None, None), (2, 10, None), (3, 30, 10), (4, 31, 30)]),
+    ("LAG(x, 2)", "LEAD(x)", [(1, None, 30), (2, None, 31), (3, 10, 20), (4, 30, None)]),
+    ("LEAD(x)", "LAG(x, 2, -1)", [(1, 30, -1), (2, 31, -1), (3, 20, 10), (4, None, 30)]),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "expected"), NEIGHBOURS)
+def test_each_call_of_lag_and_lead_has_its_own_offset(orders, first, second, expected):
+    values = "(VALUES ('a', 1, 10), ('a', 2, 30), ('a', 3, 31), ('a', 4, 20)) AS t (k, i, x)"
+    window = "OVER (PARTITION BY k ORDER BY i)"
+    found = changes(environment(orders, "batch"), f"SELECT i, {first} {window}, {second} {window} FROM {values}")
+    assert sorted(found) == [("+I", *row) for row in expected]
+
+
+PRICES = (
+    "(VALUES (1, 12), (2, 17), (3, 19), (4, 21), (5, 25), (6, 18), (7, 15), (8, 14), (9, 24), (10, 25), (11, 19)) t"
+)
+MATCHES = [  # what Flink 2.3 gave for these prices
+    ("A+ B", "A AS A.p < 20", [("+I", 1, 3, 4), ("+I", 6, 8, 9)]),
+    ("A{2,} B", "A AS A.p < 26, B AS B.p < 20", []),
+    (
+        "A B? C",
+        "A AS A.p > 12, B AS B.p > 16, C AS C.p > 16",
+        [(2, 2, None), (4, 4, None), (8, 8, None), (10, 10, None)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("pattern", "define", "expected"), MATCHES)
+def test_greedy_loops_take_all_that_fits_and_optional_variables_do_not(orders, pattern, define, expected):
+    t_env = environment(orders, "streaming")
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW prices AS SELECT n, p, PROCTIME() AS pt FROM {PRICES} (n, p)")
+    sql = f"""SELECT f, l, b FROM prices MATCH_RECOGNIZE (ORDER BY pt
+              MEASURES FIRST(A.n) AS f, LAST(A.n) AS l, B.n AS b AFTER MATCH SKIP PAST LAST ROW
+              PATTERN ({pattern}) DEFINE {define})"""
+    assert changes(t_env, sql) == [row if row[0] == "+I" else ("+I", *row) for row in expected]

@@ -52,11 +52,11 @@ def common_type(types: Sequence[t.DataType]) -> t.DataType | None:
         if result is None:
             return None
         result = _merge(result, data_type)
-    return None if result is None else _regular(result).with_nullable(any_nullable(types))
+    return None if result is None else _materialized(result).with_nullable(any_nullable(types))
 
 
-def _regular(data_type: t.DataType) -> t.DataType:
-    return data_type.with_kind(t.TimestampKind.REGULAR) if isinstance(data_type, TIMESTAMPS) else data_type
+def _materialized(data_type: t.DataType) -> t.DataType:
+    return data_type.materialized() if isinstance(data_type, TIMESTAMPS) else data_type
 
 
 def _merge(a: Any, b: Any) -> t.DataType | None:
@@ -100,7 +100,9 @@ def _merge_times(a: Any, b: Any) -> t.DataType:
 def _merge_datetimes(a: Any, b: Any) -> t.DataType:
     zoned = isinstance(a, t.LocalZonedTimestampType) or isinstance(b, t.LocalZonedTimestampType)
     precision = max(getattr(a, "precision", 0), getattr(b, "precision", 0))
-    return t.LocalZonedTimestampType(precision) if zoned else t.TimestampType(precision)
+    finer = max(a, b, key=lambda one: getattr(one, "precision", -1))
+    kind = getattr(finer, "kind", t.TimestampKind.REGULAR)
+    return t.LocalZonedTimestampType(precision, kind=kind) if zoned else t.TimestampType(precision, kind=kind)
 
 
 def _merge_day_times(a: Any, b: Any) -> t.DataType:
@@ -149,7 +151,7 @@ def arithmetic_type(operator: str, left: t.DataType, right: t.DataType) -> t.Dat
     """Return the type of `left operator right` for `+ - * / %`, None if the operator does not take these types."""
     nullable = left.is_nullable or right.is_nullable
     result = _arithmetic(operator, left, right)
-    return None if result is None else _regular(result).with_nullable(nullable)
+    return None if result is None else _materialized(result).with_nullable(nullable)
 
 
 def _arithmetic(operator: str, left: t.DataType, right: t.DataType) -> t.DataType | None:

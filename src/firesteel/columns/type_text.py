@@ -69,7 +69,7 @@ def type_text(data_type: t.DataType) -> str:
     if not data_type.is_nullable:
         text += " NOT NULL"
     kind = getattr(data_type, "kind", t.TimestampKind.REGULAR)
-    return text if kind is t.TimestampKind.REGULAR else f"{text} *{kind.value}*"
+    return text + kind.shown
 
 
 def quoted(name: str) -> str:

@@ -187,11 +187,28 @@ class TimeType(_PrecisionType):
 
 
 class TimestampKind(Enum):
-    """The role of a timestamp column. Flink: `TimestampKind`."""
+    """The role of a timestamp column. Flink: `TimestampKind`.
+
+    Values computed from a time attribute are none themselves, though Flink still shows them as such in schemas: these
+    have a `MATERIALIZED` kind.
+    """
 
     REGULAR = "REGULAR"
     ROWTIME = "ROWTIME"
     PROCTIME = "PROCTIME"
+    MATERIALIZED_ROWTIME = "MATERIALIZED_ROWTIME"
+    MATERIALIZED_PROCTIME = "MATERIALIZED_PROCTIME"
+
+    @property
+    def is_attribute(self) -> bool:
+        """Return whether a column of this kind is a time attribute."""
+        return self in (TimestampKind.ROWTIME, TimestampKind.PROCTIME)
+
+    @property
+    def shown(self) -> str:
+        """Return the mark in the text of a type, empty for plain timestamps."""
+        name = self.value.removeprefix("MATERIALIZED_")
+        return "" if self is TimestampKind.REGULAR else f" *{name}*"
 
 
 class _TimestampBase(_PrecisionType):
@@ -212,6 +229,10 @@ class _TimestampBase(_PrecisionType):
         result = copy.copy(self)
         result.kind = kind
         return result
+
+    def materialized(self: TS) -> TS:
+        """Return the type of values that are computed from values of this type."""
+        return self.with_kind(TimestampKind[f"MATERIALIZED_{self.kind.name}"]) if self.kind.is_attribute else self
 
 
 TS = TypeVar("TS", bound=_TimestampBase)

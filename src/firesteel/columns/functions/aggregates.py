@@ -94,7 +94,7 @@ def _comparable(types: Types) -> t.DataType | None:
 def _first(types: Types) -> t.DataType:
     data_type = types[0]
     if isinstance(data_type, (t.TimestampType, t.LocalZonedTimestampType)):
-        return data_type.with_kind(t.TimestampKind.REGULAR)
+        return data_type.materialized()
     return data_type
 
 

@@ -46,16 +46,21 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
     "DOW": lambda x: pc.day_of_week(x, count_from_zero=False, week_start=7),
     "ISODOW": lambda x: pc.day_of_week(x, count_from_zero=False, week_start=1),
     "ISOYEAR": pc.iso_year,
-    "HOUR": pc.hour,
-    "MINUTE": pc.minute,
-    "SECOND": pc.second,
     "DECADE": lambda x: pc.divide(pc.year(x), 10),
     "CENTURY": lambda x: pc.divide(pc.add(pc.year(x), 99), 100),
     "MILLENNIUM": lambda x: pc.divide(pc.add(pc.year(x), 999), 1000),
-    "EPOCH": lambda x: pc.divide(x.cast(pa.timestamp("us")).cast(pa.int64()), 1_000_000),
 }
+# The part of a time of day: its unit in milliseconds, and of how many milliseconds it is the rest.
+_DAY_PARTS = {
+    "HOUR": (3_600_000, 86_400_000),
+    "MINUTE": (60_000, 3_600_000),
+    "SECOND": (1000, 60_000),
+    "MILLISECOND": (1, 1000),
+    "MICROSECOND": (1, 1000),
+    "NANOSECOND": (1, 1000),
+}
+_FRACTIONS = {"MICROSECOND": 1000, "NANOSECOND": 1_000_000}
 _PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
-_TIME_PARTS = ("HOUR", "MINUTE", "SECOND")
 # The part of an interval in months, or in milliseconds: divided by the first, modulo the second.
 _INTERVAL_PARTS = {
     "YEAR": (12, 0),
@@ -77,9 +82,9 @@ def _resolve_extract(types: Types, operands: Operands) -> Resolved:
 
 def _check_part(name: str, unit: str | None, data_type: t.DataType, types: Types) -> None:
     if isinstance(data_type, DATETIMES):
-        known: Any = _PARTS
+        known: Any = (*_PARTS, *_DAY_PARTS, "EPOCH")
     elif isinstance(data_type, t.TimeType):
-        known = _TIME_PARTS
+        known = _DAY_PARTS
     elif isinstance(data_type, INTERVALS):
         known = _INTERVAL_PARTS
     else:
@@ -93,17 +98,41 @@ def _part_kernel(unit: str, index: int) -> Bind:
         data_type = call.types[index]
         if isinstance(data_type, INTERVALS):
             return per_row(lambda _: lambda *args: _interval_part(unit, args[index]))(call)
-        compute = _PARTS[unit]
         zoned = isinstance(data_type, t.LocalZonedTimestampType)
-        date_only = isinstance(data_type, t.DateType) and unit in _TIME_PARTS
 
         def kernel(columns: list[Column], length: int) -> Column:
             column = to_local(columns[index], call.context.time_zone) if zoned else columns[index]
-            return compute(column.cast(pa.timestamp("us")) if date_only else column).cast(pa.int64())
+            return _part(unit, column).cast(pa.int64())
 
         return kernel
 
     return bind
+
+
+def _part(unit: str, column: Column) -> Column:
+    """Return a part of dates, times or timestamps.
+
+    Flink divides the milliseconds since the epoch towards zero, so before 1970 a time of day belongs to the next day
+    and its parts are negative.
+    """
+    if pa.types.is_date(column.type) and unit in _PARTS:
+        return _PARTS[unit](column)
+    milliseconds = _milliseconds(column)
+    if unit in _PARTS:
+        return _PARTS[unit](pc.divide(milliseconds, 86_400_000).cast(pa.int32()).cast(pa.date32()))
+    if unit == "EPOCH":
+        return pc.divide(milliseconds, 1000)
+    divisor, modulus = _DAY_PARTS[unit]
+    rest = pc.subtract(milliseconds, pc.multiply(pc.divide(milliseconds, modulus), modulus))
+    return pc.multiply(pc.divide(rest, divisor), _FRACTIONS.get(unit, 1))
+
+
+def _milliseconds(column: Column) -> Column:
+    """Return the milliseconds since the epoch, or since midnight, rounded down."""
+    if pa.types.is_date(column.type):
+        return pc.multiply(column.cast(pa.int32()).cast(pa.int64()), 86_400_000)
+    micros = column.cast(pa.time64("us") if pa.types.is_time(column.type) else pa.timestamp("us")).cast(pa.int64())
+    return pc.divide(pc.subtract(micros, pc.if_else(pc.less(micros, 0), 999, 0)), 1000)
 
 
 def _interval_part(unit: str, value: Any) -> int:

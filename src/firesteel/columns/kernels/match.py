@@ -154,7 +154,12 @@ class Match(TimedKernel):
 
 
 class _Search:
-    """Looks for the match that begins at one row, the preferred one first."""
+    """Looks for the match that begins at one row.
+
+    The rules are those of Flink's NFA. A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes each row that fits, even if
+    a later variable would then find none; there is no way back. An optional variable (`A?`) and a reluctant loop
+    (`A+?`) are left as early as possible, because the match that ends first wins.
+    """
 
     def __init__(self, kernel: Match, rows: list[Any], start: int, is_final: bool) -> None:
         self._kernel = kernel
@@ -170,8 +175,9 @@ class _Search:
         if step == len(steps):
             return Matched(self._rows, self._start, labels) if labels else None
         current = steps[step]
-        choices = [self._take, self._leave] if current.greedy else [self._leave, self._take]
-        for choice in choices:
+        if current.is_greedy_loop and count >= current.low and self._may_take(step, count, place, labels):
+            return self._take(step, count, place, labels)
+        for choice in (self._leave, self._take):
             found = choice(step, count, place, labels)
             if found is not None:
                 return found
@@ -180,17 +186,21 @@ class _Search:
     def _leave(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
         return self.run(step + 1, 0, place, labels) if count >= self._kernel.steps[step].low else None
 
-    def _take(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
+    def _may_take(self, step: int, count: int, place: int, labels: list[str]) -> bool:
+        """Return whether the next row fits the variable of a step."""
         current = self._kernel.steps[step]
         if current.high is not None and count >= current.high:
-            return None
+            return False
         if place >= len(self._rows):
             if not self._is_final:
                 self.undecided = self.could_grow = True
-            return None
+            return False
         within = self._kernel.within
         if within is not None and self._rows[place][0] - self._rows[self._start][0] >= within:
+            return False
+        return self._kernel.fits(current.name, self._rows, self._start, labels)
+
+    def _take(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
+        if not self._may_take(step, count, place, labels):
             return None
-        if not self._kernel.fits(current.name, self._rows, self._start, labels):
-            return None
-        return self.run(step, count + 1, place + 1, [*labels, current.name])
+        return self.run(step, count + 1, place + 1, [*labels, self._kernel.steps[step].name])

@@ -15,6 +15,11 @@ class Step:
     high: int | None
     greedy: bool
 
+    @property
+    def is_greedy_loop(self) -> bool:
+        """Return whether the variable takes every row that fits; `A?` and `A{n}` do not, in Flink."""
+        return self.greedy and self.low != self.high and (self.low, self.high) != (0, 1)
+
 
 def steps_of(pattern: Any) -> tuple[Step, ...]:
     """Return the steps of a pattern.

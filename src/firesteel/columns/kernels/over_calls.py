@@ -133,10 +133,16 @@ class Navigation(OverCall):
         return [self._neighbour(values, i, self.call.function, values[i]) for i in range(start, len(entries))], None
 
     def whole(self, entries: list[Entry]) -> list[Any]:
-        """Return values of neighbours; Flink's `OffsetOverFrame` is that of the first such call of a window."""
-        first = next(number for number, call in enumerate(self.plan.calls) if call.function in NAVIGATION)
-        name, values = self.plan.calls[first].function, self.values(entries)
-        return [self._neighbour(values, i, name, entries[i][2][first]) for i in range(len(entries))]
+        """Return values of neighbours.
+
+        Flink splits a window that also has other functions, and then all LAG and LEAD share the `OffsetOverFrame` of
+        the first of them.
+        """
+        calls, values = self.plan.calls, self.values(entries)
+        shared = next(number for number, call in enumerate(calls) if call.function in NAVIGATION)
+        leader = self.number if all(call.function in NAVIGATION for call in calls) else shared
+        name = calls[leader].function
+        return [self._neighbour(values, i, name, entries[i][2][leader]) for i in range(len(entries))]
 
     def _neighbour(self, values: list[Any], i: int, name: Any, arguments: Any) -> Any:
         offset = _offset(arguments)

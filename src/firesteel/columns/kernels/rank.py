@@ -137,10 +137,11 @@ class Rank(Kernel):
                 gone.remove(row)
             else:
                 new.append(row)
+        is_update = self._plan.end == 1 and not self._plan.keeps_all and bool(gone and new)
         for row in gone:
-            self._output.add(DELETE, row)
+            self._output.add(UPDATE_BEFORE if is_update else DELETE, row)
         for row in new:
-            self._output.add(INSERT, row)
+            self._output.add(UPDATE_AFTER if is_update else INSERT, row)
 
     def end(self) -> None:
         """Give the rows of a bounded query."""

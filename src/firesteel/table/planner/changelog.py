@@ -47,7 +47,7 @@ def sorts_all(node: rel.Sort) -> bool:
 
 def is_time(kind: Any) -> bool:
     """Return whether a type is that of a time attribute."""
-    return getattr(getattr(kind, "kind", None), "name", "REGULAR") != "REGULAR"
+    return getattr(getattr(kind, "kind", None), "name", "") in ("ROWTIME", "PROCTIME")
 
 
 def is_rowtime(kind: Any) -> bool:

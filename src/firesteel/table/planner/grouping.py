@@ -21,7 +21,7 @@ from firesteel.columns.types import (
 from firesteel.table import queries as q
 from firesteel.table.errors import ValidationException
 from firesteel.table.planner import rel
-from firesteel.table.planner.changelog import is_proctime, is_rowtime, is_time
+from firesteel.table.planner.changelog import is_proctime, is_time
 from firesteel.table.planner.over_calls import OverCalls
 from firesteel.table.planner.resolve_expressions import WINDOW_STARTS, ExpressionResolver
 from firesteel.table.planner.rex_tools import Deferred, row_type, transform, unique_names
@@ -192,8 +192,7 @@ class GroupedSelect:
         assert self.window is not None
         kind: Any = self.node.row_type.fields[self.window.time].data_type
         if name == "rowtime":
-            found: DataType = type(kind)(3, False, kind=kind.kind) if is_rowtime(kind) else type(kind)(3, False)
-            return found
+            return type(kind)(3, kind.is_nullable, kind=kind.kind)  # type: ignore[no-any-return]
         return with_kind(LocalZonedTimestampType(3, False), TimestampKind.PROCTIME)
 
     def grouping(self, call: Apply) -> Rex:

@@ -161,7 +161,7 @@ def _type_of(function: Any, arguments: tuple[Rex, ...], spec: WindowSpec, filter
         kind = common_type([arguments[0].type, arguments[2].type])
         if kind is None:
             raise ValidationException(f"SQL validation failed. {function} needs a default of the column's type")
-        return kind
+        return kind.with_nullable(arguments[2].type.is_nullable)
     aggregate = find_aggregate(function)
     if aggregate is None:
         raise ValidationException(f"SQL validation failed. OVER must be applied to aggregate function, not {function}")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from firesteel.columns.types import DecimalType
 from firesteel.table.planner.literals import interval_literal, time_literal
 from firesteel.table.planner.parse_calls import SpecialCalls
 from firesteel.table.unresolved import (
@@ -88,7 +89,8 @@ class ExpressionParser(SpecialCalls):
         if not negated and self.accept("IS"):
             return self._is(left, position)
         if not negated and self.accept("OVERLAPS"):
-            return Apply("OVERLAPS", (left, self.sum()), position=position)
+            periods = [*_period(left), *_period(self.sum())]
+            return Apply("OVERLAPS", tuple(periods), position=position)
         return None
 
     def _quantified(self, left: Any, operator: str, position: Any) -> Any:
@@ -159,7 +161,7 @@ class ExpressionParser(SpecialCalls):
         position = self.position()
         if self.accept("-"):
             if self.token.kind == "number":
-                return self._postfix(Lit(-self.number()))
+                return self._postfix(self._number_literal(-1))
             return Apply("NEGATE", (self._unary(),), position=position)
         if self.accept("+"):
             return self._unary()
@@ -184,10 +186,19 @@ class ExpressionParser(SpecialCalls):
             return float(text)
         return Decimal(text) if "." in text else int(text)
 
+    def _number_literal(self, sign: int) -> Lit:
+        """Take a number as a literal; a decimal's precision counts all digits that are written, leading zeros too."""
+        text = self.token.text
+        value = self.number() * sign
+        if not isinstance(value, Decimal):
+            return Lit(value)
+        whole, _, fraction = text.partition(".")
+        return Lit(value, DecimalType(len(whole) + len(fraction), len(fraction), False))
+
     def _primary(self) -> Any:
         token = self.token
         if token.kind == "number":
-            return Lit(self.number())
+            return self._number_literal(1)
         if token.kind == "string":
             self.next()
             while self.token.kind == "string":  # adjacent strings are one
@@ -340,3 +351,9 @@ class ExpressionParser(SpecialCalls):
         if word is None:
             self.fail("PRECEDING", "FOLLOWING")
         return word, amount
+
+
+def _period(operand: Any) -> tuple[Any, ...]:
+    """Return the two ends of a period, `(start, end)` or `(start, length)`."""
+    is_pair = isinstance(operand, Apply) and operand.function == "ROW"
+    return operand.operands if is_pair else (operand,)

@@ -108,6 +108,8 @@ class QueryResolver:
                 f"{len(right.row_type)} columns"
             )
         types = [_common([a, b], name) for a, b in zip(refs(left.row_type), refs(right.row_type), strict=True)]
+        if query.kind == "UNION" and query.all:
+            types = [_attribute_of_both(*parts) for parts in zip(types, left.row_type, right.row_type, strict=True)]
         kind = row_type(left.row_type.names, types)
         left, right = cast_columns(left, kind), cast_columns(right, kind)
         if query.kind != "UNION":
@@ -240,6 +242,13 @@ def _common(values: list[Any], name: str) -> DataType:
         shown = " and ".join(str(value.type) for value in values)
         raise ValidationException(f"SQL validation failed. Type mismatch in columns of {name}: {shown}")
     return kind
+
+
+def _attribute_of_both(common: Any, left: Any, right: Any) -> DataType:
+    """Return the type of a column of UNION ALL: a time attribute if it is one of both inputs."""
+    kinds = {getattr(field.data_type, "kind", None) for field in (left, right)}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    return common if kind is None or not kind.is_attribute else common.with_kind(kind)  # type: ignore[no-any-return]
 
 
 def cast_columns(node: Any, kind: RowType) -> Any:

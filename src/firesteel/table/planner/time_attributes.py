@@ -18,8 +18,8 @@ def with_kind(kind: Any, attribute: TimestampKind) -> DataType:
 
 
 def without_time_attribute(kind: Any) -> DataType:
-    """Return the type as that of plain values."""
-    return with_kind(kind, TimestampKind.REGULAR) if is_time(kind) else kind
+    """Return the type of a column whose values are no time attribute any more."""
+    return kind.materialized() if is_time(kind) else kind  # type: ignore[no-any-return]
 
 
 def materialized(kind: RowType) -> RowType:
