@@ -55,7 +55,7 @@ def test_a_directory_that_others_can_write_to_is_refused_with_a_message(state: P
     for command in (["list"], ["jobmanager", "status"], ["jobmanager", "stop"], ["jobmanager", "start"]):
         refused = CliRunner().invoke(cli, command)
         assert refused.exit_code == 1
-        assert "can't be trusted: its mode is 777" in refused.stderr, refused.output
+        assert "cannot be trusted: its mode is 777" in refused.stderr, refused.output
 
 
 def test_log_directories_of_former_jobmanagers_are_removed_but_for_the_last_ones(

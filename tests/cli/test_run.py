@@ -186,7 +186,7 @@ def test_a_program_that_raises_shows_its_own_lines(program):
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("parallelism.default=abc", "parallelism.default: 'abc' is no whole number"),
+        ("parallelism.default=abc", "parallelism.default: 'abc' is not an integer"),
         ("execution.runtime-mode=FOO", "execution.runtime-mode: 'FOO' is unknown; use STREAMING, BATCH or AUTOMATIC"),
     ],
 )

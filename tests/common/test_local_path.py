@@ -31,5 +31,5 @@ def test_paths_and_file_uris_are_paths(text: str, path: str) -> None:
     "text", ["s3://bucket/out", "hdfs:///out", "hdfs://name:9000/out", "file://host/out", "s3://bucket"]
 )
 def test_uris_of_other_file_systems_are_refused(text: str) -> None:
-    with pytest.raises(InvalidProgramError, match=f"path '{text}': there is no file system for .*allowed: a path"):
+    with pytest.raises(InvalidProgramError, match=f"path '{text}': no file system for .*allowed: a path"):
         local_path(text)

@@ -52,7 +52,7 @@ def test_row_survives_pickling():
 def test_row_refuses_mixed_values_and_unknown_fields():
     with pytest.raises(ValueError, match="positional or named"):
         Row(1, a=2)
-    with pytest.raises(AttributeError, match="'b' is no field"):
+    with pytest.raises(AttributeError, match="'b' is not a field"):
         _ = Row(a=1).b
 
 
@@ -92,9 +92,9 @@ def test_duration_is_read_from_text(text, millis):
 
 def test_bad_setting_names_its_key():
     configuration = Configuration().set_string("a.b", "many")
-    with pytest.raises(ValueError, match=r"a\.b: 'many' is no whole number"):
+    with pytest.raises(ValueError, match=r"a\.b: 'many' is not an integer"):
         configuration.get_integer("a.b", 1)
-    with pytest.raises(ValueError, match=r"a\.b: 'many' is no duration"):
+    with pytest.raises(ValueError, match=r"a\.b: 'many' is not a duration"):
         configuration.get_duration("a.b", Duration.of_millis(1))
 
 

@@ -78,7 +78,7 @@ def test_a_refused_document_fails_the_job_and_is_named(server: tuple[Cluster, st
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([{"word": "to", "n": "two"}]).sink_to(builder(server[1]).build()).name("index")
     refused = (
-        r"operator 'index: Writer': .*1 of 1 documents were refused: index 'words', id 'to': status 400, "
+        r"operator 'index: Writer': .*1 of 1 documents were rejected: index 'words', id 'to': status 400, "
         r"mapper_parsing_exception: failed to parse field \[n\]"
     )
     with pytest.raises(UserFunctionError, match=refused):
@@ -214,7 +214,7 @@ def test_builders_refuse_what_makes_no_sense(monkeypatch: Any) -> None:
     with pytest.raises(InvalidProgramError, match=r"call set_hosts\(\)"):
         made.build()
     for call, text in (
-        (lambda: made.set_hosts([]), "hosts can't be empty"),
+        (lambda: made.set_hosts([]), "hosts must not be empty"),
         (lambda: made.set_hosts("ftp://h"), "a host must be host:port or https://host:port, found 'ftp://h'"),
         (lambda: made.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE), "AT_LEAST_ONCE and a key_field"),
         (lambda: made.set_bulk_flush_max_actions(0), r"num_max_actions must be -1 \(no limit\) or 1 or greater"),

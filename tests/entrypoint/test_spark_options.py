@@ -168,7 +168,7 @@ def test_kubernetes() -> None:
     ("option", "value", "message"),
     [
         ("taskmanager.memory.process.size", "900 mb", "is '900 mb', at least '1 gb' is needed"),
-        ("taskmanager.memory.process.size", "much", "an amount of memory is a whole number"),
+        ("taskmanager.memory.process.size", "much", "a memory size must be an integer"),
         ("kubernetes.taskmanager.labels", "team=a", "'team=a' is not of the form key:value"),
     ],
 )

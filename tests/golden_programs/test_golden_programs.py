@@ -61,7 +61,7 @@ def test_program_runs_to_its_end_or_is_refused(name: str, parallelism: int, tmp_
             run(name, tmp_path, parallelism)
         return
     if name in NO_EVENT_TIME:
-        with pytest.raises(UserFunctionError, match="needs elements with an event time"):
+        with pytest.raises(UserFunctionError, match="needs elements with a timestamp"):
             run(name, tmp_path, parallelism)
         return
     result = run(name, tmp_path, parallelism, batch_elements=40)

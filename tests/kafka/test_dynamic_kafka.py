@@ -66,7 +66,7 @@ def test_what_is_missing_is_named(broker: Broker) -> None:
         made.set_kafka_stream_subscriber(StreamPatternSubscriber(".*"))
     with pytest.raises(TypeError, match="must be a SingleClusterTopicMetadataService, found None"):
         made.set_kafka_metadata_service(None)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="stream_ids can't be empty"):
+    with pytest.raises(ValueError, match="stream_ids must not be empty"):
         KafkaStreamSetSubscriber(set())
     for kind in (KafkaMetadataService, KafkaStreamSubscriber, KafkaRecordDeserializationSchema):
         with pytest.raises(NotImplementedError, match="wraps a Java object"):

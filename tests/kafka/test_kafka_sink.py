@@ -262,7 +262,7 @@ def test_broker_that_does_not_answer_is_an_error_and_not_a_hang(guarantee: Any) 
                 .set_record_serializer(serializer("t").build())
                 .set_delivery_guarantee(EXACTLY_ONCE)
             ),
-            r"prefix of transactional ids .* call set_transactional_id_prefix",
+            r"transactional id prefix .* call set_transactional_id_prefix",
         ),
     ],
 )
@@ -275,9 +275,9 @@ def test_schema_needs_one_topic_and_a_schema_of_values() -> None:
     new = KafkaRecordSerializationSchema.builder
     with pytest.raises(InvalidProgramError, match="the topic is missing"):
         new().set_value_serialization_schema(SimpleStringSchema()).build()
-    with pytest.raises(InvalidProgramError, match="schema of values is missing"):
+    with pytest.raises(InvalidProgramError, match="value schema is missing"):
         new().set_topic("t").build()
-    with pytest.raises(InvalidProgramError, match="topic was set before"):
+    with pytest.raises(InvalidProgramError, match="topic is set already"):
         new().set_topic("t").set_topic_selector(lambda value: "u")
     with pytest.raises(ValueError, match="1 to 64000 bytes, found 0"):
         KafkaSink.builder().set_transactional_id_prefix("")

@@ -102,14 +102,14 @@ def test_what_is_refused_for_good_fails_the_job(amazon: Amazon, monkeypatch: Any
     writer = builder(amazon, "s").set_fail_on_error(True).build().create_writer(CONTEXT)
     writer._put = put
     writer.write("a", None)
-    with pytest.raises(KinesisError, match="Kinesis 's': 1 of 1 records were refused: InternalFailure: oh"):
+    with pytest.raises(KinesisError, match="Kinesis 's': 1 of 1 records were rejected: InternalFailure: oh"):
         writer.flush(False)
     writer.close()
     monkeypatch.setattr(kinesis_writer, "_GIVE_UP_S", -1.0)
     patient = builder(amazon, "s").build().create_writer(CONTEXT)
     patient._put = put
     patient.write("a", None)
-    with pytest.raises(KinesisError, match="1 of 1 records were refused"):
+    with pytest.raises(KinesisError, match="1 of 1 records were rejected"):
         patient.flush(False)
     patient.close()
     with pytest.raises(KinesisError, match=r"Kinesis 'nope': could not write 1 records: .*nope"):
@@ -145,7 +145,7 @@ def test_builders_say_what_is_missing(amazon: Amazon, monkeypatch: Any) -> None:
     made.set_partition_key_generator(PartitionKeyGenerator.fixed())
     with pytest.raises(InvalidProgramError, match=r"call set_kinesis_client_properties\(\)"):
         made.build()
-    with pytest.raises(InvalidProgramError, match=r"the limit of a record \(1048576 bytes\) must not be larger"):
+    with pytest.raises(InvalidProgramError, match=r"the size limit of a record \(1048576 bytes\) must not exceed"):
         builder(amazon, "s").set_max_batch_size_in_bytes(10).build()
     with pytest.raises(InvalidProgramError, match=r"call set_delivery_stream_name\(\)"):
         KinesisFirehoseSink.builder().build()

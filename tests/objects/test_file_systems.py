@@ -108,11 +108,11 @@ def test_a_lost_answer_of_a_creation_is_no_refusal(bucket: Bucket):
 def test_errors_say_what_was_asked_and_why_it_failed(bucket: Bucket):
     missing = Files(bucket.options).remote("s3://no-such-bucket/in")
     assert missing is not None
-    with pytest.raises(RemoteFileNotFoundError, match="can't list s3://no-such-bucket/in: The specified bucket"):
+    with pytest.raises(RemoteFileNotFoundError, match="cannot list s3://no-such-bucket/in: The specified bucket"):
         missing.files_below("s3://no-such-bucket/in")
     denied = Files(bucket.options | {"s3.access-key": "wrong"}).remote(bucket.uri())
     assert denied is not None
     with pytest.raises(RemoteFileError, match=r"access was denied .*The key does not exist.*s3.access-key"):
         denied.files_below(bucket.uri("in"))
-    with pytest.raises(RemoteFileNotFoundError, match=r"can't read s3://.*/nothing: it does not exist"):
+    with pytest.raises(RemoteFileNotFoundError, match=r"cannot read s3://.*/nothing: it does not exist"):
         Files(bucket.options).open(bucket.uri("nothing"))

@@ -96,12 +96,12 @@ def test_state_without_time_to_live_is_of_the_plain_class() -> None:
 
 
 def test_time_to_live_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="must be positive, not 0 ms"):
+    with pytest.raises(ValueError, match="must be positive, found 0 ms"):
         StateTtlConfig.new_builder(Time.milliseconds(0)).build()
 
 
 def test_incremental_cleanup_of_a_negative_size_is_refused() -> None:
-    with pytest.raises(ValueError, match="size must be 0 or more, not -1"):
+    with pytest.raises(ValueError, match="size must be 0 or more, found -1"):
         builder().cleanup_incrementally(-1, False)
 
 

@@ -1,4 +1,4 @@
-"""Types, rows, settings and strategies that all parts share (as `pyflink.common`)."""
+"""Types, rows, settings and strategies shared by all packages (as `pyflink.common`)."""
 
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.config_options import ConfigOption, ConfigOptions

@@ -1,4 +1,4 @@
-"""Types of scalars: re-exported by `firesteel.common.typeinfo`."""
+"""Scalar types: re-exported by `firesteel.common.typeinfo`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class BasicType(Enum):
-    """The scalar types."""
+    """The kinds of scalars."""
 
     STRING = "String"
     BYTE = "Byte"
@@ -30,7 +30,7 @@ class BasicType(Enum):
 
 
 class BasicTypeInfo(TypeInformation[T]):
-    """A scalar type."""
+    """The type of a scalar."""
 
     def __init__(self, basic_type: BasicType) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class BasicTypeInfo(TypeInformation[T]):
 
     @property
     def basic_type(self) -> BasicType:
-        """Which scalar."""
+        """The kind of scalar."""
         return self._basic_type
 
     def __repr__(self) -> str:
@@ -46,67 +46,67 @@ class BasicTypeInfo(TypeInformation[T]):
 
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo[str]:
-        """A `str`."""
+        """Return the type of `str`."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BOOLEAN_TYPE_INFO() -> BasicTypeInfo[bool]:
-        """A `bool`."""
+        """Return the type of `bool`."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def BYTE_TYPE_INFO() -> BasicTypeInfo[int]:
-        """An `int` that wraps at 8 bits."""
+        """Return the type of an `int` that wraps at 8 bits."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def SHORT_TYPE_INFO() -> BasicTypeInfo[int]:
-        """An `int` that wraps at 16 bits."""
+        """Return the type of an `int` that wraps at 16 bits."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT_TYPE_INFO() -> BasicTypeInfo[int]:
-        """An `int` that wraps at 32 bits."""
+        """Return the type of an `int` that wraps at 32 bits."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG_TYPE_INFO() -> BasicTypeInfo[int]:
-        """An `int` that wraps at 64 bits."""
+        """Return the type of an `int` that wraps at 64 bits."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT_TYPE_INFO() -> BasicTypeInfo[float]:
-        """A `float` rounded to 32 bits."""
+        """Return the type of a `float` rounded to 32 bits."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE_TYPE_INFO() -> BasicTypeInfo[float]:
-        """A `float`."""
+        """Return the type of `float`."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR_TYPE_INFO() -> BasicTypeInfo[str]:
-        """A `str` of length 1."""
+        """Return the type of a `str` of length 1."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT_TYPE_INFO() -> BasicTypeInfo[int]:
-        """An `int` of any size."""
+        """Return the type of an `int` of any size."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC_TYPE_INFO() -> BasicTypeInfo[Decimal]:
-        """A `decimal.Decimal`."""
+        """Return the type of `decimal.Decimal`."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
     def INSTANT_TYPE_INFO() -> BasicTypeInfo[Instant]:
-        """An `Instant`."""
+        """Return the type of `Instant`."""
         return InstantTypeInfo(BasicType.INSTANT)
 
 
 class InstantTypeInfo(BasicTypeInfo[Instant]):
-    """An `Instant`; internally nanoseconds since the epoch."""
+    """The type of `Instant`; the internal form is nanoseconds since the epoch."""
 
     _conversion = True
 

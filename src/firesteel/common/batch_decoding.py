@@ -1,4 +1,4 @@
-"""Decoding of many messages at once, which finds the bad ones when it fails."""
+"""Deserialization of many messages at once, with error messages that name the invalid message."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def decode_each(
     where: Callable[[int], str],
     error_type: Callable[[str], Exception],
 ) -> list[Any]:
-    """Return what a schema makes of each message.
+    """Return the records that a schema returns for messages.
 
     Args:
-        schema: It decodes all at once, or fails if one is bad.
-        messages: Of one buffer.
-        where: Says which one a message is, by its index.
-        error_type: Makes the error.
+        schema: Deserializes all messages at once, or fails if one is invalid.
+        messages: The messages of one buffer.
+        where: Describes a message, given its index.
+        error_type: Creates the error, given its text.
 
     Raises:
-        Exception: a message is bad; the text says which one, and why.
+        Exception: a message is invalid; the error says which one, and why.
     """
     try:
         return schema.deserialize_all(messages)
@@ -45,12 +45,12 @@ def decode_all(
     """Return a record for each message, in order.
 
     Args:
-        messages: Of one buffer.
-        decode_batch: Decodes all of them, or fails if one is bad.
-        decode_one: Decodes one; gives None for one that is to be skipped, and says what is wrong with a bad one.
+        messages: The messages of one buffer.
+        decode_batch: Decodes all messages, or fails if one is invalid.
+        decode_one: Decodes one message. Returns None to skip it and raises an error if it is invalid.
 
     Raises:
-        ValueError: a message is bad; the text names its position in the buffer, from 1.
+        ValueError: a message is invalid; the error names its position in the buffer, from 1.
     """
 
     def decode(start: int, end: int) -> list[Any]:

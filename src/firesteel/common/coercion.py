@@ -1,8 +1,8 @@
-"""What a declared type does to the records that pass: the same as Flink's serialisers would.
+"""Conversion of records to their declared types, with the same effect as Flink's serializers.
 
-`coercer(type_info)` compiles a type into one function, so a record costs one call. Whole numbers wrap at the width of
-their type, `FLOAT` is rounded to 32 bits, times keep milliseconds. The result never shares a mutable container with its
-argument.
+`coercer(type_info)` compiles a type into one function, so that a record costs one call. Integers wrap at the width of
+their type, `FLOAT` is rounded to 32 bits, and times keep milliseconds. The result never shares a mutable container with
+its argument.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _FLOAT = struct.Struct("<f")
 
 
 def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
-    """The function that turns a value into one of `type_info`; None where every value passes as it is.
+    """Return the function that converts a value to `type_info`, or None if every value passes unchanged.
 
-    The function raises `TypeMismatchError` (a `TypeError`) that names the field, the declared type and what was found.
-    None is a value of every type.
+    The function raises `TypeMismatchError` (a `TypeError`), which names the field, the declared type and the value
+    found. None is a value of every type.
 
     Example:
         >>> coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))(["a", 43878])
@@ -62,7 +62,7 @@ def coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
 
 
 def batch_coercer(type_info: TypeInformation[Any] | None) -> Callable[[list[Any]], list[Any]] | None:
-    """As `coercer`, for all values of a list: those that pass as they are cost no call.
+    """Return the conversion of `coercer` for a list of values; values that pass unchanged cost no call.
 
     Example:
         >>> batch_coercer(Types.TUPLE([Types.STRING(), Types.SHORT()]))([("a", 43878), ("b", 1)])
@@ -71,7 +71,7 @@ def batch_coercer(type_info: TypeInformation[Any] | None) -> Callable[[list[Any]
     coerce = coercer(type_info)
     if coerce is None:
         return None
-    # Of `remaining`, `operators.errors.in_hand` sees which value was not done when one fails.
+    # `operators.errors.in_hand` reads from `remaining` which value failed.
     check = fits(type_info, "v")
     source = f"""
 def coerce_all(values):
@@ -84,9 +84,9 @@ def coerce_all(values):
 
 
 def fits(type_info: Any, value: str) -> str:
-    """Source that is true for values that pass as they are, by their name; `False` if that can't be said so easily.
+    """Return source code that tells whether a value passes unchanged, or `False` if there is no simple check.
 
-    Where it is true nobody can change the value. It refers to `ownership.IMMUTABLE` as `immutable`.
+    If the check is true, the value is immutable. The source refers to `ownership.IMMUTABLE` as `immutable`.
 
     Example:
         >>> fits(Types.STRING(), "name")
@@ -96,7 +96,7 @@ def fits(type_info: Any, value: str) -> str:
 
 
 def _check_of(type_info: Any, value: str) -> str | None:
-    """Source that is true for values that pass as they are; None if that can't be said so easily."""
+    """Return source code that tells whether a value passes unchanged, or None if there is no simple check."""
     if coercer(type_info) is None:
         return IS_IMMUTABLE.format(v=value)
     if isinstance(type_info, BasicTypeInfo):
@@ -112,15 +112,15 @@ def _check_of(type_info: Any, value: str) -> str | None:
 
 
 def settler(type_info: TypeInformation[Any] | None) -> tuple[str, Coercer]:
-    """What makes a value of user code one of a type that nobody else can change: `(source, function)`.
+    """Return what converts a value of user code to an unshared value of a type: `(source, function)`.
 
-    The source is true for a value `v` that passes as it is, so that it costs no call; the function is for the others.
+    The source tells whether a value `v` passes unchanged, so that it costs no call. The function converts the others.
     """
     return fits(type_info, "v"), coercer(type_info) or own
 
 
 def is_immutable_type(type_info: TypeInformation[Any] | None) -> bool:
-    """Return whether nobody can change the values of a type, once they were converted to it."""
+    """Return whether values are immutable once they are converted to a type."""
     while isinstance(type_info, ExternalTypeInfo):
         type_info = type_info.type_info
     if isinstance(type_info, TupleTypeInfo):
@@ -331,7 +331,7 @@ def _locate(parts: Any) -> None:
             raise mismatch.below(step) from None
 
 
-# Fields of these types are checked within the compiled source; for the others it calls their coercer.
+# Fields of these types are checked inline in the compiled source; other fields cost a call of their coercer.
 _INLINE = {
     BasicType.STRING: "{v}.__class__ is str",
     BasicType.BOOLEAN: "{v}.__class__ is bool",
@@ -346,7 +346,10 @@ _INLINE = {
 def _compile_fields(
     fields: list[TypeInformation[Any]], head: str, unchanged: str, changed: str, names: dict[str, Any]
 ) -> Coercer:
-    """One function over fields `a0`, `a1` ...: `unchanged` if all pass as they are, else `changed`, else `slow(v)`."""
+    """Return a function over the fields `a0`, `a1` ...
+
+    It runs `unchanged` if all fields pass unchanged, otherwise `changed`, and `slow(v)` if a field does not fit.
+    """
     variables = [f"a{i}" for i in range(len(fields))]
     checks, results = [], []
     scope: dict[str, Any] = {"TypeMismatchError": TypeMismatchError, **names}

@@ -1,7 +1,8 @@
-"""What `from_collection` takes beyond values of the declared type, as PyFlink does.
+"""Values that `from_collection` accepts beyond values of the declared type, as PyFlink does.
 
-PyFlink's `to_internal_type` and Flink's `PythonTypeUtils.getCollectionInputFormat` turn objects with attributes into
-rows and maps, and anything into text. What they turn into null without a word, such as text for `INT`, is refused.
+PyFlink's `to_internal_type` and Flink's `PythonTypeUtils.getCollectionInputFormat` convert objects with attributes to
+rows and maps, and any object to text. Values that they silently convert to null, such as text for `INT`, are rejected
+here.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from firesteel.common.types import Row
 
 
 def collection_coercer(type_info: TypeInformation[Any] | None) -> Coercer | None:
-    """Return the function that turns an element of a collection into a value of `type_info`; None: all pass.
+    """Return the function that converts an element of a collection to `type_info`, or None if all elements pass.
 
-    The function raises `TypeMismatchError` where no value can be made of the element.
+    The function raises `TypeMismatchError` if an element cannot be converted.
 
     Example:
         >>> collection_coercer(Types.TUPLE([Types.STRING(), Types.INT()]))((1.5, 2))
@@ -44,7 +45,7 @@ def collection_coercer(type_info: TypeInformation[Any] | None) -> Coercer | None
 
 
 def _accepter(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
-    """Return the function that turns what only `from_collection` takes into what the type's coercer takes."""
+    """Return the function that converts what only `from_collection` accepts to what the type's coercer accepts."""
     if isinstance(type_info, BasicTypeInfo):
         return _text if type_info.basic_type is BasicType.STRING else _same
     return next((build(type_info) for kind, build in _BUILDERS if isinstance(type_info, kind)), _same)
@@ -55,7 +56,7 @@ def _same(value: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    """Return Java's text of a number, truth value, list or map; other values as they are."""
+    """Return Java's text of a number, boolean, list or map, and other values unchanged."""
     if isinstance(value, bool):
         return to_java_string(value, Types.BOOLEAN())
     if isinstance(value, float):
@@ -100,7 +101,7 @@ def _tuple(type_info: Any) -> Callable[[Any], Any]:
 
 
 def _fields(value: Any, accepters: list[Callable[[Any], Any]]) -> Any:
-    """Return a row or tuple with its fields accepted; as it is, if it has another number of fields."""
+    """Convert the fields of a row or tuple; return it unchanged if the number of fields differs."""
     if not isinstance(value, (Row, tuple, list)) or len(value) != len(accepters):
         return value
     fields = [accept(field) for accept, field in zip(accepters, value, strict=True)]

@@ -1,4 +1,4 @@
-"""The answer to a question to a running job (module as `pyflink.common.completable_future`)."""
+"""Futures of requests to a running job (module as `pyflink.common.completable_future`)."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ __all__ = ["CompletableFuture"]
 
 
 class CompletableFuture:
-    """A `concurrent.futures.Future`, its result passed through `convert`."""
+    """A wrapper of a `concurrent.futures.Future` that applies `convert` to its result."""
 
     def __init__(self, future: Future[Any], convert: Callable[[Any], Any] | None = None) -> None:
         self._future = future
         self._convert = convert
 
     def cancel(self) -> bool:
-        """Gives up waiting; False if it is done or can't be cancelled."""
+        """Cancel the future; return False if it is done or cannot be cancelled."""
         return self._future.cancel()
 
     def cancelled(self) -> bool:
-        """True if it was cancelled."""
+        """Return whether it was cancelled."""
         return self._future.cancelled()
 
     def done(self) -> bool:
-        """True if there is a result or an error."""
+        """Return whether the future has a result or an error."""
         return self._future.done()
 
     def result(self, timeout_s: float | None = None) -> Any:
-        """The result, waited for.
+        """Wait for the result and return it.
+
+        Args:
+            timeout_s: Maximum time to wait in seconds; None waits without limit.
 
         Raises:
-            TimeoutError: it is not there within `timeout_s`.
-            Exception: the error that it ended with.
+            TimeoutError: there is no result within `timeout_s`.
+            Exception: the error of the future.
         """
         value = self._future.result(timeout_s)
         return value if self._convert is None else self._convert(value)
 
     def exception(self) -> BaseException | None:
-        """The error that it ended with, waited for; None if it ended well."""
+        """Wait for the future and return its error, or None if it succeeded."""
         return self._future.exception()
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Types of values made of other values: re-exported by `firesteel.common.typeinfo`."""
+"""Composite types: re-exported by `firesteel.common.typeinfo`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class ElementTypeInfo(TypeInformation[T]):
-    """A Java array or a list: values with one type of elements."""
+    """The type of a list or Java array whose elements have one type."""
 
     def __init__(self, element_type: TypeInformation[Any]) -> None:
         super().__init__()
@@ -46,19 +46,19 @@ def _each(element_type: TypeInformation[Any], convert: Callable[[Any], Any], val
 
 
 class PrimitiveArrayTypeInfo(ElementTypeInfo[Any]):
-    """A Java array of primitives; of `BYTE` it is `bytes`, otherwise a list."""
+    """The type of a Java array of primitives: `bytes` for `BYTE`, otherwise a list."""
 
 
 class BasicArrayTypeInfo(ElementTypeInfo[list[V]]):
-    """A Java array of boxed scalars or strings: a list."""
+    """The type of a Java array of boxed scalars or strings: a list."""
 
 
 class ObjectArrayTypeInfo(ElementTypeInfo[list[V]]):
-    """A Java array of any objects: a list."""
+    """The type of a Java array of any objects: a list."""
 
 
 class ListTypeInfo(ElementTypeInfo[list[V]]):
-    """A list."""
+    """The type of a list."""
 
     @property
     def elem_type(self) -> TypeInformation[Any]:
@@ -67,14 +67,14 @@ class ListTypeInfo(ElementTypeInfo[list[V]]):
 
 
 class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
-    """A tuple with a type per position."""
+    """The type of a tuple, with a type for each position."""
 
     def __init__(self, field_types: Sequence[TypeInformation[Any]]) -> None:
         super().__init__()
         self._field_types = list(field_types)
 
     def get_field_types(self) -> list[TypeInformation[Any]]:
-        """Types of the fields, in order."""
+        """Return the types of the fields, in order."""
         return self._field_types
 
     def need_conversion(self) -> bool:
@@ -96,10 +96,10 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
 
 
 class RowTypeInfo(TypeInformation[Row]):
-    """A `Row` with a name and a type per field.
+    """The type of a `Row`, with a name and a type for each field.
 
     Attributes:
-        named: False if the names are only the default ones `f0`, `f1` ...
+        named: False if the field names are the default ones `f0`, `f1` ...
     """
 
     _conversion = True
@@ -114,15 +114,15 @@ class RowTypeInfo(TypeInformation[Row]):
             raise ValueError(f"A row type needs one name per field, found {found}")
 
     def get_field_names(self) -> list[str]:
-        """Names of the fields, in order."""
+        """Return the names of the fields, in order."""
         return self._field_names
 
     def get_field_index(self, field_name: str) -> int:
-        """Position of that field, -1 if there is none."""
+        """Return the position of a field, or -1 if there is no such field."""
         return self._field_names.index(field_name) if field_name in self._field_names else -1
 
     def get_field_types(self) -> list[TypeInformation[Any]]:
-        """Types of the fields, in order."""
+        """Return the types of the fields, in order."""
         return self._field_types
 
     def to_internal_type(self, obj: Any) -> Any:
@@ -144,7 +144,7 @@ class RowTypeInfo(TypeInformation[Row]):
         return row
 
     def _parts(self) -> tuple[Any, ...]:
-        """The types only: rows are of the same type whatever their fields are called, as in Flink."""
+        """Return the field types only: as in Flink, the names do not affect equality."""
         return (self._field_types,)
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class RowTypeInfo(TypeInformation[Row]):
 
 
 class MapTypeInfo(TypeInformation[dict[K, V]]):
-    """A dict."""
+    """The type of a dict."""
 
     def __init__(self, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class MapTypeInfo(TypeInformation[dict[K, V]]):
 
 
 class ExternalTypeInfo(TypeInformation[T]):
-    """A type as it looks outside of SQL; for records the same as the type within."""
+    """A wrapper of a type at the boundary of SQL; records are the same as of the wrapped type."""
 
     def __init__(self, type_info: TypeInformation[T]) -> None:
         super().__init__()
@@ -199,7 +199,7 @@ class ExternalTypeInfo(TypeInformation[T]):
 
     @property
     def type_info(self) -> TypeInformation[T]:
-        """The type within."""
+        """The wrapped type."""
         return self._type_info
 
     def need_conversion(self) -> bool:

@@ -1,4 +1,4 @@
-"""Typed keys of settings (module as `pyflink.common.config_options`)."""
+"""Typed configuration options (module as `pyflink.common.config_options`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class ConfigOption(Generic[T]):
-    """A key with the type of its value and a default (Flink: `configuration.ConfigOption`)."""
+    """A key with the type of its value and a default value (Flink: `configuration.ConfigOption`)."""
 
     def __init__(self, key: str, type_: type, default_value: T | None) -> None:
         self.key = key
@@ -20,7 +20,7 @@ class ConfigOption(Generic[T]):
 
 
 class ConfigOptions:
-    """Starts the definition of a `ConfigOption`.
+    """Entry point to define a `ConfigOption`.
 
     Example:
         >>> ConfigOptions.key("retries").int_type().default_value(3)
@@ -29,50 +29,50 @@ class ConfigOptions:
 
     @staticmethod
     def key(key: str) -> ConfigOptions.OptionBuilder:
-        """A builder for the option of that key."""
+        """Return a builder of an option with this key."""
         return ConfigOptions.OptionBuilder(key)
 
     class OptionBuilder:
-        """Asks for the type of the value."""
+        """A builder whose next step is the type of the value."""
 
         def __init__(self, key: str) -> None:
             self._key = key
 
         def boolean_type(self) -> ConfigOptions.TypedConfigOptionBuilder[bool]:
-            """A truth value."""
+            """Set the type to boolean."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, bool)
 
         def int_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
-            """A whole number."""
+            """Set the type to integer."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, int)
 
         def long_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
-            """A whole number."""
+            """Set the type to integer."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, int)
 
         def float_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
-            """A number."""
+            """Set the type to float."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
 
         def double_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
-            """A number."""
+            """Set the type to float."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
 
         def string_type(self) -> ConfigOptions.TypedConfigOptionBuilder[str]:
-            """A text."""
+            """Set the type to string."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, str)
 
     class TypedConfigOptionBuilder(Generic[T]):
-        """Asks for the default."""
+        """A builder whose next step is the default value."""
 
         def __init__(self, key: str, type_: type) -> None:
             self._key = key
             self._type = type_
 
         def default_value(self, value: T) -> ConfigOption[T]:
-            """The option with that default."""
+            """Return the option with a default value."""
             return ConfigOption(self._key, self._type, value)
 
         def no_default_value(self) -> ConfigOption[Any]:
-            """The option without a default."""
+            """Return the option without a default value."""
             return ConfigOption(self._key, self._type, None)

@@ -1,4 +1,4 @@
-"""Settings as Flink names them: text by key (module as `pyflink.common.configuration`)."""
+"""Configuration options by key (module as `pyflink.common.configuration`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _process_defaults: dict[str, str] = {}
 
 
 class Configuration(WithoutJava):
-    """Options by key.
+    """Configuration options by key (Flink: `configuration.Configuration`).
 
-    A value keeps the type that it was set with; the getters convert it, through the text that a configuration file
-    would hold. Flink: `configuration.Configuration`.
+    A value keeps the type that it was set with. The getters convert it by way of the text that a configuration file
+    would contain.
 
     Example:
         >>> configuration = Configuration()
@@ -30,45 +30,45 @@ class Configuration(WithoutJava):
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
-        """A configuration of these settings."""
+        """Return a configuration with the options of a dict."""
         configuration = cls()
         for key, value in map.items():
             configuration.set_string(key, value)
         return configuration
 
     def get_string(self, key: str, default_value: str) -> str:
-        """The value of `key`, else the default."""
+        """Return the value of `key`, or the default if it is not set."""
         text = self._text(key)
         return default_value if text is None else text
 
     def set_string(self, key: str, value: str) -> Configuration:
-        """Sets the value of `key`."""
+        """Set the value of `key`."""
         self._values[key] = str(value)
         return self
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
-        """The truth value of `key`, else the default.
+        """Return the boolean value of `key`, or the default if it is not set.
 
         Raises:
-            ValueError: the value is neither `true` nor `false`.
+            ValueError: the value is not a boolean.
         """
         text = self._text(key)
         if text is None:
             return default_value
         if text.strip().lower() not in _TRUE + _FALSE:
-            raise ValueError(f"{key}: {text!r} is no truth value; write true or false")
+            raise ValueError(f"{key}: {text!r} is not a boolean; write true or false")
         return text.strip().lower() in _TRUE
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Sets the value of `key` to `true` or `false`."""
+        """Set the value of `key` to `true` or `false`."""
         self._values[key] = bool(value)
         return self
 
     def get_integer(self, key: str, default_value: int) -> int:
-        """The whole number under `key`, else the default.
+        """Return the integer value of `key`, or the default if it is not set.
 
         Raises:
-            ValueError: the value is no whole number.
+            ValueError: the value is not an integer.
         """
         text = self._text(key)
         if text is None:
@@ -76,18 +76,18 @@ class Configuration(WithoutJava):
         try:
             return int(text)
         except ValueError:
-            raise ValueError(f"{key}: {text!r} is no whole number") from None
+            raise ValueError(f"{key}: {text!r} is not an integer") from None
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Sets the value of `key`."""
+        """Set the value of `key`."""
         self._values[key] = int(value)
         return self
 
     def get_float(self, key: str, default_value: float) -> float:
-        """The number under `key`, else the default.
+        """Return the float value of `key`, or the default if it is not set.
 
         Raises:
-            ValueError: the value is no number.
+            ValueError: the value is not a number.
         """
         text = self._text(key)
         if text is None:
@@ -95,28 +95,30 @@ class Configuration(WithoutJava):
         try:
             return float(text)
         except ValueError:
-            raise ValueError(f"{key}: {text!r} is no number") from None
+            raise ValueError(f"{key}: {text!r} is not a number") from None
 
     def set_float(self, key: str, value: float) -> Configuration:
-        """Sets the value of `key`."""
+        """Set the value of `key`."""
         self._values[key] = float(value)
         return self
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
-        """The bytes under `key`, else the default."""
+        """Return the bytes of `key`, or the default if it is not set."""
         text = self._text(key)
         return default_value if text is None else bytearray.fromhex(text)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Sets the value of `key` to these bytes."""
+        """Set the value of `key` to these bytes."""
         self._values[key] = bytes(value)
         return self
 
     def get_duration(self, key: str, default_value: Duration) -> Duration:
-        """The duration under `key` (`200 ms`, `5 min`; a bare number is milliseconds), else the default.
+        """Return the duration of `key`, or the default if it is not set.
+
+        A duration is written as `200 ms` or `5 min`; a number without a unit is milliseconds.
 
         Raises:
-            ValueError: the value is no duration.
+            ValueError: the value is not a duration.
         """
         text = self._text(key)
         if text is None:
@@ -127,7 +129,7 @@ class Configuration(WithoutJava):
             raise ValueError(f"{key}: {error}") from None
 
     def key_set(self) -> set[str]:
-        """All keys that have a value."""
+        """Return all keys that are set."""
         return set(self._values)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
@@ -135,36 +137,36 @@ class Configuration(WithoutJava):
         target_dict.update(self._values)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        """Takes over all settings of `other`, their keys behind `prefix`."""
+        """Add all options of `other`, with `prefix` in front of their keys."""
         self._values.update({(prefix or "") + key: value for key, value in other._values.items()})
         return self
 
     def with_current_keys(self) -> Configuration:
-        """Return a copy that has the values of deprecated keys also under the current keys."""
+        """Return a copy that has the values of deprecated keys under the current keys, too."""
         copy = Configuration()
         copy._values = with_current_keys(self._values)
         return copy
 
     def contains_key(self, key: str) -> bool:
-        """True if `key` has a value."""
+        """Return whether `key` is set."""
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:
-        """All settings as a new dict."""
+        """Return all options as a new dict of texts."""
         return {key: _as_text(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:
-        """Removes `key`; False if it had no value."""
+        """Remove `key` and return whether it was set."""
         return self._values.pop(key, None) is not None
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """Return the items of a list value: `a;b`, or a list in YAML (`[a, b]`, or lines that begin with `- `)."""
+        """Return the items of a list value: `a;b`, or a YAML list (`[a, b]`, or lines that begin with `- `)."""
         if not value:
             return []
         text = value.strip()
         if text.startswith(("[", "- ")):
-            import yaml  # here and not above: few programs have lists
+            import yaml  # late import: few programs have lists
 
             return [str(item) for item in yaml.safe_load(text)]
         return [item.strip() for item in text.split(";") if item.strip()]
@@ -189,11 +191,11 @@ def _as_text(value: Any) -> str:
 
 
 def set_default_options(options: Mapping[str, str]) -> None:
-    """Sets the options that every environment of this process starts from (what `firesteel run -D` and `-p` give)."""
+    """Set the default options of all environments of this process, which `firesteel run -D` and `-p` give."""
     _process_defaults.clear()
     _process_defaults.update({key: str(value) for key, value in options.items()})
 
 
 def default_options() -> dict[str, str]:
-    """The options that every environment of this process starts from."""
+    """Return the default options of all environments of this process."""
     return dict(_process_defaults)

@@ -1,4 +1,4 @@
-"""Bounds of Flink's 64-bit time (module as `pyflink.common.constants`)."""
+"""The bounds of Flink's 64-bit timestamps (module as `pyflink.common.constants`)."""
 
 from __future__ import annotations
 

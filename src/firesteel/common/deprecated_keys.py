@@ -1,7 +1,7 @@
-"""Keys that Flink's options had in older versions.
+"""Deprecated keys of Flink's options.
 
-`flink_deprecated_keys.txt` holds one pair per line, the deprecated key and the current one. It was recorded from the
-declarations in Flink 2.3 (`ConfigOption.fallbackKeys()`, those that are marked as deprecated).
+Each line of `flink_deprecated_keys.txt` contains a deprecated key and the current one. The file was recorded from the
+declarations in Flink 2.3 (those `ConfigOption.fallbackKeys()` that are marked as deprecated).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Value = TypeVar("Value")
 
 @cache
 def deprecated_keys() -> dict[str, str]:
-    """Return the current key of each deprecated one."""
+    """Return the current key of each deprecated key."""
     text = Path(__file__).with_name("flink_deprecated_keys.txt").read_text()
     return dict(line.split() for line in text.splitlines())
 
 
 def with_current_keys(options: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the options, with the values of deprecated keys also under the current keys.
+    """Return the options, with the values of deprecated keys under the current keys, too.
 
-    A current key that is set wins over its deprecated ones, as in Flink.
+    As in Flink, the value of a current key takes precedence over those of its deprecated keys.
 
     Example:
         >>> with_current_keys({"execution.buffer-timeout": "5 ms"})

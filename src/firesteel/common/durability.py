@@ -1,4 +1,4 @@
-"""Files and directories that outlive a power failure."""
+"""Durable writes of files and directories, which survive a power failure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["PRIVATE_DIRECTORY", "is_disk_full", "make_directory", "sync_director
 
 
 def sync_file(path: str | Path) -> None:
-    """Write the contents of a file to the disk, whichever process wrote them."""
+    """Sync the contents of a file to disk, regardless of which process wrote them."""
     _sync(path)
 
 
 def sync_directory(path: str | Path) -> None:
-    """Write the names in a directory to the disk."""
+    """Sync the entries of a directory to disk."""
     _sync(path)
 
 
@@ -28,15 +28,15 @@ def _sync(path: str | Path) -> None:
 
 
 PRIVATE_DIRECTORY = 0o700
-"""The mode of a directory that only its owner can look into."""
+"""The mode of a directory that only its owner can access."""
 
 
 def make_directory(path: Path, below: Path | None = None, mode: int = 0o777) -> None:
-    """Create a directory with its parents, durably: each new name is synced in the directory that holds it.
+    """Create a directory with its parents, durably: sync each parent of a new directory.
 
     Args:
         path: The directory; nothing happens if it exists.
-        below: An ancestor that must exist: a directory that somebody has removed is not created anew.
+        below: An ancestor that must exist, so that a removed directory is not created again.
         mode: The mode of the directory itself, less the umask, if it is created.
 
     Raises:
@@ -52,7 +52,7 @@ def make_directory(path: Path, below: Path | None = None, mode: int = 0o777) -> 
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error, or what caused it, is that a disk or the user's quota of it is full.
+    """Return whether an error or one of its causes is a full disk or an exceeded disk quota.
 
     Example:
         >>> is_disk_full(OSError(errno.ENOSPC, "No space left on device")), is_disk_full(OSError(errno.EIO, "broken"))

@@ -1,4 +1,4 @@
-"""Settings of a job's execution (module as `pyflink.common.execution_config`)."""
+"""Execution settings of a job (module as `pyflink.common.execution_config`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _JOB_PARAMETERS = "pipeline.global-job-parameters"
 
 
 class ExecutionConfig(WithoutJava):
-    """A typed view of the execution settings in a `Configuration`: what is set here is set there."""
+    """A typed view of the execution options of a `Configuration`; setters change that configuration."""
 
     PARALLELISM_DEFAULT = -1
     PARALLELISM_UNKNOWN = -2
@@ -43,126 +43,141 @@ class ExecutionConfig(WithoutJava):
         return self
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Stored; Python functions have no closures to clean."""
+        """Store the setting, which has no effect: Python functions have no closures to clean."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "RECURSIVE")
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Stored; Python functions have no closures to clean."""
+        """Store the setting, which has no effect: Python functions have no closures to clean."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "NONE")
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """True unless disabled."""
+        """Return whether the closure cleaner is enabled (default True)."""
         return self._configuration.get_string("pipeline.closure-cleaner-level", "RECURSIVE") != "NONE"
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Sets the milliseconds between periodic watermarks; 0 emits none."""
+        """Set the interval of periodic watermarks in milliseconds; 0 disables them."""
         return self._set_millis(_WATERMARK_INTERVAL, interval)
 
     def get_auto_watermark_interval(self) -> int:
-        """Milliseconds between periodic watermarks (200)."""
+        """Return the interval of periodic watermarks in milliseconds (default 200)."""
         return self._millis(_WATERMARK_INTERVAL, 200)
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Sets the milliseconds between latency markers; 0 sends none."""
+        """Set the interval of latency markers in milliseconds; 0 disables them."""
         return self._set_millis(_LATENCY_INTERVAL, interval)
 
     def get_latency_tracking_interval(self) -> int:
-        """Milliseconds between latency markers (0: none)."""
+        """Return the interval of latency markers in milliseconds; 0 (the default) means none."""
         return self._millis(_LATENCY_INTERVAL, 0)
 
     def get_parallelism(self) -> int:
-        """Parallelism of operators that set none; -1 if it is open."""
+        """Return the default parallelism of operators, or -1 if it is not set."""
         return self._configuration.get_integer(_PARALLELISM, self.PARALLELISM_DEFAULT)
 
     def set_parallelism(self, parallelism: int) -> ExecutionConfig:
-        """Sets the parallelism of operators that set none."""
+        """Set the default parallelism of operators.
+
+        Args:
+            parallelism: At least 1, or -1 for the system's default.
+
+        Raises:
+            ValueError: the number is out of range.
+        """
         if parallelism < 1 and parallelism != self.PARALLELISM_DEFAULT:
             raise ValueError(f"Parallelism must be at least 1, or -1 for the system's default; found {parallelism}")
         self._configuration.set_integer(_PARALLELISM, parallelism)
         return self
 
     def get_max_parallelism(self) -> int:
-        """Max parallelism of operators that set none; -1 if it is open."""
+        """Return the default maximum parallelism of operators, or -1 if it is not set."""
         return self._configuration.get_integer(_MAX_PARALLELISM, -1)
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
-        """Sets the max parallelism of operators that set none."""
+        """Set the default maximum parallelism of operators, from 1 to 32768.
+
+        Raises:
+            ValueError: the number is out of range.
+        """
         if not 1 <= max_parallelism <= 32768:
             raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
         self._configuration.set_integer(_MAX_PARALLELISM, max_parallelism)
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """Milliseconds between attempts to interrupt a task that does not stop (30000)."""
+        """Return the interval of attempts to interrupt a task that does not stop, in milliseconds (default 30000)."""
         return self._millis(_CANCELLATION_INTERVAL, 30_000)
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Sets the milliseconds between attempts to interrupt a task that does not stop."""
+        """Set the interval of attempts to interrupt a task that does not stop, in milliseconds."""
         return self._set_millis(_CANCELLATION_INTERVAL, interval)
 
     def get_task_cancellation_timeout(self) -> int:
-        """Milliseconds after which a task that does not stop is fatal (180000; 0: never)."""
+        """Return the time in milliseconds after which a task that does not stop is a fatal error.
+
+        The default is 180000; 0 means never.
+        """
         return self._millis(_CANCELLATION_TIMEOUT, 180_000)
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Sets the milliseconds after which a task that does not stop is fatal; 0 is never."""
+        """Set the time in milliseconds after which a task that does not stop is a fatal error; 0 means never."""
         return self._set_millis(_CANCELLATION_TIMEOUT, timeout)
 
     def enable_force_avro(self) -> ExecutionConfig:
-        """Stored; Python records are never serialised by Avro."""
+        """Store the setting, which has no effect: Python records are never serialized with Avro."""
         return self._set("pipeline.force-avro", True)
 
     def disable_force_avro(self) -> ExecutionConfig:
-        """Stored; Python records are never serialised by Avro."""
+        """Store the setting, which has no effect: Python records are never serialized with Avro."""
         return self._set("pipeline.force-avro", False)
 
     def is_force_avro_enabled(self) -> bool:
-        """False unless enabled."""
+        """Return whether Avro is forced (default False)."""
         return self._configuration.get_boolean("pipeline.force-avro", False)
 
     def enable_generic_types(self) -> ExecutionConfig:
-        """Allows types that are serialised generically."""
+        """Store the setting, which concerns Java types only."""
         return self._set("pipeline.generic-types", True)
 
     def disable_generic_types(self) -> ExecutionConfig:
-        """Stored; concerns Java types only."""
+        """Store the setting, which concerns Java types only."""
         return self._set("pipeline.generic-types", False)
 
     def has_generic_types_disabled(self) -> bool:
-        """False unless disabled."""
+        """Return whether generic types are disabled (default False)."""
         return not self._configuration.get_boolean("pipeline.generic-types", True)
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Operators without uid get an id from their place in the graph (default)."""
+        """Generate the id of an operator without a uid from its position in the graph (the default)."""
         return self._set("pipeline.auto-generate-uids", True)
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
-        """Every operator must have a uid."""
+        """Require a uid of every operator."""
         return self._set("pipeline.auto-generate-uids", False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """True unless disabled."""
+        """Return whether uids are generated (default True)."""
         return self._configuration.get_boolean("pipeline.auto-generate-uids", True)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Hand objects on from operator to operator without copies.
+        """Pass objects from operator to operator without copies.
 
-        Results that user code changes later, and objects that two branches get, are then shared. State is still copied.
+        Then results that user code changes later, and objects that two branches receive, are shared. State is still
+        copied.
         """
         return self._set("pipeline.object-reuse", True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Copy what user code could change later, as if each hand-over serialised it; the default."""
+        """Copy mutable objects between operators, as if each transfer serialized them (the default)."""
         return self._set("pipeline.object-reuse", False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """False unless enabled."""
+        """Return whether objects are reused (default False)."""
         return self._configuration.get_boolean("pipeline.object-reuse", False)
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        """Parameters that every operator can read."""
+        """Return the parameters that every operator can read."""
         text = self._configuration.get_string(_JOB_PARAMETERS, "{}")
         if text.startswith("{"):
             return {str(key): str(value) for key, value in json.loads(text).items()}
@@ -170,21 +185,21 @@ class ExecutionConfig(WithoutJava):
         return {key.strip(): value.strip() for key, _, value in pairs}
 
     def set_global_job_parameters(self, global_job_parameters_dict: dict[str, Any]) -> ExecutionConfig:
-        """Sets the parameters that every operator can read."""
+        """Set the parameters that every operator can read."""
         texts = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
         self._configuration.set_string(_JOB_PARAMETERS, json.dumps(texts))
         return self
 
     def get_registered_pojo_types(self) -> list[str]:
-        """Registered Java classes: none."""
+        """Return the registered Java classes, which are none."""
         return []
 
     def is_use_snapshot_compression(self) -> bool:
-        """False unless set."""
+        """Return whether snapshots of keyed state are compressed (default False)."""
         return self._configuration.get_boolean("execution.checkpointing.snapshot-compression", False)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Compresses snapshots of keyed state."""
+        """Set whether snapshots of keyed state are compressed."""
         return self._set("execution.checkpointing.snapshot-compression", use_snapshot_compression)
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Flink's options of file systems, as the libraries of fsspec want them."""
+"""Translation of Flink's file system options to arguments of fsspec's file systems."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ATTEMPTS = 8
 
 
 def fsspec_options(protocol: str, path: str, configuration: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for the file system of a protocol.
+    """Return the arguments of a protocol's file system.
 
-    Listings are never cached: somebody else may write while a directory is monitored.
+    Listings are never cached, because others may write while a directory is monitored.
 
     Example:
         >>> fsspec_options("memory", "memory://in", {})
@@ -33,7 +33,7 @@ def fsspec_options(protocol: str, path: str, configuration: Mapping[str, str]) -
 
 
 def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
-    """Flink's `s3.` options; also with the prefixes `fs.s3.`, `fs.s3a.` that its S3 file systems take."""
+    """Return the arguments for Flink's `s3.` options, also under the prefixes of its S3 file systems (`fs.s3a.`)."""
 
     def value(*names: str) -> str | None:
         keys = [prefix + name for prefix in _S3_PREFIXES for name in names]
@@ -63,7 +63,10 @@ def _s3_options(configuration: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _azure_options(path: str, configuration: Mapping[str, str]) -> dict[str, Any]:
-    """Flink's `fs.azure.account.key.<account>.<host>` for a path `abfss://container@<account>.<host>/...`."""
+    """Return the arguments for the path `abfss://container@<account>.<host>/...`.
+
+    The key is that of `fs.azure.account.key.<account>.<host>`.
+    """
     account = re.match(r"\w+://[^/@]+@([^/.]+)\.", path)
     if account is None:
         return {}

@@ -1,7 +1,7 @@
-"""File systems by scheme: which one has a path, and files of any of them (Flink: `core.fs.FileSystem`).
+"""File systems by scheme, and access to files of any of them (Flink: `core.fs.FileSystem`).
 
-A path without a scheme, or with `file:`, is local: nothing is imported for it. Others go through fsspec and the library
-for the scheme, which is an extra of firesteel.
+A path without a scheme, or with `file:`, is local and needs no imports. Other schemes use fsspec and a library for the
+scheme, which is an extra of firesteel.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BLOCK_BYTES = 4 << 20
 
 
 def scheme_of(path: str) -> str | None:
-    """Return the scheme of a path that is not on the local file system; None if it is local.
+    """Return the scheme of a remote path, or None for a local one.
 
     Example:
         >>> scheme_of("s3://bucket/in"), scheme_of("file:///in"), scheme_of("in/a.txt")
@@ -48,35 +48,35 @@ def scheme_of(path: str) -> str | None:
 
 
 class Files:
-    """Opens files of any file system.
+    """Access to files of any file system.
 
     Args:
-        configuration: Has the credentials and end points, by Flink's keys; else each library looks for them in its
-            usual places.
+        configuration: Contains credentials and endpoints under Flink's keys. Without them each library uses its own
+            defaults.
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         self._configuration = configuration
 
     def resolve(self, path: str) -> str:
-        """Return a path with its scheme: `fs.default-scheme` is put before absolute paths that have none."""
+        """Return a path with its scheme: `fs.default-scheme` is prepended to absolute paths without one."""
         default = self._configuration.get(DEFAULT_SCHEME)
         if default is None or not path.startswith("/"):
             return path
         return f"{default.rstrip('/')}{path}"
 
     def remote(self, path: str) -> RemoteFileSystem | None:
-        """Return the file system of a path; None if it is the local one.
+        """Return the file system of a remote path, or None for a local one.
 
         Raises:
-            InvalidProgramError: there is no file system for the scheme.
-            ModuleNotFoundError: its library is not installed; the text says how to install it.
+            InvalidProgramError: the scheme is not supported.
+            ModuleNotFoundError: the library is not installed; the message says how to install it.
         """
         scheme = scheme_of(path)
         return None if scheme is None else self._remote(scheme, path)
 
     def remote_of(self, path: str) -> RemoteFileSystem:
-        """Return the file system of a path that is known to be remote."""
+        """Return the file system of a path that must be remote."""
         remote = self.remote(path)
         assert remote is not None, path
         return remote
@@ -87,7 +87,7 @@ class Files:
             library = _library(protocol)
         except ValueError:
             raise InvalidProgramError(
-                f"path {path!r}: there is no file system for {scheme}://; allowed: a local path, file:///path, and "
+                f"path {path!r}: no file system for {scheme}://; allowed: a local path, file:///path, and "
                 f"{', '.join(f'{known}://' for known in _EXTRAS)}"
             ) from None
         except ImportError as error:
@@ -96,34 +96,38 @@ class Files:
         return RemoteFileSystem(library(**fsspec_options(protocol, path, self._configuration)))
 
     def open(self, path: str, block_bytes: int = _BLOCK_BYTES) -> IO[bytes]:
-        """Open a file for reading; so many bytes of a remote one are fetched at once.
+        """Open a file for reading.
+
+        Args:
+            path: Local path or URI.
+            block_bytes: Number of bytes of a remote file to fetch at once.
 
         Raises:
-            OSError: it can't be opened.
+            OSError: the file cannot be opened.
         """
         remote = self.remote(path)
         return open(local_path(path), "rb") if remote is None else remote.open(path, block_bytes)
 
     def path(self, text: str) -> AnyPath:
-        """Return a path as a `pathlib.Path`, or as what has the same methods on a remote file system."""
+        """Return a `pathlib.Path`, or an object with the same methods for a remote path."""
         remote = self.remote(text)
         return local_path(text) if remote is None else RemotePath(remote, text)
 
     def input(self, path: str) -> str | IO[bytes]:
-        """Return what libraries take as input: the path of a local file, an open remote one."""
+        """Return a file in the form that libraries accept: a path if it is local, otherwise an open file."""
         return path if scheme_of(path) is None else self.open(path)
 
 
 LOCAL_FILES = Files({})
-"""Files without configuration."""
+"""Access to files without a configuration."""
 
 
 def _library(protocol: str) -> Any:
-    """Return the class of fsspec for a scheme.
+    """Return fsspec's class for a protocol.
 
     Raises:
-        ImportError: fsspec, or the library for the scheme, is not installed.
-        ValueError: fsspec knows no such scheme.
+        ImportError: fsspec or the library of the protocol is not installed.
+        ValueError: fsspec does not support the protocol.
     """
     try:
         from fsspec import get_filesystem_class

@@ -1,4 +1,4 @@
-"""How often our processes look for garbage."""
+"""Settings of Python's garbage collector for firesteel's processes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _THRESHOLDS = (50_000, 10, 10)
 
 
 def collect_garbage_rarely() -> None:
-    """Let the process look for unreachable cycles every 50,000 new objects, and among all objects rarely.
+    """Run the garbage collector every 50,000 allocations instead of every 700, and full collections rarely.
 
-    A JobManager that deploys 10,000 tasks has a million calls, answers and states alive at once, a slot process its
-    state and the records that it is at. CPython's thresholds are made for small programs: it would walk through them
-    again and again and find nothing, which takes a slot process a tenth of its time and a JobManager half. A process
-    that looks for garbage more rarely already, or never, is left as it is.
+    A JobManager that deploys 10,000 tasks has a million live calls, responses and states; a slot process has its state
+    and the current records. CPython's thresholds are made for small programs: traversing these objects again and again
+    takes 10 % of a slot process's time and half of a JobManager's, without finding garbage. A process with a higher
+    threshold, or with the collector disabled, is left unchanged.
     """
     if 0 < gc.get_threshold()[0] < _THRESHOLDS[0]:
         gc.set_threshold(*_THRESHOLDS)

@@ -1,4 +1,4 @@
-"""The order in which a `java.util.HashMap` that Flink deserialised yields its keys."""
+"""The iteration order of a `java.util.HashMap` that Flink deserialized."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from firesteel.common.typeinfo import ElementTypeInfo, PickledBytesTypeInfo, Typ
 
 
 def hash_map_order(key_type: TypeInformation[Any]) -> Callable[[dict[Any, Any]], list[Any]]:
-    """Return the function that lists the keys of a map as Java does.
+    """Return the function that lists the keys of a map in Java's order.
 
-    Flink: `MapSerializer.deserialize`, which makes a table for as many entries as the map has. The order of keys that
-    Java hashes by identity, arrays and pickled objects, is that of the dict.
+    Flink: `MapSerializer.deserialize`, which creates a table for the number of entries. Keys that Java hashes by
+    identity, which are arrays and pickled objects, keep the order of the dict.
 
     Example:
         >>> hash_map_order(Types.STRING())({"banana": 1, "apple": 2, "cherry": 3})
@@ -35,6 +35,6 @@ def _spread(code: int) -> int:
 
 
 def _table_size(entries: int) -> int:
-    """Return the buckets of a table: Flink's `CollectionUtil.newHashMapWithExpectedSize`, up to a power of two."""
+    """Return the number of buckets of a table (Flink: `CollectionUtil.newHashMapWithExpectedSize`)."""
     capacity = entries + 1 if entries <= 2 else -(-entries * 4 // 3)
     return 1 << (capacity - 1).bit_length()

@@ -1,4 +1,4 @@
-"""When a consumer may start (module as `pyflink.common.input_dependency_constraint`)."""
+"""Input dependency constraints (module as `pyflink.common.input_dependency_constraint`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ __all__ = ["InputFormat"]
 
 
 class InputFormat:
-    """What `env.create_input` reads: a format's name and its settings, e.g. of `CsvReaderFormat`."""
+    """An input of `env.create_input`: the name of a format and its settings."""
 
     def __init__(self, format_name: str, settings: Any = None) -> None:
         self.format_name = format_name

@@ -1,4 +1,4 @@
-"""Quotes of CSV fields as Jackson writes them, the library behind all of Flink's CSV formats."""
+"""Quoting of CSV fields as in Jackson, the library of all of Flink's CSV formats."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Callable
 __all__ = ["jackson_quoter"]
 
 _LONGEST_CHECKED = 24
-"""Jackson quotes longer fields without a look at their characters (`CsvGenerator`: MAX_QUOTE_CHECK)."""
+"""Jackson quotes longer fields without checking their characters (`CsvGenerator`: MAX_QUOTE_CHECK)."""
 
 
 def jackson_quoter(delimiter: str, quote: str | None, escape: str | None) -> Callable[[str], str]:
-    r"""Return the function that writes the text of a string field.
+    """Return the function that quotes the text of a string field where Jackson does.
 
-    Jackson decides by a loose rule. It quotes a field that is long, that has a character up to the delimiter or the
-    quote character in the code table, or that has the escape character (a backslash where none is set).
+    Jackson uses a loose check. It quotes a long field, a field with a character up to the delimiter or the quote
+    character in the code table, and a field with the escape character (a backslash if none is set).
 
     Args:
         delimiter: The column separator, one character.
-        quote: The quote character; None writes every field as it is.
+        quote: The quote character; None disables quoting.
         escape: The escape character, or None.
 
     Example:

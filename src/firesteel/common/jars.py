@@ -1,4 +1,4 @@
-"""Jars that programs of PyFlink bring along: what they are for, and what takes their place."""
+"""Jars of PyFlink programs, and what replaces them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONNECTORS = (
 
 
 def jar_advice(jar: str) -> str:
-    """Return what becomes of a jar: no Java code of a program is run.
+    """Return what replaces a jar: Java code is not run.
 
     Example:
         >>> jar_advice("flink-json-1.17.1.jar")
@@ -34,5 +34,5 @@ def jar_advice(jar: str) -> str:
         if re.search(pattern, name):
             if importlib.util.find_spec(f"firesteel.{module}") is not None:
                 return f"not needed: {what} is built in"
-            return f"it has no effect: there is nothing for {what}, and no Java code is run"
-    return "it has no effect: no Java code is run; port its functions to Python"
+            return f"it has no effect: {what} is not supported, and Java code is not run"
+    return "it has no effect: Java code is not run; port its functions to Python"

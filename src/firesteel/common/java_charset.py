@@ -1,4 +1,4 @@
-"""Text to bytes and back as Java does it: malformed bytes and characters that a charset lacks are replaced."""
+"""Encoding and decoding of text as in Java: malformed bytes and unmappable characters are replaced."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _REPLACEMENT = "\ufffd"
 
 
 def _replace_as_java(error: UnicodeError) -> tuple[str, int]:
-    """Put one U+FFFD in place of malformed bytes, and skip as many of them as Java's decoders do.
+    """Replace malformed bytes by one U+FFFD and skip as many bytes as Java's decoders do.
 
-    Java takes an encoded surrogate for one malformed character, and in UTF-16 drops the two bytes that follow a
-    high surrogate together with it. Python replaces byte by byte, and unit by unit.
+    Java treats an encoded surrogate as one malformed character. In UTF-16 it drops the two bytes after a high surrogate
+    together with it. Python replaces individual bytes and code units.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -38,7 +38,7 @@ BYTE_ORDER_MARKS = {
     "utf-32-be": ((codecs.BOM_UTF32_BE, "utf-32-be"),),
     "utf-32-le": ((codecs.BOM_UTF32_LE, "utf-32-le"),),
 }
-"""The marks at the beginning that Java skips, and the byte order that they tell; big endian without one."""
+"""The byte order marks that Java skips, with the byte order that each one indicates; big endian without one."""
 
 
 def java_decoder(charset: str) -> Callable[[bytes], str]:

@@ -1,4 +1,4 @@
-"""Names under which objects of PyFlink give the Java objects behind them: there are none here."""
+"""Attributes of PyFlink that return Java objects, which do not exist here."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _ADVICE = {
     "get_java_type_info": "use Types to declare types; firesteel's operators take them as they are",
     "get_java_function": "give the source or sink itself to from_source(), add_source(), sink_to() or add_sink()",
 }
-"""What to do without a Java object, by the name that gives it in PyFlink."""
+"""The alternative to each attribute of PyFlink that returns a Java object."""
 
 
 def java_advice(attribute: str) -> str | None:
-    """Return what to do without an attribute that gives a Java object in PyFlink; None: it gives none.
+    """Return the alternative to an attribute that returns a Java object in PyFlink, or None for other attributes.
 
     Example:
         >>> java_advice("_j_data_stream")
@@ -36,11 +36,11 @@ def java_advice(attribute: str) -> str | None:
 
 
 class NoJavaObjectError(FiresteelError, AttributeError):
-    """An attribute was asked for that gives a Java object in PyFlink."""
+    """An attribute was accessed that returns a Java object in PyFlink."""
 
 
 class WithoutJava:
-    """An object that wraps a Java object in PyFlink, and does not here.
+    """The base class of objects that wrap a Java object in PyFlink, but not here.
 
     Example:
         >>> env._j_stream_execution_environment
@@ -50,10 +50,10 @@ class WithoutJava:
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # else any attribute would pass for one that is there
+    if not TYPE_CHECKING:  # otherwise type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Say what to do without a Java object; other names are not there as usual."""
+            """Raise an error that names the alternative to a Java object, or the usual one for other names."""
             advice, owner = java_advice(name), type(self).__name__
             if advice is not None:
                 raise NoJavaObjectError(f"{owner}.{name}: {advice}", name=name, obj=self)

@@ -1,7 +1,7 @@
-"""Java's text of a value: what Flink's `print()` and text sinks show.
+"""Java's text of a value, as shown by Flink's `print()` and text sinks.
 
-`java_formatter(type_info)` compiles a type into one function. Records without declared type are Python objects to
-Flink's Python API, which prints them with `str()`.
+`java_formatter(type_info)` compiles a type into one function. Records without a declared type are Python objects to
+Flink's Python API, which formats them with `str()`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Formatter = Callable[[Any], str]
 
 
 def to_java_string(value: Any, type_info: TypeInformation[Any] | None = None) -> str:
-    """Java's text of `value`, read as a `type_info`; without type it is `str(value)`.
+    """Return Java's text of a value of `type_info`, or `str(value)` without a type.
 
     Example:
         >>> to_java_string(Row("a", None), Types.ROW([Types.STRING(), Types.INT()]))
@@ -46,7 +46,7 @@ def to_java_string(value: Any, type_info: TypeInformation[Any] | None = None) ->
 
 
 def java_formatter(type_info: TypeInformation[Any] | None) -> Formatter:
-    """The function that gives Java's text of values of `type_info`."""
+    """Return the function that formats values of `type_info` as Java does."""
     if type_info is None or isinstance(type_info, PickledBytesTypeInfo):
         return str
     if isinstance(type_info, BasicTypeInfo):
@@ -78,7 +78,7 @@ def _float(value: Any) -> str:
 
 
 def _single(value: float) -> bytes | None:
-    """The value as 32 bits; None: it is too large."""
+    """Return the value as 32 bits, or None if it is too large."""
     try:
         return struct.pack("<f", value)
     except OverflowError:
@@ -86,7 +86,7 @@ def _single(value: float) -> bytes | None:
 
 
 def _java_decimal(shortest: str, value: float) -> str:
-    """`Double.toString`'s layout of the shortest decimal text of `value`."""
+    """Return the shortest decimal text of `value` in the layout of `Double.toString`."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -120,7 +120,7 @@ def _sql_timestamp(value: datetime.datetime) -> str:
 
 
 def _local_time(value: datetime.time | datetime.datetime, minutes: str) -> str:
-    """Leaves out seconds and fraction that are zero, as `java.time` does; the fraction has 3 or 6 digits."""
+    """Format a time as `java.time` does: without zero seconds and fraction, with a fraction of 3 or 6 digits."""
     if not value.second and not value.microsecond:
         return value.strftime(minutes)
     micros = value.microsecond

@@ -1,4 +1,4 @@
-"""Handle to one submitted job (module as `pyflink.common.job_client`)."""
+"""Client of a submitted job (module as `pyflink.common.job_client`)."""
 
 from __future__ import annotations
 
@@ -11,34 +11,43 @@ __all__ = ["JobClient"]
 
 
 class JobClient(ABC):
-    """Asks after one submitted job and steers it (Flink: `core.execution.JobClient`)."""
+    """A client that queries and controls a submitted job (Flink: `core.execution.JobClient`)."""
 
     @abstractmethod
     def get_job_id(self) -> JobID:
-        """Id of the job."""
+        """Return the id of the job."""
 
     @abstractmethod
     def get_job_status(self) -> CompletableFuture:
-        """Future `JobStatus`."""
+        """Return a future of the current `JobStatus`."""
 
     @abstractmethod
     def cancel(self) -> CompletableFuture:
-        """Cancels the job; the future is done when the cancellation was accepted."""
+        """Cancel the job; the future completes when the cancellation is accepted."""
 
     @abstractmethod
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
-        """Stops the job with a savepoint; future path of the savepoint."""
+        """Stop the job with a savepoint and return a future of the savepoint's path.
+
+        Args:
+            advance_to_end_of_event_time: Whether to emit the final watermark before the savepoint.
+            savepoint_directory: Directory of the savepoint; None uses the configured default.
+        """
 
     @abstractmethod
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
-        """Takes a savepoint of the running job; future path of the savepoint."""
+        """Trigger a savepoint of the running job and return a future of its path.
+
+        Args:
+            savepoint_directory: Directory of the savepoint; None uses the configured default.
+        """
 
     @abstractmethod
     def get_accumulators(self) -> CompletableFuture:
-        """Future values of the job's accumulators by name."""
+        """Return a future of the values of the job's accumulators by name."""
 
     @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture:
-        """Future `JobExecutionResult`, there when the job has ended."""
+        """Return a future of the `JobExecutionResult`, which completes when the job ends."""

@@ -1,4 +1,4 @@
-"""What a finished job leaves behind (module as `pyflink.common.job_execution_result`)."""
+"""Results of finished jobs (module as `pyflink.common.job_execution_result`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JobExecutionResult"]
 
 
 class JobExecutionResult:
-    """Id, run time and accumulators of a finished job; run time is in milliseconds."""
+    """Id, run time and accumulators of a finished job."""
 
     def __init__(self, job_id: JobID, net_runtime_ms: int, accumulators: Mapping[str, Any] | None = None) -> None:
         self._job_id = job_id
@@ -19,19 +19,19 @@ class JobExecutionResult:
         self._accumulators = dict(accumulators or {})
 
     def get_job_id(self) -> JobID:
-        """Id of the job."""
+        """Return the id of the job."""
         return self._job_id
 
     def get_net_runtime(self) -> int:
-        """Milliseconds that the job ran."""
+        """Return the run time of the job in milliseconds."""
         return self._net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """Final value of an accumulator; None if there is none of that name."""
+        """Return the final value of an accumulator, or None if there is no such accumulator."""
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
-        """Final values of all accumulators."""
+        """Return the final values of all accumulators by name."""
         return dict(self._accumulators)
 
     def __str__(self) -> str:

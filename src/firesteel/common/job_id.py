@@ -1,4 +1,4 @@
-"""Names of jobs (module as `pyflink.common.job_id`)."""
+"""Ids of jobs (module as `pyflink.common.job_id`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["JobID"]
 
 @dataclass(frozen=True, slots=True)
 class JobID:
-    """32 hexadecimal digits that name one submitted job; `str()` gives them."""
+    """The id of a submitted job: 32 hexadecimal digits, which `str()` returns."""
 
     value: str
 

@@ -8,7 +8,7 @@ __all__ = ["JobStatus"]
 
 
 class JobStatus(Enum):
-    """State of a job, as clients see it: a job that is still INITIALIZING, which PyFlink has no name for, is CREATED.
+    """The status of a job as clients see it; an INITIALIZING job is CREATED, because PyFlink has no name for it.
 
     Example:
         >>> JobStatus["RUNNING"], JobStatus["INITIALIZING"]
@@ -28,9 +28,9 @@ class JobStatus(Enum):
     RECONCILING = 9
 
     def is_globally_terminal_state(self) -> bool:
-        """True if the job is over for good."""
+        """Return whether the job has ended and will not be recovered."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """True if this JobMaster is done with the job."""
+        """Return whether the job has ended for this JobManager."""
         return self.is_globally_terminal_state() or self is JobStatus.SUSPENDED

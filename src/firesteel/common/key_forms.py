@@ -1,8 +1,8 @@
-"""The form of a key: nested tuples of plain values that are equal exactly where PyFlink's pickled bytes are.
+"""Canonical forms of keys: nested tuples of plain values that are equal exactly if PyFlink's pickled bytes are.
 
-It is what `pickle` would write, without what depends on the process or on which parts are the same object: a tag and
-the forms of the parts. Classes and functions stand there by module and name. NaNs have one form, and so have sets with
-the same elements.
+A form contains what `pickle` would write, as a tag and the forms of the parts. It omits what depends on the process or
+on the identity of the parts. Classes and functions are represented by module and name. All NaNs have the same form, and
+so do sets with equal elements.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _FLOAT = struct.Struct(">d")
 _NAN = _FLOAT.pack(math.nan)
 _PROTOCOL = 5
 _KNOWN_PACKAGES = sys.stdlib_module_names | {"firesteel"}
-"""Packages whose classes are found by name in each process."""
+"""Packages whose classes can be imported by name in each process."""
 
 
 class KeyFormError(FiresteelError, TypeError):
-    """A value that can't be a key: it can't be pickled, or it refers to itself."""
+    """A value cannot be a key: it cannot be pickled, or it refers to itself."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(kind, reason)
@@ -40,8 +40,8 @@ class KeyFormError(FiresteelError, TypeError):
 
     def __str__(self) -> str:
         return (
-            f"a key of class {self.kind} can't be compared: {self.reason}; let the key selector return a value that "
-            "pickle can write, such as a str, an int or a tuple of them"
+            f"a key of class {self.kind} cannot be compared: {self.reason}; let the key selector return a value that "
+            "can be pickled, such as a str, an int or a tuple of them"
         )
 
 
@@ -49,7 +49,7 @@ def form_of(key: Any) -> Any:
     """Return the form of a key.
 
     Raises:
-        KeyFormError: the key can't be pickled, or refers to itself.
+        KeyFormError: the key cannot be pickled, or refers to itself.
     """
     try:
         return _form(key)
@@ -94,7 +94,7 @@ def _function_form(value: Any) -> Any:
     if owner is not None and not isinstance(owner, types.ModuleType):
         return "reduce", ("global", "builtins", "getattr"), ("tuple", _form(owner), value.__name__), None, None, None
     if "<" in value.__qualname__:
-        raise TypeError(f"the function {value.__qualname__} has no name by which it could be compared")
+        raise TypeError(f"the function {value.__qualname__} cannot be imported by name")
     return "global", value.__module__, value.__qualname__
 
 
@@ -115,12 +115,12 @@ _BUILDERS: dict[type[Any], Callable[[Any], Any]] = {
 
 
 def _reduced_form(value: Any, kind: type[Any]) -> Any:
-    """Return the form of what `pickle` would write for an object."""
+    """Return the form of an object from what `pickle` would write for it."""
     reducer = copyreg.dispatch_table.get(kind)
     reduced: Any = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
     if isinstance(reduced, str):
         return "global", value.__module__, reduced
-    # State, items of a list and entries of a dict may be left out.
+    # State, list items and dict entries are optional.
     function, args, state, items, entries = (tuple(reduced) + (None,) * 3)[:5]
     return (
         "reduce",
@@ -133,7 +133,7 @@ def _reduced_form(value: Any, kind: type[Any]) -> Any:
 
 
 def is_rebuildable(form: Any) -> bool:
-    """Return whether `rebuilt` can make the key of its form, in any process."""
+    """Return whether `rebuilt` can restore the key from its form in any process."""
     if form.__class__ is not tuple:
         return True
     if form[0] == "global":
@@ -142,7 +142,7 @@ def is_rebuildable(form: Any) -> bool:
 
 
 def has_set(form: Any) -> bool:
-    """Return whether there is a set in the key, whose elements `pickle` would write in any order."""
+    """Return whether the key contains a set, whose elements `pickle` would write in arbitrary order."""
     return form.__class__ is tuple and (form[0] in ("set", "frozenset") or any(map(has_set, form[1:])))
 
 
@@ -150,7 +150,7 @@ def form_bytes(form: Any) -> bytes:
     """Return bytes of a form that are the same in each process."""
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=_PROTOCOL)
-    pickler.fast = True  # no memo: its references depend on the identity of the parts, not on their values
+    pickler.fast = True  # no memo: its references would depend on the identity of the parts, not on their values
     pickler.dump(form)
     return buffer.getvalue()
 
@@ -159,14 +159,14 @@ def form_bytes(form: Any) -> bytes:
 
 
 def rebuilt(form: Any) -> Any:
-    """Return a new key of a rebuildable form; no part of it is there twice unless Python has it only once.
+    """Return a new key from a rebuildable form, in which no part is shared unless Python interns it.
 
     So `pickle` writes the same bytes for it in each process.
     """
     kind = form.__class__
     if kind is tuple:
         return _REBUILDERS[form[0]](*form[1:])
-    # Strings and bytes of two and more are copied.
+    # Copies strings and bytes of length 2 or more.
     return form[:1] + form[1:] if kind is str or kind is bytes else form
 
 

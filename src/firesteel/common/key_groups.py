@@ -1,8 +1,8 @@
-"""Keys to key groups to subtasks, as Flink's `KeyGroupRangeAssignment` and PyFlink's `Row.of(key)` hash them.
+"""Assignment of keys to key groups and subtasks, as in Flink's `KeyGroupRangeAssignment`.
 
-A key group is `murmur(hash) mod max parallelism`; a subtask owns a contiguous range of them. Keys without declared type
-are pickled by PyFlink and hashed as bytes. So they are here, from their canonical form, so that keys which are the same
-key always share a group.
+A key group is `murmur(hash) mod max parallelism`, where the hash is that of PyFlink's `Row.of(key)`. A subtask owns a
+contiguous range of key groups. PyFlink pickles keys without a declared type and hashes the bytes. The same is done here
+with the canonical form of the key, so that equal keys always belong to the same group.
 """
 
 from __future__ import annotations
@@ -46,31 +46,31 @@ _POWERS = tuple(31**exponent & _MASK for exponent in range(255, -1, -1))
 
 
 def murmur_hash(code: int) -> int:
-    """Flink's `MathUtils.murmurHash` of a 32-bit integer: never negative."""
+    """Return Flink's `MathUtils.murmurHash` of a 32-bit integer, which is never negative."""
     return abs(mmh3.hash((code & _MASK).to_bytes(4, "little"))) & 0x7FFFFFFF
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """The max parallelism of a vertex that sets none."""
+    """Return the default maximum parallelism of a vertex."""
     wanted = parallelism + parallelism // 2
     power = 1 << max(wanted - 1, 0).bit_length()
     return min(max(power, DEFAULT_LOWER_BOUND_MAX_PARALLELISM), UPPER_BOUND_MAX_PARALLELISM)
 
 
 def operator_index(key_group: int, parallelism: int, max_parallelism: int) -> int:
-    """The subtask that owns a key group."""
+    """Return the subtask that owns a key group."""
     return key_group * parallelism // max_parallelism
 
 
 def key_group_range(operator_index: int, parallelism: int, max_parallelism: int) -> range:
-    """The key groups that a subtask owns."""
+    """Return the key groups that a subtask owns."""
     start = (operator_index * max_parallelism + parallelism - 1) // parallelism
     end = ((operator_index + 1) * max_parallelism - 1) // parallelism
     return range(start, end + 1)
 
 
 def key_group_assigner(key_type: TypeInformation[Any] | None, max_parallelism: int) -> Callable[[Any], int]:
-    """The function from key to key group.
+    """Return the function from key to key group.
 
     Example:
         >>> key_group_assigner(Types.STRING(), 128)("hello world")
@@ -81,14 +81,14 @@ def key_group_assigner(key_type: TypeInformation[Any] | None, max_parallelism: i
 
 
 def java_hash_of_key(key: Any, key_type: TypeInformation[Any] | None) -> int:
-    """Java's hash of PyFlink's key `Row.of(key)`, as signed 32-bit integer."""
+    """Return Java's hash of PyFlink's key `Row.of(key)` as a signed 32-bit integer."""
     return _signed(_key_hasher(key_type)(key))
 
 
 def _key_hasher(key_type: TypeInformation[Any] | None) -> Hasher:
     hasher = _hasher(key_type)
     if hasher is _pickled_hash:
-        return lambda key: 62 + _pickled_hash(key) & _MASK  # None, too, is pickled
+        return lambda key: 62 + _pickled_hash(key) & _MASK  # None is pickled, too
 
     def hash_key(key: Any) -> int:
         value = key_of(key)
@@ -98,13 +98,13 @@ def _key_hasher(key_type: TypeInformation[Any] | None) -> Hasher:
 
 
 def java_hasher(type_info: TypeInformation[Any] | None) -> Hasher:
-    """The function that gives Java's `hashCode` (as unsigned 32 bits) of values of that type."""
+    """Return the function that computes Java's `hashCode` of values of a type, as unsigned 32 bits."""
     hasher = _hasher(type_info)
     return lambda value: 0 if value is None else hasher(value)
 
 
 def _deep_hasher(type_info: TypeInformation[Any] | None) -> Hasher:
-    """Flink's `RowUtils.deepHashCode` of a field of a Row."""
+    """Return Flink's `RowUtils.deepHashCode` for a field of a Row."""
     hasher = _hasher(type_info)
     return lambda value: 0 if value is None else 31 + hasher(value) & _MASK
 
@@ -133,7 +133,7 @@ def _string_hash(value: str) -> int:
 
 
 def _accumulate(code: int, items: Sequence[int]) -> int:
-    """`code = code * 31 + item` for all items, some hundred of them at once."""
+    """Return `code = code * 31 + item` over all items, computed in chunks of 256."""
     for start in range(0, len(items), len(_POWERS)):
         part = items[start : start + len(_POWERS)]
         code = code * 31 ** len(part) + sum(map(mul, part, _POWERS[-len(part) :])) & _MASK
@@ -206,10 +206,10 @@ def _pickled_hash(key: Any) -> int:
 
 
 def _routed_bytes(kept: Any) -> bytes:
-    """Return the bytes that PyFlink's cloudpickle would write, where they are the same in each process.
+    """Return the bytes that PyFlink's cloudpickle would write, if they are the same in each process.
 
-    They are not for sets and for objects of the script's classes: those are routed by their form. In a tuple, parts
-    that are equal may be one object or two, which changes the bytes; here they are always two.
+    They differ for sets and for objects of the script's classes: these are routed by their form. Equal parts of a tuple
+    may be one object or two, which changes the bytes; here they are always two.
     """
     kind = kept.__class__
     if kind is ObjectKey or (kind is ValueKey and has_set(kept[1])):

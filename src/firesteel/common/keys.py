@@ -1,15 +1,15 @@
-"""Keys as they are kept: one notion of equality for hashing, routing, look-ups, sorting and versions.
+"""Canonical keys: one notion of equality for hashing, routing, lookup, sorting and versions.
 
-PyFlink compares keys without declared type by their pickled bytes, and keys with one as Java compares values of that
-type. Python differs: it takes 1, 1.0 and True for equal, and a NaN for different from itself. So a key is kept in a
-canonical form, and two keys are the same key if their forms are equal:
+PyFlink compares keys without a declared type by their pickled bytes, and keys with one as Java compares values of the
+type. Python differs: 1, 1.0 and True are equal, and a NaN is not equal to itself. So keys are stored in a canonical
+form, and two keys are the same if their canonical forms are equal:
 
-- Values that Python compares as Flink does stay as they are: int, str, bytes, None, and times without zone, and tuples
-  of those. That costs one look-up of the class.
-- Other values of built-in classes and of the standard library become a `ValueKey`: their form alone. The key is made
-  of it again where user code wants it.
-- Instances of other classes become an `ObjectKey`: their form, and beside it the key, which travels by pickling. The
-  form names classes by module and name only, as a class of the user's script is another object in each process.
+- Values that Python compares as Flink does are their own canonical form: int, str, bytes, None, naive times, and tuples
+  of them. That costs one lookup of the class.
+- Other values of built-in classes and of the standard library become a `ValueKey`, which contains the form alone. The
+  key is rebuilt from it where user code needs it.
+- Instances of other classes become an `ObjectKey`, which contains the form and the pickled key. The form names classes
+  by module and name only, because a class of the user's script is a different object in each process.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from firesteel.common.typeinfo import (
 from firesteel.common.types import Row
 
 PLAIN = frozenset({int, str, bytes, type(None), datetime.date, datetime.timedelta})
-"""Classes whose values are keys as they are: they are equal to no value of another class."""
+"""Classes whose values are their own canonical form: they are never equal to values of another class."""
 
 _TIMES = frozenset({datetime.datetime, datetime.time})
-"""Classes whose values are keys as they are if they are naive."""
+"""Classes whose naive values are their own canonical form."""
 
 
 class ValueKey(tuple[Any, Any]):
-    """`(..., form)`: a key that can be made of its form again. The ellipsis keeps it from being equal to plain keys."""
+    """`(..., form)`: a key that can be rebuilt from its form. The ellipsis distinguishes it from plain keys."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class ValueKey(tuple[Any, Any]):
 
 
 class ObjectKey(tuple[Any, Any]):
-    """`(form, key)`: a key of a class that is not known by its name in each process. Only the form is compared."""
+    """`(form, key)`: a key of a class that cannot be imported by name. Only the form is compared."""
 
     __slots__ = ()
 
@@ -76,10 +76,10 @@ IMMUTABLE.update((ValueKey, ObjectKey))
 
 
 def canonical_key(key: Any) -> Any:
-    """Return the canonical form of a key without declared type; that of a canonical form is the form itself.
+    """Return the canonical form of a key without a declared type; a canonical form is returned unchanged.
 
     Raises:
-        KeyFormError: the key can't be pickled, or refers to itself.
+        KeyFormError: the key cannot be pickled, or refers to itself.
 
     Example:
         >>> len({canonical_key(key) for key in (1, 1.0, True, (1,), (True,), float("nan"), -float("nan"))})
@@ -101,12 +101,12 @@ def _is_naive_time(value: Any) -> bool:
 
 
 def _is_naive(time: Any) -> bool:
-    """Return whether a datetime or time has neither zone nor fold, so that Python compares it as its bytes."""
+    """Return whether a datetime or time has neither a zone nor a fold, so that Python compares it like its bytes."""
     return time.tzinfo is None and not time.fold
 
 
 def key_of(kept: Any) -> Any:
-    """Return the user's key of its canonical form; user code may change what it gets."""
+    """Return the user's key of a canonical form; user code may modify the result."""
     kind = kept.__class__
     if kind is ValueKey:
         return rebuilt(kept[1])
@@ -131,9 +131,9 @@ _PLAIN_TYPES = (
 
 
 def key_keeper(key_type: TypeInformation[Any] | None) -> Keep:
-    """Return what turns a user's key of a declared type, or of none, into its canonical form.
+    """Return the function that converts a user's key of a declared type, or of none, to its canonical form.
 
-    Keys of a declared type have one class each. So they stay as they are where Python compares them as Java does.
+    Keys of a declared type are all of one class. So they stay unchanged if Python compares them as Java does.
     """
     while isinstance(key_type, ExternalTypeInfo):
         key_type = key_type.type_info
@@ -158,14 +158,17 @@ def _is_plain(key_type: Any) -> bool:
 
 
 def _double(value: Any) -> Any:
-    """Return a float as Java's `Double.equals` sees it: all NaNs are one key, 0.0 and -0.0 are two."""
+    """Return the key of a float as in Java's `Double.equals`: all NaNs are equal, 0.0 and -0.0 are not."""
     if value is None or value > 0 or value < 0 or str(value) == "0.0":
         return value
     return canonical_key(value)
 
 
 def _normalizer(key_type: Any) -> Keep:
-    """Return what makes converted values the same that Java holds for equal; `canonical_key` tells the others apart."""
+    """Return the function that makes values equal that Java considers equal.
+
+    `canonical_key` distinguishes all others.
+    """
     for kind, build in _NORMALIZERS:
         if isinstance(key_type, kind):
             normalize = build(key_type)
@@ -182,7 +185,7 @@ def _without_negative_zero(value: Decimal) -> Decimal:
 
 
 def _as_stored(key_type: Any) -> Keep:
-    """Times: those that Flink stores as the same number are the same key."""
+    """Return the normalizer of times: times that Flink stores as the same number are equal."""
     to_internal, from_internal = key_type.to_internal_type, key_type.from_internal_type
     return lambda value: value if _is_naive(value) else from_internal(to_internal(value))
 
@@ -225,7 +228,7 @@ def _row(key_type: Any) -> Keep:
 
 
 def _map(key_type: Any) -> Keep:
-    """Maps: the order of the entries does not count."""
+    """Return the normalizer of maps: the order of the entries is ignored."""
     key_normal, value_normal = _normalizer(key_type.key_type), _normalizer(key_type.value_type)
 
     def normalize(value: dict[Any, Any]) -> dict[Any, Any]:

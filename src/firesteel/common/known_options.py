@@ -1,7 +1,7 @@
-"""The options that there are: those of Flink, and a few that only firesteel has.
+"""All known options: those of Flink and those that only firesteel has.
 
-`flink_options.txt` has the names of Flink 2.3's options, also of those that firesteel has no use for: a `config.yaml`
-of a Flink cluster is fine as it is.
+`flink_options.txt` contains the options of Flink 2.3, including those without an effect in firesteel, so that the
+`config.yaml` of a Flink cluster is accepted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN_OPTIONS = (
     "resourcemanager.taskmanager-release.wait.result.consumed",
     "taskmanager.task-runner",
 )
-"""Those that Flink 2.3 has not, or not any more."""
+"""Options that Flink 2.3 does not have, or no longer has."""
 
 FREE_PREFIXES = (
     "spark.",
@@ -41,14 +41,14 @@ FREE_PREFIXES = (
     "yarn.",
     "high-availability.zookeeper.client.authorization.",
 )
-"""What follows these is for others to say."""
+"""Prefixes after which any option is accepted."""
 
 _SIMILAR, _ALMOST_THE_SAME = 0.6, 0.9
 
 
 @cache
 def known_options() -> frozenset[str]:
-    """The names of all options."""
+    """Return the names of all options."""
     text = Path(__file__).with_name("flink_options.txt").read_text()
     return frozenset((*text.split(), *OWN_OPTIONS, *deprecated_keys()))
 
@@ -59,10 +59,10 @@ def _namespaces() -> frozenset[str]:
 
 
 def doubt_about(option: str) -> str | None:
-    """What to tell of an option that is not known; None if it is, or if it is the user's own.
+    """Return a message about an unknown option, or None if it is known or the user's own.
 
-    An option in a namespace that has options, or with a name almost like theirs, is taken for misspelt; others are
-    the user's.
+    An unknown option is considered misspelt if its namespace has options, or if its name is very similar to an option.
+    Others are considered the user's own.
 
     Example:
         >>> doubt_about("execution.checkpointing.intervall")

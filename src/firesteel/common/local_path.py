@@ -1,4 +1,4 @@
-"""Paths as users name them: plain, or as a URI of this machine's file system."""
+"""Local paths, given as plain paths or as `file:` URIs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<authority>[^/]*
 
 
 def local_path(text: str) -> Path:
-    """The path in a text that may be a `file:` URI.
+    """Return the path of a text that may be a `file:` URI.
 
     >>> local_path("file:/checkpoints/chk-7"), local_path("file:///out"), local_path("out")
     (PosixPath('/checkpoints/chk-7'), PosixPath('/out'), PosixPath('out'))
 
     Raises:
-        InvalidProgramError: it is a URI of another file system.
+        InvalidProgramError: the text is a URI of another file system.
     """
     uri = _URI.fullmatch(text)
     if uri is None or (uri["scheme"].lower() != "file" and uri["authority"] is None):
@@ -25,6 +25,6 @@ def local_path(text: str) -> Path:
     if uri["scheme"].lower() == "file" and not uri["authority"]:
         return Path(uri["path"])
     raise InvalidProgramError(
-        f"path {text!r}: there is no file system for {uri['scheme']}://{uri['authority']}; "
+        f"path {text!r}: no file system for {uri['scheme']}://{uri['authority']}; "
         "allowed: a path that all processes of the cluster see, file:///path"
     )

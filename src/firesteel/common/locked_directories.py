@@ -1,4 +1,4 @@
-"""Directories that belong to living processes: each holds a lock on its own, which goes with the process."""
+"""Directories of live processes: each process holds a lock on its directory, which is released when it ends."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 def remove_if_unlocked(directory: Path) -> None:
-    """Remove a directory, as far as that is possible, if no process holds a lock on it."""
+    """Remove a directory, as far as possible, unless a process holds a lock on it."""
     try:
         lock = os.open(directory, os.O_RDONLY)
     except OSError:
-        return  # gone meanwhile, or of another user
+        return  # removed meanwhile, or owned by another user
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Addresses that only processes of this machine can reach."""
+"""Loopback addresses, which only processes of this machine can reach."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["is_address", "is_loopback"]
 
 
 def is_address(host: str) -> bool:
-    """Return whether a host is given by its IP address and not by a name.
+    """Return whether a host is an IP address rather than a name.
 
     Example:
         >>> is_address("192.0.2.1"), is_address("::1"), is_address("localhost")
@@ -22,7 +22,7 @@ def is_address(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a name or address is one of this machine alone, without asking a name server.
+    """Return whether a name or address is a loopback address, without a DNS lookup.
 
     Example:
         >>> [is_loopback(host) for host in ("localhost", "127.0.0.2", "[::1]", "0.0.0.0", "127.0.0.1.example.org")]

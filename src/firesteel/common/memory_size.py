@@ -1,4 +1,4 @@
-"""Amounts of memory as Flink's configuration writes them."""
+"""Memory sizes in the notation of Flink's configuration."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _UNITS = {
 
 
 def parse_bytes(text: str) -> int:
-    """The number of bytes (Flink: `configuration.MemorySize.parseBytes`): a whole number, then a unit or none.
+    """Return a memory size in bytes: an integer with an optional unit (Flink: `configuration.MemorySize.parseBytes`).
 
     Raises:
-        ValueError: the text is something else.
+        ValueError: the text is not a memory size.
 
     Example:
         >>> parse_bytes("128 mb")
@@ -26,5 +26,5 @@ def parse_bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
     if found is None or found[2] not in _UNITS:
         units = ", ".join(unit for unit in _UNITS if unit)
-        raise ValueError(f"an amount of memory is a whole number and one of the units {units}; found {text!r}")
+        raise ValueError(f"a memory size must be an integer with one of the units {units}; found {text!r}")
     return int(found[1]) * _UNITS[found[2]]

@@ -1,4 +1,4 @@
-"""Multipart uploads to S3: parts of an object are sent as they come, and the object appears when they are completed."""
+"""Multipart uploads to S3: parts are sent as they are written, and the object appears when the upload is completed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from firesteel.common.remote_files import RemoteFileError, RemoteFileNotFoundErr
 __all__ = ["MAX_NUMBER", "MIN_PART_BYTES", "MultipartUploads", "UploadPart"]
 
 MIN_PART_BYTES = 5 << 20
-"""All parts but the last have so many bytes at least."""
+"""Minimum size of all parts but the last."""
 
 MAX_NUMBER = 10_000
-"""The highest number of a part. Parts follow each other by their numbers, which may have gaps."""
+"""The highest number of a part. Parts are ordered by number; gaps are allowed."""
 
 _MOST_PARTS_LISTED = 1000
 
 
 class UploadPart(NamedTuple):
-    """A part that was sent: its number, its ETag, its size in bytes."""
+    """An uploaded part: number, ETag and size in bytes."""
 
     number: int
     etag: str
@@ -27,10 +27,10 @@ class UploadPart(NamedTuple):
 
 
 class MultipartUploads:
-    """Begins, sends, completes and aborts multipart uploads.
+    """The operations of multipart uploads.
 
     Args:
-        remote: The file system, which has them (`can_upload`).
+        remote: A file system with multipart uploads (see `can_upload`).
     """
 
     def __init__(self, remote: RemoteFileSystem) -> None:
@@ -38,7 +38,7 @@ class MultipartUploads:
 
     @staticmethod
     def can_upload(remote: RemoteFileSystem) -> bool:
-        """Return whether a file system has multipart uploads."""
+        """Return whether a file system supports multipart uploads."""
         return hasattr(remote.fs, "call_s3")
 
     def _call(self, action: str, method: str, path: str, **arguments: Any) -> Any:
@@ -47,16 +47,16 @@ class MultipartUploads:
             return self._remote.fs.call_s3(method, Bucket=bucket, Key=key, **arguments)
 
     def begin(self, path: str) -> str:
-        """Begin an upload and return its id; there is no object yet."""
+        """Begin an upload and return its id; the object does not exist yet."""
         return str(self._call("write", "create_multipart_upload", path)["UploadId"])
 
     def send(self, path: str, upload_id: str, number: int, data: bytes) -> UploadPart:
-        """Send a part, in the place of one with that number."""
+        """Upload a part, replacing a part with the same number."""
         sent = self._call("write", "upload_part", path, UploadId=upload_id, PartNumber=number, Body=data)
         return UploadPart(number, sent["ETag"], len(data))
 
     def send_copy(self, path: str, upload_id: str, number: int, source: str, size: int) -> UploadPart:
-        """Make the first bytes of another object a part, without sending them."""
+        """Copy the first `size` bytes of another object into a part, on the server."""
         bucket, key, _ = self._remote.fs.split_path(source)
         sent = self._call(
             "copy",
@@ -70,11 +70,11 @@ class MultipartUploads:
         return UploadPart(number, sent["CopyPartResult"]["ETag"], size)
 
     def check(self, path: str, upload_id: str, parts: Sequence[UploadPart]) -> None:
-        """Check that an upload can be completed, or has been.
+        """Check that an upload can be completed or was completed.
 
         Raises:
-            RemoteFileNotFoundError: the upload is gone and there is no object.
-            RemoteFileError: a part is not the one that was sent.
+            RemoteFileNotFoundError: neither the upload nor the object exists.
+            RemoteFileError: a part is not the one that was uploaded.
         """
         try:
             found = self._parts(path, upload_id)
@@ -83,7 +83,7 @@ class MultipartUploads:
             return
         for part in parts:
             if found.get(part.number) != part.etag:
-                problem = f"part {part.number} of upload {upload_id} is {found.get(part.number)}, sent was {part.etag}"
+                problem = f"part {part.number} of upload {upload_id} is {found.get(part.number)}, uploaded {part.etag}"
                 raise RemoteFileError("complete", path, problem)
 
     def is_open(self, path: str, upload_id: str) -> bool:
@@ -106,10 +106,10 @@ class MultipartUploads:
             marker = int(listed["NextPartNumberMarker"])
 
     def complete(self, path: str, upload_id: str, parts: Sequence[UploadPart]) -> None:
-        """Make the object appear; does nothing if that was done before, also if the answer was lost.
+        """Complete an upload, which makes the object appear; does nothing if that was done before.
 
         Raises:
-            RemoteFileNotFoundError: the upload is gone and there is no object of its size.
+            RemoteFileNotFoundError: the upload does not exist, and there is no object of its size.
         """
         listed = [{"PartNumber": part.number, "ETag": part.etag} for part in parts]
         try:
@@ -122,18 +122,18 @@ class MultipartUploads:
         expected, found = sum(part.size for part in parts), self._remote.size(path)
         if found != expected:
             there = "there is no object" if found is None else f"the object has {found} bytes"
-            problem = f"its upload of {expected} bytes is gone before it was completed, and {there}"
+            problem = f"its upload of {expected} bytes was removed before it was completed, and {there}"
             raise RemoteFileNotFoundError("complete", path, problem)
 
     def abort(self, path: str, upload_id: str) -> None:
-        """Give an upload up and remove its parts; does nothing if there is none."""
+        """Abort an upload and remove its parts; does nothing if it does not exist."""
         try:
             self._call("abort", "abort_multipart_upload", path, UploadId=upload_id)
         except RemoteFileNotFoundError:
             return
 
     def below(self, path: str) -> list[tuple[str, str]]:
-        """Return path and id of all uploads that are open below a directory."""
+        """Return path and id of all open uploads below a directory."""
         bucket, prefix, _ = self._remote.fs.split_path(path)
         scheme, found = path.partition("://")[0], []
         markers: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Values that belong to one owner, as if each hand-over between operators serialised them.
+"""Unshared values, as if each transfer between operators serialized them.
 
-Elements flow in batches: what user code emits is passed on after the code has seen later elements. PyFlink serialises
-each value at once. So a value that can change is copied where user code gives it away or gets it from state, and where
-two receivers would share it. Values that nobody can change are never copied.
+Elements flow in batches: an emitted value is passed on after user code has seen later elements, which may change it.
+PyFlink serializes each value immediately. So a mutable value is copied when user code emits it or reads it from state,
+and when two receivers would share it. Immutable values are never copied.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ IMMUTABLE: set[type[Any]] = {
     pathlib.PureWindowsPath,
     Instant,
 }
-"""Classes whose values nobody can change; `own` adds the Enum classes that it meets."""
+"""Classes whose values are immutable; `own` adds the Enum classes that it encounters."""
 
 IS_IMMUTABLE = "({v}.__class__ in immutable or {v}.__class__ is tuple and immutable.issuperset(map(type, {v})))"
-"""Source that is true for a value `{v}` that can't change and is flat; `immutable` is `IMMUTABLE`."""
+"""Source code that tells whether a value `{v}` is immutable and flat; `immutable` is `IMMUTABLE`."""
 
 _unpicklable: set[type[Any]] = set()
-"""Classes met so far whose instances `pickle` can't copy: those of the user's script."""
+"""Classes encountered so far whose instances cannot be pickled, such as those of the user's script."""
 
 
 def own(value: Any) -> Any:
-    """Return the value itself where it can't change, else a deep copy that nobody else has.
+    """Return an immutable value itself, and an unshared deep copy of any other value.
 
-    A value that can't be copied, such as an open file, is returned as it is: PyFlink hands it on within a chain, too.
+    A value that cannot be copied, such as an open file, is returned itself: PyFlink passes it on within a chain, too.
 
     Example:
         >>> kept = [1, 2]
@@ -91,7 +91,7 @@ def own(value: Any) -> Any:
 
 
 def are_immutable(values: Iterable[Any]) -> bool:
-    """Return whether nobody can change any of the values, checked at the speed of C.
+    """Return whether all values are immutable, checked mostly in C code.
 
     Example:
         >>> are_immutable([("a", 1), ("b", (2, 3))]), are_immutable([("a", [1])])
@@ -110,19 +110,19 @@ def are_immutable(values: Iterable[Any]) -> bool:
 
 
 def own_all(values: list[Any]) -> list[Any]:
-    """Return the list itself where none of its values can change, else a list of values that nobody else has."""
+    """Return the list itself if all its values are immutable, otherwise a list of unshared values."""
     return values if are_immutable(values) else [own(value) for value in values]
 
 
 def claimer(calls: Callable[[Callable[[Any], Any]], Any]) -> Callable[[Any], Any]:
-    """Return a function that gives a value itself if nobody but the caller can reach anything that can change in it.
+    """Return a function that returns an unshared value itself and copies any other value.
 
-    Else the function gives a copy. It counts references, which is much quicker than copying: code that parses a text
-    into dicts and changes them pays almost nothing.
+    It counts references, which is much faster than copying: code that parses text into dicts and modifies them pays
+    almost nothing.
 
     Args:
-        calls: Calls its argument with a new list, just as the function will be called. So it is known how many
-            references the caller has to a value that is its own alone.
+        calls: Calls its argument with a new list, exactly as the function will be called. This determines the number of
+            references that the caller has to a value of its own.
     """
     counts: list[int] = []
     calls(lambda value: counts.append(sys.getrefcount(value)))
@@ -136,7 +136,7 @@ def claimer(calls: Callable[[Callable[[Any], Any]], Any]) -> Callable[[Any], Any
 
 
 def _holds_alone(container: Any) -> bool:
-    """Return whether all that can change in a container is referred to by nothing else."""
+    """Return whether nothing else refers to the mutable parts of a container."""
     if container.__class__ is dict:
         if not _is_flat(container):
             return False
@@ -181,11 +181,11 @@ _FLAT_COPIES: dict[type[Any], Callable[[Any], Any]] = {
     bytearray: bytearray,
     Row: _copy_row,
 }
-"""Class of a container -> what copies one whose parts can't change."""
+"""Copy functions of containers with immutable parts, by class."""
 
 
 def _is_frozen(value: Any) -> bool:
-    """Return whether neither the value nor anything in it can change, as in nested tuples and frozen dataclasses."""
+    """Return whether a value and all its parts are immutable, as in nested tuples and frozen dataclasses."""
     kind = value.__class__
     if kind in IMMUTABLE:
         return True
@@ -201,7 +201,7 @@ def _is_frozen(value: Any) -> bool:
 
 
 def _deep_copy(value: Any) -> Any:
-    """Copy by `pickle`, which is the quickest, or by `deepcopy` where classes of the user's script are in the way."""
+    """Copy with `pickle`, which is the fastest, or with `deepcopy` for classes of the user's script."""
     kind = value.__class__
     if kind not in _unpicklable:
         try:

@@ -1,8 +1,8 @@
-"""The options that name what a program's functions need: Python files, requirements and archives.
+"""The options of a program's Python dependencies: Python files, requirements and archives.
 
-Flink: `PythonOptions` and `PythonDependencyUtils`. The value of an option is a list of entries with commas between;
-an entry is a path, and perhaps `#` and what belongs to it: the name of an archive's directory, or the directory with
-the packages of requirements.
+Flink: `PythonOptions` and `PythonDependencyUtils`. The value of an option is a comma-separated list of entries. An
+entry is a path, optionally with `#` and a second name: the directory that an archive is unpacked into, or the directory
+with the packages of requirements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DEPENDENCIES = (FILES, REQUIREMENTS, ARCHIVES)
 
 
 def dependency_entries(value: str) -> list[tuple[str, str]]:
-    """(path, what stands behind its `#`) of each entry of an option; URIs are of remote file systems.
+    """Return (path, text after its `#`) of each entry of an option; URIs refer to remote file systems.
 
     >>> dependency_entries("file:///data/model.zip#model, words.txt")
     [('/data/model.zip', 'model'), ('words.txt', '')]

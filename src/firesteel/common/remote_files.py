@@ -1,4 +1,4 @@
-"""Remote file systems, through fsspec: paths are URIs, errors say what could not be done, and why."""
+"""Remote file systems on top of fsspec: paths are URIs, and errors say what failed and why."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from firesteel.errors import FiresteelError
 __all__ = ["RemoteFileError", "RemoteFileNotFoundError", "RemoteFileSystem", "saying"]
 
 _CREDENTIALS = (
-    "credentials come from the configuration (for S3: s3.access-key and s3.secret-key), else from where the library "
-    "looks for them, such as environment variables"
+    "credentials are read from the configuration (for S3: s3.access-key and s3.secret-key), or from the library's "
+    "defaults, such as environment variables"
 )
 
 
 class RemoteFileError(FiresteelError, OSError):
-    """A file system refused something, or did not answer.
+    """A file system rejected an operation or did not respond.
 
     Args:
-        action: What was asked: "read", "list", ...
+        action: The operation: "read", "list", ...
         path: The file.
-        problem: What was found.
+        problem: What went wrong.
     """
 
     def __init__(self, action: str, path: str, problem: str) -> None:
@@ -36,16 +36,16 @@ class RemoteFileError(FiresteelError, OSError):
         return type(self), (self.action, self.path, self.problem)
 
     def __str__(self) -> str:
-        return f"can't {self.action} {self.path}: {self.problem}"
+        return f"cannot {self.action} {self.path}: {self.problem}"
 
 
 class RemoteFileNotFoundError(RemoteFileError, FileNotFoundError):
-    """There is no such file, or no such bucket."""
+    """The file or the bucket does not exist."""
 
 
 @contextmanager
 def saying(action: str, path: str) -> Iterator[None]:
-    """Turn the errors of all libraries into one that says what was asked."""
+    """Convert the errors of all libraries to a `RemoteFileError`, which names the operation."""
     try:
         yield
     except (RemoteFileError, FileExistsError):
@@ -62,7 +62,7 @@ def saying(action: str, path: str) -> Iterator[None]:
 
 def _text(error: BaseException, otherwise: str) -> str:
     text = str(error).rstrip(".")
-    # Some libraries give the path as the whole text.
+    # Some libraries use the path as the whole message.
     return text if " " in text else otherwise
 
 
@@ -77,19 +77,19 @@ class RemoteFileSystem:
         self.fs = fs
 
     def open(self, path: str, block_bytes: int) -> IO[bytes]:
-        """Open a file for reading; it is fetched in ranges of `block_bytes`.
+        """Open a file for reading, which is fetched in ranges of `block_bytes`.
 
         Raises:
-            RemoteFileError: it can't be read.
+            RemoteFileError: the file cannot be read.
         """
         with saying("read", path):
             return self.fs.open(path, "rb", block_size=block_bytes)  # type: ignore[no-any-return]
 
     def files_below(self, path: str) -> list[tuple[str, int]]:
-        """Return the URIs of all files below a directory, or that of a file, with their sizes, in a fixed order.
+        """Return URI and size of a file or of all files below a directory, ordered by name.
 
         Raises:
-            RemoteFileError: the directory can't be listed.
+            RemoteFileError: the directory cannot be listed.
         """
         with saying("list", path):
             found = self.fs.find(path, detail=True)
@@ -101,7 +101,7 @@ class RemoteFileSystem:
         ]
 
     def size(self, path: str) -> int | None:
-        """Return the size of a file in bytes; None if there is none."""
+        """Return the size of a file in bytes, or None if it does not exist."""
         try:
             with saying("look up", path):
                 info = self.fs.info(path)
@@ -115,16 +115,16 @@ class RemoteFileSystem:
             return bytes(self.fs.cat_file(path))
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file as a whole, in the place of one of that name."""
+        """Write a whole file, replacing an existing one."""
         with saying("write", path):
             self.fs.pipe_file(path, data)
 
     def create(self, path: str, data: bytes) -> None:
-        """Write a file if there is none of that name: of several processes that try, one succeeds.
+        """Write a file unless it exists: if several processes try, one succeeds.
 
         Raises:
-            FileExistsError: there is one, with other contents. (It has the same if an answer was lost.)
-            RemoteFileError: it can't be written.
+            FileExistsError: the file exists with other contents. (The contents are equal if a response was lost.)
+            RemoteFileError: the file cannot be written.
         """
         try:
             with saying("write", path):
@@ -134,17 +134,17 @@ class RemoteFileSystem:
                 raise FileExistsError(path) from None
 
     def upload(self, source: Path, path: str) -> None:
-        """Copy a local file there, in the place of one of that name."""
+        """Upload a local file, replacing an existing one."""
         with saying("write", path):
             self.fs.put_file(str(source), path)
 
     def download(self, path: str, target: Path) -> None:
-        """Copy a file to a local one."""
+        """Download a file to a local path."""
         with saying("read", path):
             self.fs.get_file(path, str(target))
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Remove files; those that do not exist are left out."""
+        """Remove files, ignoring those that do not exist."""
         if not paths:
             return
         with saying("remove", paths[0]):
@@ -161,12 +161,12 @@ class RemoteFileSystem:
                 continue
 
     def rename(self, source: str, target: str) -> None:
-        """Give a file another name, in the place of one that has it; object stores copy it for that."""
+        """Rename a file, replacing an existing one; object stores copy it."""
         with saying("rename", source):
             self.fs.mv(source, target)
 
     def copy_from(self, other: RemoteFileSystem, source: str, target: str) -> None:
-        """Copy a file, by the store itself if it has both."""
+        """Copy a file, on the server if both paths belong to the same store."""
         with saying("copy", source):
             if other.fs is self.fs:
                 self.fs.cp_file(source, target)

@@ -1,4 +1,4 @@
-"""Remote paths with the part of `pathlib.Path`'s interface that directories of checkpoints need."""
+"""Remote paths with those parts of `pathlib.Path`'s interface that checkpoint directories need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["AnyPath", "RemotePath", "remove_tree", "size_of"]
 class RemotePath:
     """A file or directory on a remote file system.
 
-    Object stores have no directories: one exists as long as there are objects below it.
+    Object stores have no directories: a directory exists as long as there are objects below it.
 
     Args:
         remote: The file system.
@@ -44,24 +44,24 @@ class RemotePath:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """The last component of the path."""
         return self._uri.rpartition("/")[2]
 
     @property
     def parent(self) -> RemotePath:
-        """The directory around it."""
+        """The parent directory."""
         return RemotePath(self.remote, self._uri.rpartition("/")[0])
 
     def exists(self) -> bool:
-        """Return whether there is a file, or a directory with files."""
+        """Return whether the file exists, or the directory contains files."""
         return self.size() is not None or any(True for _ in self.iterdir())
 
     def size(self) -> int | None:
-        """Return the size of the file in bytes; None if there is none."""
+        """Return the size of the file in bytes, or None if it does not exist."""
         return self.remote.size(self._uri)
 
     def open(self, mode: str = "rb") -> IO[bytes]:
-        """Open the file for reading; all of it is fetched at once."""
+        """Fetch the whole file and open it for reading."""
         return io.BytesIO(self.read_bytes())
 
     def read_bytes(self) -> bytes:
@@ -69,23 +69,23 @@ class RemotePath:
         return self.remote.read(self._uri)
 
     def write_bytes(self, data: bytes) -> None:
-        """Write the file, in the place of one that is there."""
+        """Write the file, replacing an existing one."""
         self.remote.write(self._uri, data)
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Remove the file; `missing_ok` is as in `pathlib`, and stores do not say whether there was one."""
+        """Remove the file; a missing file is ignored regardless of `missing_ok`, because stores do not report it."""
         self.remote.remove([self._uri])
 
     def create(self, data: bytes) -> None:
-        """Write the file if there is none.
+        """Write the file unless it exists.
 
         Raises:
-            FileExistsError: there is one with other contents.
+            FileExistsError: the file exists with other contents.
         """
         self.remote.create(self._uri, data)
 
     def iterdir(self) -> Iterator[RemotePath]:
-        """Yield what is in the directory; nothing if it does not exist."""
+        """Yield the entries of the directory; none if it does not exist."""
         try:
             with saying("list", self._uri):
                 names = self.remote.fs.ls(self._uri, detail=False)
@@ -97,7 +97,7 @@ class RemotePath:
                 yield self / last
 
     def files(self) -> dict[str, int]:
-        """Return the sizes of all files below the directory, by their paths relative to it."""
+        """Return the sizes of all files below the directory, by relative path."""
         try:
             found = self.remote.files_below(self._uri)
         except RemoteFileNotFoundError:
@@ -110,7 +110,7 @@ AnyPath = Path | RemotePath
 
 
 def size_of(path: AnyPath) -> int | None:
-    """Return the size of a file in bytes; None if there is none."""
+    """Return the size of a file in bytes, or None if it does not exist."""
     if isinstance(path, RemotePath):
         return path.size()
     try:
@@ -120,7 +120,7 @@ def size_of(path: AnyPath) -> int | None:
 
 
 def remove_tree(path: AnyPath) -> None:
-    """Remove a directory with all that is in it, as far as that is possible."""
+    """Remove a directory and its contents, as far as possible."""
     if isinstance(path, RemotePath):
         path.remote.remove([f"{path}/{name}" for name in path.files()])
     else:

@@ -1,4 +1,4 @@
-"""What happens after a failure (module as `pyflink.common.restart_strategy`)."""
+"""Restart strategies (module as `pyflink.common.restart_strategy`)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ def _milliseconds(interval: timedelta | None) -> str:
 
 
 class RestartStrategyConfiguration(ABC):
-    """One restart strategy with its settings."""
+    """A restart strategy with its settings."""
 
     @abstractmethod
     def get_description(self) -> str:
-        """The strategy in words."""
+        """Return a description of the strategy."""
 
     @abstractmethod
     def to_options(self) -> dict[str, str]:
-        """The strategy as options of a `Configuration`."""
+        """Return the strategy as options of a `Configuration`."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
@@ -34,7 +34,7 @@ class RestartStrategyConfiguration(ABC):
 
 
 class RestartStrategies:
-    """The restart strategies there are.
+    """Factory of restart strategies.
 
     Example:
         >>> RestartStrategies.fixed_delay_restart(3, 1000).to_options()["restart-strategy.fixed-delay.attempts"]
@@ -42,29 +42,29 @@ class RestartStrategies:
     """
 
     class NoRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """The job fails with the first failure."""
+        """A strategy in which the first failure fails the job."""
 
         def get_description(self) -> str:
-            """The strategy in words."""
+            """Return a description of the strategy."""
             return "Restart deactivated."
 
         def to_options(self) -> dict[str, str]:
-            """The strategy as options of a `Configuration`."""
+            """Return the strategy as options of a `Configuration`."""
             return {"restart-strategy.type": "disable"}
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """The cluster decides."""
+        """The strategy of the cluster."""
 
         def get_description(self) -> str:
-            """The strategy in words."""
+            """Return a description of the strategy."""
             return "Cluster level default restart strategy"
 
         def to_options(self) -> dict[str, str]:
-            """The strategy as options of a `Configuration`."""
+            """Return the strategy as options of a `Configuration`."""
             return {}
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """A number of attempts with a fixed delay in between."""
+        """A strategy with a number of restarts and a fixed delay."""
 
         def __init__(
             self, restart_attempts: int | None = None, delay_between_attempts_interval: timedelta | None = None
@@ -75,20 +75,20 @@ class RestartStrategies:
             self._delay = delay_between_attempts_interval or timedelta()
 
         def get_restart_attempts(self) -> int:
-            """Attempts before the job fails."""
+            """Return the number of restarts before the job fails."""
             return self._restart_attempts
 
         def get_delay_between_attempts_interval(self) -> timedelta:
-            """Time between a failure and the restart."""
+            """Return the delay between a failure and the restart."""
             return self._delay
 
         def get_description(self) -> str:
-            """The strategy in words."""
+            """Return a description of the strategy."""
             delay = _milliseconds(self._delay)
             return f"Restart with fixed delay ({delay}). #{self._restart_attempts} restart attempts."
 
         def to_options(self) -> dict[str, str]:
-            """The strategy as options of a `Configuration`."""
+            """Return the strategy as options of a `Configuration`."""
             return {
                 "restart-strategy.type": "fixed-delay",
                 "restart-strategy.fixed-delay.attempts": str(self._restart_attempts),
@@ -96,7 +96,7 @@ class RestartStrategies:
             }
 
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Restarts until there are too many failures within an interval."""
+        """A strategy that restarts unless there are too many failures within an interval."""
 
         def __init__(
             self,
@@ -111,19 +111,19 @@ class RestartStrategies:
             self._delay = delay_between_attempts_interval or timedelta()
 
         def get_max_failure_rate(self) -> int:
-            """Failures within the interval before the job fails."""
+            """Return the maximum number of failures within the interval."""
             return self._max_failure_rate
 
         def get_failure_interval(self) -> timedelta:
-            """The interval in which failures count."""
+            """Return the interval in which failures are counted."""
             return self._failure_interval
 
         def get_delay_between_attempts_interval(self) -> timedelta:
-            """Time between a failure and the restart."""
+            """Return the delay between a failure and the restart."""
             return self._delay
 
         def get_description(self) -> str:
-            """The strategy in words."""
+            """Return a description of the strategy."""
             interval, delay = _milliseconds(self._failure_interval), _milliseconds(self._delay)
             return (
                 f"Failure rate restart with maximum of {self._max_failure_rate} failures within interval {interval} "
@@ -131,7 +131,7 @@ class RestartStrategies:
             )
 
         def to_options(self) -> dict[str, str]:
-            """The strategy as options of a `Configuration`."""
+            """Return the strategy as options of a `Configuration`."""
             return {
                 "restart-strategy.type": "failure-rate",
                 "restart-strategy.failure-rate.max-failures-per-interval": str(self._max_failure_rate),
@@ -141,19 +141,24 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> NoRestartStrategyConfiguration:
-        """The job fails with the first failure."""
+        """Return a strategy in which the first failure fails the job."""
         return RestartStrategies.NoRestartStrategyConfiguration()
 
     @staticmethod
     def fall_back_restart() -> FallbackRestartStrategyConfiguration:
-        """The cluster decides."""
+        """Return the strategy of the cluster."""
         return RestartStrategies.FallbackRestartStrategyConfiguration()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: int
     ) -> FixedDelayRestartStrategyConfiguration:
-        """So many attempts, milliseconds apart."""
+        """Return a strategy with a fixed delay.
+
+        Args:
+            restart_attempts: Number of restarts before the job fails, 0 or more.
+            delay_between_attempts: Delay between a failure and the restart in milliseconds.
+        """
         delay = timedelta(milliseconds=delay_between_attempts)
         return RestartStrategies.FixedDelayRestartStrategyConfiguration(restart_attempts, delay)
 
@@ -161,7 +166,13 @@ class RestartStrategies:
     def failure_rate_restart(
         failure_rate: int, failure_interval: int, delay_interval: int
     ) -> FailureRateRestartStrategyConfiguration:
-        """At most so many failures per interval; interval and delay in milliseconds."""
+        """Return a strategy that limits the rate of failures.
+
+        Args:
+            failure_rate: Maximum number of failures within the interval, greater than 0.
+            failure_interval: Interval in milliseconds.
+            delay_interval: Delay between a failure and the restart in milliseconds.
+        """
         return RestartStrategies.FailureRateRestartStrategyConfiguration(
             failure_rate, timedelta(milliseconds=failure_interval), timedelta(milliseconds=delay_interval)
         )

@@ -1,4 +1,4 @@
-"""The directory in which the JobManagers of a user leave what commands of the same user look for."""
+"""The run directory, in which the JobManagers of a user store files for commands of the same user."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from firesteel.errors import FiresteelError
 __all__ = ["RUN_DIRECTORY", "UnsafeDirectoryError", "read_token", "run_directory", "write_token"]
 
 RUN_DIRECTORY = "FIRESTEEL_RUN_DIR"
-"""The environment variable that names it."""
+"""The environment variable that names the run directory."""
 
 
 class UnsafeDirectoryError(FiresteelError):
-    """Other users could have put something into the run directory; the arguments are its path and what was found."""
+    """Other users could have written to the run directory; the arguments are its path and the reason."""
 
     def __str__(self) -> str:
         return (
-            f"directory {self.args[0]} can't be trusted: {self.args[1]}; expected is a directory of this user that "
+            f"directory {self.args[0]} cannot be trusted: {self.args[1]}; expected a directory owned by this user that "
             f"nobody else can write to: remove it, or name another one in {RUN_DIRECTORY}"
         )
 
 
 def run_directory() -> Path:
-    """Return the directory and create it if necessary: `FIRESTEEL_RUN_DIR`, else one for temporary files.
+    """Return the run directory, and create it if necessary: `FIRESTEEL_RUN_DIR`, or one for temporary files.
 
     Raises:
-        UnsafeDirectoryError: it belongs to another user, others can write to it, or it is a link.
+        UnsafeDirectoryError: it belongs to another user, is writable by others, or is a symbolic link.
     """
     named = os.environ.get(RUN_DIRECTORY)
-    # Where everybody may create names, a link may be anybody's; a directory that the user names may be a link.
+    # A directory named by the user may be a link; below a world-writable directory anybody may have created the link.
     directory = Path(named).resolve() if named else Path(tempfile.gettempdir()) / f"firesteel-{os.getuid()}"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     reason = reason_for_distrust(directory)
@@ -42,10 +42,10 @@ def run_directory() -> Path:
 
 
 def write_token(port: int, token: str) -> Path:
-    """Leave the token of the JobManager at a port for the commands of this user, and return the path of the file.
+    """Store the token of the JobManager at a port for commands of this user, and return the path of the file.
 
     Raises:
-        UnsafeDirectoryError: the run directory can't be trusted.
+        UnsafeDirectoryError: the run directory cannot be trusted.
     """
     path = _token_file(port)
     path.unlink(missing_ok=True)
@@ -55,10 +55,10 @@ def write_token(port: int, token: str) -> Path:
 
 
 def read_token(port: int) -> str | None:
-    """Return the token that this user's JobManager at a port has left, None if there is none.
+    """Return the token stored by this user's JobManager at a port, or None if there is none.
 
     Raises:
-        UnsafeDirectoryError: the run directory can't be trusted.
+        UnsafeDirectoryError: the run directory cannot be trusted.
     """
     try:
         return _token_file(port).read_text()

@@ -1,4 +1,4 @@
-"""Element serialisers, used by custom windows (module as `pyflink.common.serializer`)."""
+"""Serializers of elements, used by custom windows (module as `pyflink.common.serializer`)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["TypeSerializer", "VoidNamespaceSerializer"]
 
 
 class TypeSerializer(ABC, Generic[T]):
-    """Writes elements of one kind to a byte stream and reads them back."""
+    """Writes elements of one kind to a byte stream and reads them."""
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:
-        """Writes `element`."""
+        """Write `element`."""
 
     @abstractmethod
     def deserialize(self, stream: BytesIO) -> T:
-        """Reads one element."""
+        """Read one element."""
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -33,13 +33,13 @@ class TypeSerializer(ABC, Generic[T]):
 
 
 class VoidNamespaceSerializer(TypeSerializer[bytes]):
-    """The namespace of state that has none: writes nothing but a zero byte."""
+    """The serializer of the empty namespace, which writes a zero byte."""
 
     def serialize(self, element: bytes, stream: BytesIO) -> None:
-        """Writes a zero byte."""
+        """Write a zero byte."""
         stream.write(b"\0")
 
     def deserialize(self, stream: BytesIO) -> bytes:
-        """Reads a byte."""
+        """Read a byte."""
         stream.read(1)
         return b""

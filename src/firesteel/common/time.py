@@ -1,4 +1,4 @@
-"""Spans and points of time (module as `pyflink.common.time`)."""
+"""Durations and instants (module as `pyflink.common.time`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ _DURATION_TEXT = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
 
 @total_ordering
 class Duration:
-    """A span of time with nanosecond precision (Flink takes `java.time.Duration`)."""
+    """A duration with nanosecond precision (Flink uses `java.time.Duration`).
+
+    Example:
+        >>> Duration.of_seconds(90).to_millis(), Duration.parse("5 min")
+        (90000, 5 min)
+    """
 
     __slots__ = ("_nanos",)
 
@@ -31,53 +36,55 @@ class Duration:
 
     @staticmethod
     def of_days(days: int) -> Duration:
-        """So many days of 24 hours."""
+        """Return a duration of days of 24 hours."""
         return Duration(days * _NANOS["d"])
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """So many hours."""
+        """Return a duration of hours."""
         return Duration(hours * _NANOS["h"])
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """So many milliseconds."""
+        """Return a duration of milliseconds."""
         return Duration(millis * _NANOS["ms"])
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """So many minutes."""
+        """Return a duration of minutes."""
         return Duration(minutes * _NANOS["min"])
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """So many nanoseconds."""
+        """Return a duration of nanoseconds."""
         return Duration(nanos)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """So many seconds."""
+        """Return a duration of seconds."""
         return Duration(seconds * _NANOS["s"])
 
     @staticmethod
     def parse(text: str) -> Duration:
-        """The duration that a configuration value names: `200 ms`, `10s`, `5 min`; without unit it is milliseconds.
+        """Return the duration of a configuration value such as `200 ms`, `10s` or `5 min`.
+
+        A number without a unit is milliseconds.
 
         Raises:
-            ValueError: `text` is no duration.
+            ValueError: `text` is not a duration.
         """
         match = _DURATION_TEXT.fullmatch(text)
         unit = _UNITS.get(match.group(2).lower()) if match else None
         if match is None or unit is None:
-            raise ValueError(f"{text!r} is no duration; write a number and a unit of {', '.join(_NANOS)}")
+            raise ValueError(f"{text!r} is not a duration; write a number and a unit of {', '.join(_NANOS)}")
         return Duration(int(match.group(1)) * _NANOS[unit])
 
     def to_millis(self) -> int:
-        """Whole milliseconds."""
+        """Return the duration in milliseconds, rounded down."""
         return self._nanos // _NANOS["ms"]
 
     def to_nanos(self) -> int:
-        """Nanoseconds."""
+        """Return the duration in nanoseconds."""
         return self._nanos
 
     def __eq__(self, other: object) -> bool:
@@ -96,7 +103,7 @@ class Duration:
 
 @total_ordering
 class Time:
-    """A span of time in milliseconds, the unit of windows (Flink: `api.common.time.Time`)."""
+    """A duration in milliseconds, used for windows (Flink: `api.common.time.Time`)."""
 
     __slots__ = ("_milliseconds",)
 
@@ -105,31 +112,31 @@ class Time:
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """So many seconds."""
+        """Return a duration of seconds."""
         return Time(seconds * 1_000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """So many minutes."""
+        """Return a duration of minutes."""
         return Time(minutes * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """So many hours."""
+        """Return a duration of hours."""
         return Time(hours * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
-        """So many days of 24 hours."""
+        """Return a duration of days of 24 hours."""
         return Time(days * 86_400_000)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """So many milliseconds."""
+        """Return a duration of milliseconds."""
         return Time(milliseconds)
 
     def to_milliseconds(self) -> int:
-        """Milliseconds."""
+        """Return the duration in milliseconds."""
         return self._milliseconds
 
     def __eq__(self, other: object) -> bool:
@@ -149,7 +156,7 @@ class Time:
 
 @total_ordering
 class Instant:
-    """A point of time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second."""
+    """A point in time: seconds since 1970-01-01T00:00:00Z and nanoseconds within the second."""
 
     __slots__ = ("nanos", "seconds")
 
@@ -159,12 +166,12 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
-        """The instant so many milliseconds after the epoch."""
+        """Return the instant of a timestamp in milliseconds since the epoch."""
         seconds, millis = divmod(epoch_milli, 1_000)
         return Instant(seconds, millis * 1_000_000)
 
     def to_epoch_milli(self) -> int:
-        """Whole milliseconds since the epoch."""
+        """Return the milliseconds since the epoch, rounded down."""
         return self.seconds * 1_000 + self.nanos // 1_000_000
 
     def __eq__(self, other: object) -> bool:

@@ -17,22 +17,22 @@ class SqlTimeTypeInfo(TypeInformation[Any]):
 
     @staticmethod
     def DATE() -> TypeInformation[datetime.date]:
-        """A `datetime.date`."""
+        """Return the type of `datetime.date`."""
         return DateTypeInfo()
 
     @staticmethod
     def TIME() -> TypeInformation[datetime.time]:
-        """A `datetime.time`."""
+        """Return the type of `datetime.time`."""
         return TimeTypeInfo()
 
     @staticmethod
     def TIMESTAMP() -> TypeInformation[datetime.datetime]:
-        """A `datetime.datetime`."""
+        """Return the type of `datetime.datetime`."""
         return TimestampTypeInfo()
 
 
 class DateTypeInfo(TypeInformation[datetime.date]):
-    """A `datetime.date`; internally days since the epoch."""
+    """The type of `datetime.date`; the internal form is days since the epoch."""
 
     _conversion = True
     EPOCH_ORDINAL = datetime.datetime(1970, 1, 1).toordinal()
@@ -47,7 +47,7 @@ class DateTypeInfo(TypeInformation[datetime.date]):
 
 
 class TimeTypeInfo(TypeInformation[datetime.time]):
-    """A `datetime.time`; internally microseconds since midnight UTC."""
+    """The type of `datetime.time`; the internal form is microseconds since midnight UTC."""
 
     _conversion = True
     EPOCH_ORDINAL = 0
@@ -71,7 +71,7 @@ class TimeTypeInfo(TypeInformation[datetime.time]):
 
 
 class TimestampTypeInfo(TypeInformation[datetime.datetime]):
-    """A `datetime.datetime`; internally microseconds since the epoch (without time zone: as if UTC)."""
+    """The type of `datetime.datetime`; the internal form is microseconds since the epoch, with naive values as UTC."""
 
     _conversion = True
 
@@ -85,10 +85,10 @@ class TimestampTypeInfo(TypeInformation[datetime.datetime]):
 
 
 class LocalTimeTypeInfo(TypeInformation[Any]):
-    """A `java.time` local date, time or date-time."""
+    """The type of a `java.time` local date, time or date-time."""
 
     class TimeType(Enum):
-        """Which of the three."""
+        """The kinds of local times."""
 
         LOCAL_DATE = 0
         LOCAL_TIME = 1
@@ -102,7 +102,7 @@ class LocalTimeTypeInfo(TypeInformation[Any]):
 
     @property
     def time_type(self) -> LocalTimeTypeInfo.TimeType:
-        """Which of the three."""
+        """The kind of local time."""
         return self._time_type
 
     def _plain(self) -> TypeInformation[Any]:

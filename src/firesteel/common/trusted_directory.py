@@ -1,4 +1,4 @@
-"""Directories from which this user's processes may take secrets and code."""
+"""Checks of directories that contain secrets and code for this user's processes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["reason_for_distrust"]
 
 
 def reason_for_distrust(path: Path, kind: int = stat.S_IFDIR) -> str | None:
-    """Return why other users could have put something there; None if they could not.
+    """Return why other users could have written to a path, or None if they could not.
 
     Args:
         path: A directory or file.
-        kind: What it should be: `stat.S_IFDIR` or `stat.S_IFREG`.
+        kind: Expected kind: `stat.S_IFDIR` or `stat.S_IFREG`.
 
     Raises:
-        OSError: it can't be looked at.
+        OSError: the path cannot be inspected.
     """
     found = path.lstat()
     if stat.S_IFMT(found.st_mode) != kind:

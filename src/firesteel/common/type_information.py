@@ -1,7 +1,7 @@
-"""Root of the types of records and state: re-exported by `firesteel.common.typeinfo`.
+"""The base class of types of records and state: re-exported by `firesteel.common.typeinfo`.
 
-`to_internal_type` gives the plain value that a type is written as (days for a date, a tuple for a Row),
-`from_internal_type` the way back. What a declared type does to the records that pass is `firesteel.common.coercion`.
+`to_internal_type` returns the plain value that a value is written as, such as days for a date or a tuple for a Row.
+`from_internal_type` is its inverse. `firesteel.common.coercion` converts records to their declared types.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ T = TypeVar("T", contravariant=True)
 
 
 class TypeInformation(WithoutJava, Generic[T]):
-    """What Flink has to know of a value's type. Immutable: it may be shared, captured and pickled anywhere.
+    """The type of a record, key or state value. It is immutable, so it may be shared and pickled.
 
-    To a type checker it takes values of type `T`. So `TypeInformation[tuple[Any, ...]]` fits a function that returns
+    To a type checker it accepts values of type `T`. So `TypeInformation[tuple[Any, ...]]` fits a function that returns
     `tuple[str, int]`, and the stream keeps the more precise type of the function.
     """
 
@@ -26,15 +26,15 @@ class TypeInformation(WithoutJava, Generic[T]):
         pass
 
     def need_conversion(self) -> bool:
-        """True if the internal form differs from the Python object."""
+        """Return whether the internal form differs from the Python object."""
         return self._conversion
 
     def to_internal_type(self, obj: Any) -> Any:
-        """The plain value that `obj` is written as."""
+        """Return the internal form of a value."""
         return obj
 
     def from_internal_type(self, obj: Any) -> Any:
-        """The Python object that the plain value `obj` stands for."""
+        """Return the value of an internal form."""
         return obj
 
     def _parts(self) -> tuple[Any, ...]:
@@ -44,14 +44,14 @@ class TypeInformation(WithoutJava, Generic[T]):
         return type(self) is type(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        return hash(type(self).__name__)  # equal types may differ in their text: names of fields don't count
+        return hash(type(self).__name__)  # not by repr: equal types may differ in field names
 
     def __repr__(self) -> str:
         return type(self).__name__
 
 
 class PickledBytesTypeInfo(TypeInformation[Any]):
-    """Any Python object, pickled; the type of everything that declares none."""
+    """The type of pickled Python objects, used where no type is declared."""
 
     def __repr__(self) -> str:
         return "PickledByteArrayTypeInfo"

@@ -56,7 +56,7 @@ V = TypeVar("V")
 
 
 class Types:
-    """Every `TypeInformation` there is.
+    """Factory of all types.
 
     Example:
         >>> Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
@@ -81,55 +81,59 @@ class Types:
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation[Any]:
-        """Any Python object."""
+        """Return the type of pickled Python objects."""
         return PickledBytesTypeInfo()
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
-        """A `Row`; its fields are named `f0`, `f1` ..."""
+        """Return the type of a `Row` with the field names `f0`, `f1` ...
+
+        Args:
+            field_types: Types of the fields.
+        """
         return RowTypeInfo(field_types)
 
     @staticmethod
     def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
-        """A `Row` with named fields."""
+        """Return the type of a `Row` with named fields."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation[Any]]) -> TupleTypeInfo:
-        """A tuple."""
+        """Return the type of a tuple."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation[Any]) -> PrimitiveArrayTypeInfo:
-        """A Java array of primitives: `bytes` of `BYTE`, otherwise a list.
+        """Return the type of a Java array of primitives: `bytes` for `BYTE`, otherwise a list.
 
         Raises:
-            TypeError: `element_type` is no primitive.
+            TypeError: `element_type` is not a primitive type.
         """
         return PrimitiveArrayTypeInfo(_scalar_element(element_type, _PRIMITIVES, "PRIMITIVE_ARRAY"))
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation[T]) -> BasicArrayTypeInfo[T]:
-        """A Java array of boxed scalars or strings: a list.
+        """Return the type of a Java array of boxed scalars or strings: a list.
 
         Raises:
-            TypeError: `element_type` is no scalar.
+            TypeError: `element_type` is not a scalar type.
         """
         return BasicArrayTypeInfo(_scalar_element(element_type, frozenset(BasicType), "BASIC_ARRAY"))
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation[T]) -> ObjectArrayTypeInfo[T]:
-        """A Java array of any objects: a list."""
+        """Return the type of a Java array of any objects: a list."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> MapTypeInfo[K, V]:
-        """A dict."""
+        """Return the type of a dict."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation[T]) -> ListTypeInfo[T]:
-        """A list."""
+        """Return the type of a list."""
         return ListTypeInfo(element_type_info)
 
 

@@ -1,4 +1,4 @@
-"""`Row` and its kind of change (module as `pyflink.common.types`)."""
+"""`Row` and `RowKind` (module as `pyflink.common.types`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Row", "RowKind"]
 
 
 class RowKind(Enum):
-    """What a row says about a changing table (Flink: `types.RowKind`); `str()` gives `+I`, `-U`, `+U` or `-D`."""
+    """The kind of change that a row represents (Flink: `types.RowKind`); `str()` returns `+I`, `-U`, `+U` or `-D`."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -26,10 +26,10 @@ _INSERT = RowKind.INSERT
 
 
 class Row:
-    """A record with fields by position and, where given, by name (Flink: `types.Row`).
+    """A record with fields by position and, if they are named, by name (Flink: `types.Row`).
 
-    Two rows are equal if kind and values are equal and the names do not contradict: a row without names equals one with
-    names, as `Types.ROW` names the fields `f0`, `f1` ... by itself.
+    Two rows are equal if their kinds and values are equal and their names do not contradict each other. A row without
+    names equals one with names, because `Types.ROW` names the fields `f0`, `f1` ... itself.
 
     Example:
         >>> row = Row(name="Ann", age=11)
@@ -58,36 +58,41 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """A row of that kind with these values."""
+        """Return a row of a kind with the given values."""
         row = Row(*args, **kwargs)
         row._row_kind = row_kind
         return row
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """Values by field name; `recursive` turns nested rows (also in lists and dicts) into dicts too.
+        """Return the values by field name.
+
+        Args:
+            recursive: Whether to convert nested rows to dicts, including rows in lists and dicts.
 
         Raises:
             TypeError: the row has no field names.
         """
         if self._fields is None:
-            raise TypeError("A Row without field names can't become a dict; set_field_names() names them")
+            raise TypeError("A Row without field names cannot be converted to a dict; name them with set_field_names()")
         values = [_plain(value) for value in self._values] if recursive else self._values
         return dict(zip(self._fields, values, strict=False))
 
     def get_row_kind(self) -> RowKind:
-        """What the row says about a changing table."""
+        """Return the kind of change."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Sets what the row says about a changing table."""
+        """Set the kind of change."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:
-        """Names the fields, in order."""
+        """Set the names of the fields, in order."""
         self._fields = field_names
 
     def get_fields_by_names(self, names: list[str]) -> list[Any]:
-        """The values in the order of these names; as they are if the row has no names or another number of them.
+        """Return the values in the order of the given names.
+
+        If the row has no names, or another number of fields, the values are returned in their own order.
 
         Raises:
             ValueError: a name is not a field.
@@ -104,7 +109,7 @@ class Row:
         return self._fields.index(name) if self._fields is not None and name in self._fields else None
 
     def __call__(self, *args: Any) -> Row:
-        """A row of these values whose field names are the values of this one."""
+        """Return a row of the given values whose field names are the values of this row."""
         if len(args) > len(self._values):
             raise ValueError(f"Row of fields {self._values} takes {len(self._values)} values, found {len(args)}")
         return _make_row([str(name) for name in self._values], args, self._row_kind)
@@ -114,7 +119,7 @@ class Row:
             return self._values[item]
         index = self._index_of(item)
         if index is None:
-            raise KeyError(f"{item!r} is no field; fields: {self._fields}")
+            raise KeyError(f"{item!r} is not a field; fields: {self._fields}")
         return self._values[index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -123,7 +128,7 @@ class Row:
             return
         index = self._index_of(key)
         if index is None:
-            raise KeyError(f"{key!r} is no field; fields: {self._fields}")
+            raise KeyError(f"{key!r} is not a field; fields: {self._fields}")
         self._values[index] = value
 
     def __getattr__(self, item: str) -> Any:
@@ -131,11 +136,11 @@ class Row:
             raise AttributeError(item)
         index = self._index_of(item)
         if index is None:
-            raise AttributeError(f"{item!r} is no field; fields: {self._fields}")
+            raise AttributeError(f"{item!r} is not a field; fields: {self._fields}")
         return self._values[index]
 
     def __contains__(self, item: Any) -> bool:
-        """Whether it is the name of a field; of a row without names, one of its values."""
+        """Return whether `item` is a field name or, for a row without names, one of its values."""
         return item in (self._values if self._fields is None else self._fields)
 
     def __iter__(self) -> Iterator[Any]:
@@ -152,7 +157,7 @@ class Row:
         names, others = self._fields, other._fields
         if names is None or others is None or list(names) == list(others):
             return self._values == other._values
-        # The order of named fields does not count.
+        # The order of named fields does not affect equality.
         return sorted(names) == sorted(others) and self.as_dict() == other.as_dict()
 
     def __hash__(self) -> int:

@@ -1,4 +1,4 @@
-"""Java interoperation of PyFlink, which has no counterpart here (module as `pyflink.common.utils`)."""
+"""PyFlink's Java interoperation, which is not supported (module as `pyflink.common.utils`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, NoReturn
 
 
 class JavaObjectWrapper:
-    """A Java object in PyFlink."""
+    """A wrapper of a Java object in PyFlink."""
 
     def __init__(self, j_object: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} wraps a Java object; firesteel programs are plain Python")
 
     def get_java_object(self) -> NoReturn:
-        """The Java object.
+        """Raise an error: there are no Java objects.
 
         Raises:
             NotImplementedError: always.

@@ -1,6 +1,6 @@
-"""How timestamps and watermarks come about (module as `pyflink.common.watermark_strategy`).
+"""Watermark strategies (module as `pyflink.common.watermark_strategy`).
 
-A `WatermarkStrategy` is plain data: its attributes say what to do, the operators of a task do it.
+A `WatermarkStrategy` is plain data, which the operators of a task interpret.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from firesteel.common.time import Duration
 
 
 class TimestampAssigner(ABC):
-    """Gives a record its event time."""
+    """Assigns timestamps to records."""
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Event time of `value` in milliseconds; `record_timestamp` is what it had before (-2^63: none)."""
+        """Return the timestamp of a record in ms since the epoch.
+
+        Args:
+            value: The record.
+            record_timestamp: Its former timestamp in ms since the epoch; -2^63 if it has none.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class _FunctionAssigner(TimestampAssigner):
-    """A function as a `TimestampAssigner`."""
+    """A `TimestampAssigner` that calls a function."""
 
     function: Callable[[Any, int], int]
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Event time of `value` in milliseconds."""
+        """Return the timestamp of a record in ms since the epoch."""
         return self.function(value, record_timestamp)
 
 
@@ -46,32 +51,32 @@ def _assigner(given: Any) -> TimestampAssigner:
 
 
 class WatermarkOutput(ABC):
-    """Where a `WatermarkGenerator` emits to."""
+    """The output of a `WatermarkGenerator`."""
 
     @abstractmethod
     def emit_watermark(self, timestamp: int) -> None:
-        """No record with an event time up to `timestamp` (milliseconds) is expected any more."""
+        """Emit a watermark: no more records with timestamps up to `timestamp` (ms since the epoch) are expected."""
 
     @abstractmethod
     def mark_idle(self) -> None:
-        """Nobody should wait for watermarks of this output until the next one."""
+        """Mark this output as idle, so that downstream operators do not wait for it, until the next watermark."""
 
 
 class WatermarkGenerator(ABC):
-    """Watermarks from the records seen (Flink: `api.common.eventtime.WatermarkGenerator`)."""
+    """Generates watermarks from the records seen (Flink: `api.common.eventtime.WatermarkGenerator`)."""
 
     @abstractmethod
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Called for each record; may emit."""
+        """Handle a record; may emit a watermark."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Called each `pipeline.auto-watermark-interval`; may emit."""
+        """Emit a watermark if appropriate; called every `pipeline.auto-watermark-interval`."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignment:
-    """Sources of one group wait for each other so that none runs ahead by more than the drift."""
+    """Alignment of the sources of a group: none of them gets ahead by more than the drift."""
 
     watermark_group: str
     max_allowed_watermark_drift: Duration
@@ -80,15 +85,15 @@ class WatermarkAlignment:
 
 @dataclass(frozen=True)
 class WatermarkStrategy(WithoutJava):
-    """Where timestamps come from and when watermarks are emitted. Immutable: each `with_...` gives a new strategy.
+    """Assigns timestamps and generates watermarks. It is immutable: each `with_...` method returns a new strategy.
 
     Attributes:
         generator_kind: `none`, `monotonous`, `bounded_out_of_orderness` or `custom`.
         max_out_of_orderness: Zero unless `generator_kind` is `bounded_out_of_orderness`.
-        generator_supplier: Makes the generator of one subtask where `generator_kind` is `custom`.
+        generator_supplier: Creates the generator of a subtask if `generator_kind` is `custom`.
         timestamp_assigner: None keeps the timestamps of the source.
-        idle_timeout: After so long without records the subtask counts as idle; None never.
-        alignment: None lets the source run.
+        idle_timeout: Time without records after which a subtask is idle; None means never.
+        alignment: None disables alignment.
 
     Example:
         >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
@@ -106,35 +111,39 @@ class WatermarkStrategy(WithoutJava):
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        """Watermarks right behind the largest timestamp: for sources whose timestamps ascend."""
+        """Return a strategy for ascending timestamps: watermarks directly follow the largest timestamp."""
         return WatermarkStrategy("monotonous")
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
-        """Watermarks behind the largest timestamp by a fixed bound."""
+        """Return a strategy whose watermarks lag behind the largest timestamp by a fixed duration."""
         return WatermarkStrategy("bounded_out_of_orderness", max_out_of_orderness)
 
     @staticmethod
     def for_generator(generator_supplier: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
-        """Watermarks of your own: `generator_supplier` makes one generator per subtask."""
+        """Return a strategy with custom generators.
+
+        Args:
+            generator_supplier: Creates one generator per subtask.
+        """
         return WatermarkStrategy("custom", generator_supplier=generator_supplier)
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        """No watermarks: for jobs without event time."""
+        """Return a strategy without watermarks, for jobs without event time."""
         return WatermarkStrategy()
 
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]
     ) -> WatermarkStrategy:
-        """Return the same strategy, with event times from `timestamp_assigner`.
+        """Return the strategy with a timestamp assigner.
 
         Args:
             timestamp_assigner: An object with `extract_timestamp(value, record_timestamp)`, or a function of the same
-                arguments; gives milliseconds.
+                arguments; it returns ms since the epoch.
 
         Raises:
-            TypeError: it is neither, or a class.
+            TypeError: the argument is neither, or is a class.
 
         Example:
             >>> WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, timestamp: value[1])
@@ -142,7 +151,13 @@ class WatermarkStrategy(WithoutJava):
         return replace(self, timestamp_assigner=_assigner(timestamp_assigner))
 
     def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
-        """The same strategy; a subtask without records for so long holds nobody back."""
+        """Return the strategy with an idle timeout.
+
+        A subtask without records for that time does not hold back watermarks.
+
+        Raises:
+            ValueError: the timeout is not greater than zero.
+        """
         if idle_timeout.to_nanos() <= 0:
             raise ValueError(f"idle_timeout must be greater than zero, found {idle_timeout}")
         return replace(self, idle_timeout=idle_timeout)
@@ -150,17 +165,23 @@ class WatermarkStrategy(WithoutJava):
     def with_watermark_alignment(
         self, watermark_group: str, max_allowed_watermark_drift: Duration, update_interval: Duration | None = None
     ) -> WatermarkStrategy:
-        """The same strategy; sources of one group wait when they are further ahead of the slowest than the drift.
+        """Return the strategy with alignment.
 
-        Each batch reads as much as is likely to keep the drift, so it may be passed by what one batch reads. The update
-        interval (1 s) has no effect: all is decided anew for each batch. Batch jobs do not align.
+        A source pauses when it is ahead of the slowest source of its group by more than the drift. Each batch reads as
+        much as is likely to keep the drift, so the drift may be exceeded by the records of one batch. Batch jobs do not
+        align.
+
+        Args:
+            watermark_group: Name of the group.
+            max_allowed_watermark_drift: Maximum drift.
+            update_interval: Ignored: alignment is updated with each batch.
         """
         interval = Duration.of_seconds(1) if update_interval is None else update_interval
         return replace(self, alignment=WatermarkAlignment(watermark_group, max_allowed_watermark_drift, interval))
 
 
 class AssignerWithPeriodicWatermarksWrapper:
-    """A Java object in PyFlink, for Java connectors only."""
+    """A wrapper of a Java object in PyFlink, for Java connectors only."""
 
     def __init__(self, j_assigner_with_periodic_watermarks: Any) -> None:
         raise NotImplementedError("AssignerWithPeriodicWatermarksWrapper wraps a Java object; use WatermarkStrategy")

@@ -1,4 +1,4 @@
-"""What `sum`, `min`, `max`, `min_by` and `max_by` reduce with."""
+"""Reduce functions of `sum`, `min`, `max`, `min_by` and `max_by`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ _FIELD_FUNCTIONS: dict[str, Reduce] = {"sum": _add, "min": min, "max": max}
 
 
 def accumulator(kind: str, position: int | str) -> Reduce:
-    """The function of two values that keeps `sum`, `min`, `max`, `min_by` or `max_by` of one field.
+    """Return the reduce function of a rolling aggregation over one field.
 
-    `sum`, `min` and `max` keep the other fields of the first value; `min_by` and `max_by` keep the whole value, the
-    first one among equals. `position` is a field of a tuple, list or Row (or its name, in a Row); scalars have
-    position 0.
+    `sum`, `min` and `max` keep the other fields of the first value. `min_by` and `max_by` keep the whole value, and the
+    first one among equals.
+
+    Args:
+        kind: `sum`, `min`, `max`, `min_by` or `max_by`.
+        position: Index of a field of a tuple, list or Row, or its name in a Row; a scalar has position 0 only.
 
     Raises:
         TypeError: `position` is neither int nor str.

@@ -1,4 +1,4 @@
-"""Asynchronous calls per element (module as `pyflink.datastream.async_data_stream`)."""
+"""Asynchronous functions on streams (module as `pyflink.datastream.async_data_stream`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class AsyncDataStream:
-    """Adds asynchronous functions to streams.
+    """Applies asynchronous functions to streams.
 
     Example:
         >>> AsyncDataStream.unordered_wait(stream, LookUp(), Time.seconds(5), 100, Types.STRING())
@@ -33,7 +33,18 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Results as they come; watermarks are not overtaken. At most `capacity` calls run at once."""
+        """Apply an asynchronous function and emit results as they arrive; results do not overtake watermarks.
+
+        Args:
+            data_stream: The input.
+            async_function: Called for each element.
+            timeout: Maximum time of a call; 0 means no limit.
+            capacity: Maximum number of concurrent calls per subtask.
+            output_type: Type of the results; None pickles them.
+
+        Raises:
+            ValueError: `timeout` is negative or `capacity` is not positive.
+        """
         return _wait(data_stream, async_function, timeout, None, capacity, output_type, ordered=False)
 
     @staticmethod
@@ -45,7 +56,11 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """As `unordered_wait`; calls are tried again within `timeout`."""
+        """Apply an asynchronous function as `unordered_wait` does, with retries within `timeout`.
+
+        Raises:
+            ValueError: `timeout` or `capacity` is not positive.
+        """
         return _wait(data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, ordered=False)
 
     @staticmethod
@@ -56,7 +71,18 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Results in the order of the elements. At most `capacity` calls run at once."""
+        """Apply an asynchronous function and emit results in the order of the elements.
+
+        Args:
+            data_stream: The input.
+            async_function: Called for each element.
+            timeout: Maximum time of a call; 0 means no limit.
+            capacity: Maximum number of concurrent calls per subtask.
+            output_type: Type of the results; None pickles them.
+
+        Raises:
+            ValueError: `timeout` is negative or `capacity` is not positive.
+        """
         return _wait(data_stream, async_function, timeout, None, capacity, output_type, ordered=True)
 
     @staticmethod
@@ -68,7 +94,11 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """As `ordered_wait`; calls are tried again within `timeout`."""
+        """Apply an asynchronous function as `ordered_wait` does, with retries within `timeout`.
+
+        Raises:
+            ValueError: `timeout` or `capacity` is not positive.
+        """
         return _wait(data_stream, async_function, timeout, async_retry_strategy, capacity, output_type, ordered=True)
 
 

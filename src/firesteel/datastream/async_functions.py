@@ -12,7 +12,7 @@ OUT = TypeVar("OUT", covariant=True)
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):
-    """Asks something outside for each element without holding up the others.
+    """A function that calls an external service for each element without blocking the others.
 
     Example:
         >>> class LookUp(AsyncFunction):
@@ -25,12 +25,15 @@ class AsyncFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> list[OUT]:
-        """The results of one element; an exception fails the job or, if configured, makes it try again."""
+        """Return the results for one element.
+
+        An exception fails the job, or causes a retry if a retry strategy is set.
+        """
 
     def timeout(self, value: IN) -> list[OUT]:
-        """The results of an element whose call took too long.
+        """Return the results for an element whose call timed out.
 
         Raises:
-            TimeoutError: unless overridden.
+            TimeoutError: always, unless overridden.
         """
         raise TimeoutError(f"Async function call has timed out for input: {value}")

@@ -1,4 +1,4 @@
-"""When asynchronous calls are tried again (module as `pyflink.datastream.async_retry_strategies`)."""
+"""Retry strategies of asynchronous calls (module as `pyflink.datastream.async_retry_strategies`)."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ __all__ = ["ExponentialBackoffDelayRetryStrategy", "FixedDelayRetryStrategy", "N
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """When a call is to be tried again."""
+    """The conditions under which a call is retried."""
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """Tells from the results; None: results never lead to another try."""
+        """Return the predicate that decides by the results; None never retries because of results."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """Tells from the exception; None: exceptions never lead to another try."""
+        """Return the predicate that decides by the exception; None never retries because of exceptions."""
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """How often and when a call is tried again; the static methods make the usual ones."""
+    """A retry strategy: number of attempts, delays and conditions. The static methods create the common ones."""
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """True if there is another try after so many."""
+        """Return whether to retry after `current_attempts` attempts."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """Milliseconds to wait after so many tries."""
+        """Return the delay in milliseconds after `current_attempts` attempts."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """When a call is to be tried again."""
+        """Return the conditions under which a call is retried."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
-        """One try only."""
+        """Return a strategy without retries."""
         return NoRetryStrategy()
 
     @staticmethod
@@ -52,7 +52,14 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: Callable[[list[OUT]], bool] | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[Any]:
-        """Up to `max_attempts` tries with a fixed time in between."""
+        """Return a strategy with a fixed delay between attempts.
+
+        Args:
+            max_attempts: Maximum number of retries.
+            backoff_time_millis: Delay in milliseconds.
+            result_predicate: Retry if it returns True for the results; None ignores results.
+            exception_predicate: Retry if it returns True for the exception; None ignores exceptions.
+        """
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -64,14 +71,23 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: Callable[[list[OUT]], bool] | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[Any]:
-        """Up to `max_attempts` tries; the time in between (milliseconds) grows by `multiplier`."""
+        """Return a strategy whose delay grows exponentially.
+
+        Args:
+            max_attempts: Maximum number of retries.
+            initial_delay: First delay in milliseconds.
+            max_retry_delay: Upper bound of the delay in milliseconds.
+            multiplier: Factor by which the delay grows.
+            result_predicate: Retry if it returns True for the results; None ignores results.
+            exception_predicate: Retry if it returns True for the exception; None ignores exceptions.
+        """
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
-    """A pair of predicates."""
+    """A result predicate and an exception predicate."""
 
     def __init__(
         self,
@@ -82,32 +98,32 @@ class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
         self._exception_predicate = exception_predicate
 
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """Tells from the results."""
+        """Return the result predicate, or None."""
         return self._result_predicate
 
     def exception_predicate(self) -> Callable[[Exception], bool] | None:
-        """Tells from the exception."""
+        """Return the exception predicate, or None."""
         return self._exception_predicate
 
 
 class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """One try only."""
+    """A strategy without retries."""
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """No time, as there is no other try."""
+        """Return -1, as there are no retries."""
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Never."""
+        """Return a pair of empty predicates."""
         return RetryPredicate(None, None)
 
 
 class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """A number of tries with a fixed time in between."""
+    """A strategy with a fixed delay between attempts."""
 
     def __init__(
         self,
@@ -121,20 +137,20 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """True up to the number of tries."""
+        """Return whether the maximum number of attempts is not exceeded."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The fixed time."""
+        """Return the fixed delay in milliseconds."""
         return self._backoff_time_millis
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """The predicates given."""
+        """Return the given predicates."""
         return self._predicate
 
 
 class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """A number of tries; the time in between grows by a factor up to a bound."""
+    """A strategy whose delay grows exponentially up to a bound."""
 
     def __init__(
         self,
@@ -152,14 +168,14 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """True up to the number of tries."""
+        """Return whether the maximum number of attempts is not exceeded."""
         return current_attempts <= self._max_attempts
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The time after so many tries: the first one waits the initial delay."""
+        """Return the delay in milliseconds; after the first attempt it is the initial delay."""
         grown = self._initial_delay * self._multiplier ** max(current_attempts - 1, 0)
         return int(min(grown, self._max_retry_delay))
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """The predicates given."""
+        """Return the given predicates."""
         return self._predicate

@@ -1,4 +1,4 @@
-"""Functions over a stream and a broadcast stream: re-exported by `firesteel.datastream.functions`."""
+"""Functions of a stream and a broadcast stream: re-exported by `firesteel.datastream.functions`."""
 
 from __future__ import annotations
 
@@ -21,98 +21,98 @@ V = TypeVar("V")
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What the keyed and the plain kind share."""
+    """The base class of keyed and non-keyed broadcast process functions."""
 
     class BaseContext(ABC):
-        """What is known of any element."""
+        """The context of an element of either side."""
 
         @abstractmethod
         def timestamp(self) -> int:
-            """Event time of the element."""
+            """Return the timestamp of the element in ms since the epoch."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """Time of the machine."""
+            """Return the current processing time in ms since the epoch."""
 
         @abstractmethod
         def current_watermark(self) -> int:
-            """Watermark of this operator."""
+            """Return the current watermark of this operator in ms since the epoch."""
 
     class Context(BaseContext):
-        """What is known of an element of the broadcast side."""
+        """The context of an element of the broadcast side."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-            """The broadcast state of that descriptor."""
+            """Return the broadcast state of a descriptor, writable."""
 
     class ReadOnlyContext(BaseContext):
-        """What is known of an element of the other side."""
+        """The context of an element of the non-broadcast side."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
-            """The broadcast state of that descriptor, to read."""
+            """Return the broadcast state of a descriptor, read-only."""
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
-    """Any number of results per element of a stream and of a broadcast stream."""
+    """A function that returns any number of results per element of a stream and of a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """What is known of an element of the broadcast side."""
+        """The context of an element of the broadcast side."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """What is known of an element of the other side."""
+        """The context of an element of the non-broadcast side."""
 
     @abstractmethod
     def process_element(
         self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext
     ) -> Iterable[OUT | SideOutput] | None:
-        """The results for the side that is not broadcast."""
+        """Return the results for an element of the non-broadcast side."""
 
     @abstractmethod
     def process_broadcast_element(
         self, value: IN2, ctx: BroadcastProcessFunction.Context
     ) -> Iterable[OUT | SideOutput] | None:
-        """The results for the broadcast side."""
+        """Return the results for an element of the broadcast side."""
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
-    """Any number of results per element of a keyed stream and of a broadcast stream."""
+    """A function that returns any number of results per element of a keyed stream and of a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """What is known of an element of the broadcast side."""
+        """The context of an element of the broadcast side."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """What is known of an element of the keyed side."""
+        """The context of an element of the keyed side."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """Timers and the present time."""
+            """Return the timer service, which also gives the current time."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """Key of the element."""
+            """Return the key of the element."""
 
     class OnTimerContext(ReadOnlyContext, ABC):
-        """What is known of the timer."""
+        """The context of a timer."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Kind of the timer."""
+            """Return whether the timer is an event-time or a processing-time timer."""
 
     @abstractmethod
     def process_element(
         self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
     ) -> Iterable[OUT | SideOutput] | None:
-        """The results for the keyed side."""
+        """Return the results for an element of the keyed side."""
 
     @abstractmethod
     def process_broadcast_element(
         self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context
     ) -> Iterable[OUT | SideOutput] | None:
-        """The results for the broadcast side."""
+        """Return the results for an element of the broadcast side."""
 
     def on_timer(
         self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext
     ) -> Iterable[OUT | SideOutput] | None:
-        """The results of a timer; none unless overridden."""
+        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none."""
         return None

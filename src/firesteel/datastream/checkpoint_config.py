@@ -1,4 +1,4 @@
-"""Settings of checkpoints (module as `pyflink.datastream.checkpoint_config`)."""
+"""Checkpoint settings (module as `pyflink.datastream.checkpoint_config`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ _NOT_KEPT = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
 
 class CheckpointConfig(WithoutJava):
-    """A typed view of the checkpoint settings in a `Configuration`: what is set here is set there."""
+    """A typed view of the checkpoint options of a `Configuration`; setters change that configuration.
+
+    Example:
+        >>> config = CheckpointConfig()
+        >>> config.set_checkpoint_interval(5000).get_checkpoint_interval()
+        5000
+    """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration() if configuration is None else configuration
@@ -37,120 +43,132 @@ class CheckpointConfig(WithoutJava):
         return self
 
     def is_checkpointing_enabled(self) -> bool:
-        """True if an interval is set."""
+        """Return whether a checkpoint interval is set."""
         return self._millis("interval", 0) > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What a checkpoint guarantees (EXACTLY_ONCE)."""
+        """Return the checkpointing mode (default EXACTLY_ONCE)."""
         return CheckpointingMode[self._configuration.get_string(_PREFIX + "mode", "EXACTLY_ONCE")]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Sets what a checkpoint guarantees."""
+        """Set the checkpointing mode."""
         self._configuration.set_string(_PREFIX + "mode", checkpointing_mode.name)
         return self
 
     def get_checkpoint_interval(self) -> int:
-        """Milliseconds between checkpoints; -1 without checkpoints."""
+        """Return the checkpoint interval in milliseconds, or -1 if checkpointing is disabled."""
         return self._millis("interval", 0) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Sets the milliseconds between checkpoints, 10 at least."""
+        """Set the checkpoint interval in milliseconds, at least 10."""
         return self._set_millis("interval", checkpoint_interval, least=10)
 
     def get_checkpoint_timeout(self) -> int:
-        """Milliseconds after which a checkpoint is given up (600000)."""
+        """Return the time in milliseconds after which a checkpoint is aborted (default 600000)."""
         return self._millis("timeout", 600_000)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """Sets the milliseconds after which a checkpoint is given up, 10 at least."""
+        """Set the time in milliseconds after which a checkpoint is aborted, at least 10."""
         return self._set_millis("timeout", checkpoint_timeout, least=10)
 
     def get_min_pause_between_checkpoints(self) -> int:
-        """Milliseconds between the end of a checkpoint and the next (0)."""
+        """Return the minimum pause in milliseconds between the end of a checkpoint and the next one (default 0)."""
         return self._millis("min-pause", 0)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        """Sets the milliseconds between the end of a checkpoint and the next."""
+        """Set the minimum pause in milliseconds between the end of a checkpoint and the next one."""
         return self._set_millis("min-pause", min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """Checkpoints that may run at once (1)."""
+        """Return the maximum number of concurrent checkpoints (default 1)."""
         return self._configuration.get_integer(_PREFIX + "max-concurrent-checkpoints", 1)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Sets how many checkpoints may run at once."""
+        """Set the maximum number of concurrent checkpoints.
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         if max_concurrent_checkpoints < 1:
             raise ValueError(f"max_concurrent_checkpoints must be at least 1, found {max_concurrent_checkpoints}")
         self._configuration.set_integer(_PREFIX + "max-concurrent-checkpoints", max_concurrent_checkpoints)
         return self
 
     def is_fail_on_checkpointing_errors(self) -> bool:
-        """True if no failed checkpoint is tolerated."""
+        """Return whether a single failed checkpoint fails the job."""
         return self.get_tolerable_checkpoint_failure_number() == 0
 
     def set_fail_on_checkpointing_errors(self, fail_on_checkpointing_errors: bool) -> CheckpointConfig:
-        """Tolerates no failed checkpoint, or any number of them."""
+        """Set whether a failed checkpoint fails the job; False tolerates any number of failed checkpoints."""
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else 2**31 - 1)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """Consecutive failed checkpoints that do not fail the job (0)."""
+        """Return the number of consecutive failed checkpoints that do not fail the job (default 0)."""
         return self._configuration.get_integer(_PREFIX + "tolerable-failed-checkpoints", 0)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        """Sets how many consecutive failed checkpoints do not fail the job."""
+        """Set the number of consecutive failed checkpoints that do not fail the job.
+
+        Raises:
+            ValueError: the number is negative.
+        """
         if tolerable_checkpoint_failure_number < 0:
-            raise ValueError(f"It must be 0 or greater, found {tolerable_checkpoint_failure_number}")
+            number = tolerable_checkpoint_failure_number
+            raise ValueError(f"The tolerable number of failed checkpoints must be 0 or greater, found {number}")
         self._configuration.set_integer(_PREFIX + "tolerable-failed-checkpoints", tolerable_checkpoint_failure_number)
         return self
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Sets whether the last checkpoint stays when the job is cancelled."""
+        """Set whether the last checkpoint is retained when the job is cancelled."""
         self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", retention_mode.name)
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """True if checkpoints are kept for users."""
+        """Return whether checkpoints are externalized."""
         return self.get_externalized_checkpoint_retention() is not _NOT_KEPT
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """Whether the last checkpoint stays when the job is cancelled (NO_EXTERNALIZED_CHECKPOINTS)."""
+        """Return whether the last checkpoint is retained on cancellation (default NO_EXTERNALIZED_CHECKPOINTS)."""
         name = self._configuration.get_string(_PREFIX + "externalized-checkpoint-retention", _NOT_KEPT.name)
         return ExternalizedCheckpointRetention[name]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """False unless enabled, and with AT_LEAST_ONCE."""
+        """Return whether unaligned checkpoints are enabled; always False with AT_LEAST_ONCE."""
         return self._flag("unaligned.enabled") and self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Stored; a checkpoint here is the end of a micro-batch, where nothing is in flight."""
+        """Store the setting, which has no effect.
+
+        A checkpoint is taken at the end of a micro-batch, when no records are in flight.
+        """
         return self._set_flag("unaligned.enabled", enabled)
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Stored; see `enable_unaligned_checkpoints`."""
+        """Store the setting, which has no effect; see `enable_unaligned_checkpoints`."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Sets the time after which alignment is given up; stored, see `enable_unaligned_checkpoints`."""
+        """Store the alignment timeout, which has no effect; see `enable_unaligned_checkpoints`."""
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def get_alignment_timeout(self) -> Duration:
-        """Time after which alignment is given up (0: never)."""
+        """Return the alignment timeout; 0 means none."""
         return self.get_aligned_checkpoint_timeout()
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Sets the time after which alignment is given up; stored, see `enable_unaligned_checkpoints`."""
+        """Store the alignment timeout, which has no effect; see `enable_unaligned_checkpoints`."""
         return self._set_millis("aligned-checkpoint-timeout", alignment_timeout.to_millis())
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """Time after which alignment is given up (0: never)."""
+        """Return the alignment timeout; 0 means none."""
         return Duration.of_millis(self._millis("aligned-checkpoint-timeout", 0))
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """False unless set."""
+        """Return whether unaligned checkpoints are forced (default False)."""
         return self._flag("unaligned.forced")
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        """Stored; see `enable_unaligned_checkpoints`."""
+        """Store the setting, which has no effect; see `enable_unaligned_checkpoints`."""
         return self._set_flag("unaligned.forced", force_unaligned_checkpoints)

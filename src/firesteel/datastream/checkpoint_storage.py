@@ -1,4 +1,4 @@
-"""Where checkpoints are kept (module as `pyflink.datastream.checkpoint_storage`); pass it as configuration options."""
+"""Checkpoint storages as groups of configuration options (module as `pyflink.datastream.checkpoint_storage`)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["CheckpointStorage", "CustomCheckpointStorage", "FileSystemCheckpoint
 
 
 class CheckpointStorage(ABC):
-    """Where checkpoints are kept."""
+    """The place where checkpoints are stored."""
 
     @abstractmethod
     def to_options(self) -> dict[str, str]:
-        """The storage as options of a `Configuration`."""
+        """Return the storage as options of a `Configuration`."""
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """In the memory of the JobManager."""
+    """A checkpoint storage in the memory of the JobManager."""
 
     DEFAULT_MAX_STATE_SIZE: ClassVar[int] = 5 * 1024 * 1024
 
@@ -27,19 +27,19 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
 
     def get_checkpoint_path(self) -> str | None:
-        """Where the metadata goes."""
+        """Return the directory of the checkpoint metadata, or None if it is not set."""
         return self._checkpoint_path
 
     def get_max_state_size(self) -> int:
-        """Bytes that one state may have."""
+        """Return the maximum size of a single state in bytes."""
         return self._max_state_size
 
     def get_savepoint_path(self) -> str | None:
-        """Where savepoints go: not set here."""
+        """Return None: the directory of savepoints is set elsewhere."""
         return None
 
     def to_options(self) -> dict[str, str]:
-        """The storage as options of a `Configuration`."""
+        """Return the storage as options of a `Configuration`."""
         return {"execution.checkpointing.storage": "jobmanager"}
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):
-    """In a directory."""
+    """A checkpoint storage in a directory."""
 
     MAX_FILE_STATE_THRESHOLD: ClassVar[int] = 1024 * 1024
 
@@ -72,19 +72,19 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return plain_directory(self._checkpoint_path)
 
     def get_savepoint_path(self) -> str | None:
-        """Where savepoints go: not set here."""
+        """Return None: the directory of savepoints is set elsewhere."""
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """Bytes below which state is kept with the metadata."""
+        """Return the size in bytes below which state is stored in the metadata."""
         return self._file_state_size_threshold
 
     def get_write_buffer_size(self) -> int:
-        """Bytes that are written at once."""
+        """Return the size of the write buffer in bytes."""
         return self._write_buffer_size
 
     def to_options(self) -> dict[str, str]:
-        """The storage as options of a `Configuration`."""
+        """Return the storage as options of a `Configuration`."""
         return {
             "execution.checkpointing.storage": "filesystem",
             "execution.checkpointing.dir": self._checkpoint_path,
@@ -97,16 +97,16 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
 
 class CustomCheckpointStorage(CheckpointStorage):
-    """A Java class in PyFlink."""
+    """A checkpoint storage implemented in Java, which is not supported."""
 
     def __init__(self, j_custom_checkpoint_storage: Any) -> None:
         raise NotImplementedError("CustomCheckpointStorage wraps a Java object; use FileSystemCheckpointStorage")
 
     def to_options(self) -> dict[str, str]:
-        """Nothing: it can't be made."""
+        """Return no options: the storage cannot be created."""
         return {}
 
 
 def plain_directory(path: str) -> str:
-    """Return a directory in Flink's form: without a trailing slash, a local one as `file:/path`."""
+    """Return a directory in Flink's form: without a trailing slash, and `file:/path` for a local one."""
     return re.sub(r"^file:///(?=[^/])", "file:/", path.rstrip("/"))

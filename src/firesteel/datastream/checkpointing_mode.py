@@ -1,4 +1,4 @@
-"""What a checkpoint guarantees (module as `pyflink.datastream.checkpointing_mode`)."""
+"""Checkpointing modes (module as `pyflink.datastream.checkpointing_mode`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CheckpointingMode"]
 
 
 class CheckpointingMode(Enum):
-    """Whether every record counts once in state, or may count more often after a failure."""
+    """The guarantee of checkpoints: whether records may affect state more than once after a failure."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1

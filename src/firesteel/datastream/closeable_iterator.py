@@ -1,4 +1,4 @@
-"""Results of a running job: re-exported by `firesteel.datastream.data_stream`."""
+"""Iterators over results of a running job: re-exported by `firesteel.datastream.data_stream`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class CloseableIterator(Generic[T]):
-    """The elements of `execute_and_collect` as they come; closing it cancels the job if it still runs.
+    """An iterator over the elements of `execute_and_collect`; closing it cancels the job if it is still running.
 
     Example:
         >>> with stream.execute_and_collect() as results:
@@ -21,7 +21,7 @@ class CloseableIterator(Generic[T]):
         self._close = close
 
     def convert(self, conversion: Callable[[Any], T] | None) -> None:
-        """Pass each element through that function; None: as it is."""
+        """Convert each element with a function; None leaves elements as they are."""
         if conversion is not None:
             self._elements = map(conversion, self._elements)
 
@@ -32,10 +32,10 @@ class CloseableIterator(Generic[T]):
         return next(self._elements)
 
     def next(self) -> T:
-        """The next element.
+        """Return the next element.
 
         Raises:
-            StopIteration: there is none.
+            StopIteration: there are no more elements.
         """
         return next(self._elements)
 
@@ -46,7 +46,7 @@ class CloseableIterator(Generic[T]):
         self.close()
 
     def close(self) -> None:
-        """Ends the job, if it still runs; may be called again."""
+        """Cancel the job if it is still running; further calls have no effect."""
         close, self._close = self._close, None
         if close is not None:
             close()

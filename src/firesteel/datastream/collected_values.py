@@ -1,7 +1,8 @@
-"""What `execute_and_collect` makes of values of declared types: what PyFlink makes of the Java objects that it gets.
+"""Conversion of collected values to what PyFlink returns from `execute_and_collect`.
 
-Flink: `pyflink.datastream.utils.convert_to_python_obj`. A FLOAT is the shortest number that rounds to it (1.1, not
-1.100000023841858), an SQL_TIME has no fraction of a second, and an array of bytes is a list of numbers.
+Flink: `pyflink.datastream.utils.convert_to_python_obj`. A FLOAT becomes the shortest number that rounds to it (1.1
+instead of 1.100000023841858), an SQL_TIME loses its fraction of a second, and an array of bytes becomes a list of
+numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _FLOAT = Types.FLOAT()
 
 
 def collected(type_info: TypeInformation[Any] | None) -> Conversion | None:
-    """The function that turns a value of that type into what is collected; None where it stays as it is.
+    """Return the function that converts a value of a type for `execute_and_collect`, or None for no conversion.
 
     Example:
         >>> collected(Types.TUPLE([Types.FLOAT(), Types.STRING()]))((1.100000023841858, "a"))
@@ -41,7 +42,7 @@ def collected(type_info: TypeInformation[Any] | None) -> Conversion | None:
 
 
 def _conversion(type_info: Any) -> Conversion | None:
-    """As `collected`, for values that are not None."""
+    """Return the conversion of `collected` for values that are not None."""
     if isinstance(type_info, BasicTypeInfo):
         return _shortest if type_info.basic_type is BasicType.FLOAT else None
     if isinstance(type_info, TimeTypeInfo):

@@ -1,4 +1,4 @@
-"""Two streams as inputs of one operator: re-exported by `firesteel.datastream.data_stream`."""
+"""Operators with two inputs: re-exported by `firesteel.datastream.data_stream`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 class ConnectedStreams(WithoutJava, Generic[A, B]):
-    """Two streams whose elements meet in one operator; keyed if both are."""
+    """Two streams that are the inputs of one operator; keyed if both streams are keyed."""
 
     def __init__(self, stream1: DataStream[A], stream2: DataStream[B]) -> None:
         self.stream1 = stream1
@@ -50,20 +50,20 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
         key_selector2: KeySelector[B, K] | Callable[[B], K],
         key_type: TypeInformation[K] | None = None,
     ) -> ConnectedStreams[A, B]:
-        """Key both streams, also those that are keyed already: elements of equal keys meet in one subtask."""
+        """Partition both streams by key, even if they are keyed already; equal keys go to the same subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
     def map(self, func: CoMapFunction[A, B, R], output_type: TypeInformation[R] | None = None) -> DataStream[R]:
-        """One result per element of either stream."""
+        """Apply a function that returns one result per element of either stream."""
         require(func, CoMapFunction, "map() of connected streams")
         return self._co("Co-Map", CoMapOperator(func, self._keyed), output_type)
 
     def flat_map(
         self, func: CoFlatMapFunction[A, B, R], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Any number of results per element of either stream."""
+        """Apply a function that returns any number of results per element of either stream."""
         require(func, CoFlatMapFunction, "flat_map() of connected streams")
         return self._co("Co-Flat Map", CoFlatMapOperator(func, self._keyed), output_type)
 
@@ -72,10 +72,12 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
         func: CoProcessFunction[A, B, R] | KeyedCoProcessFunction[Any, A, B, R],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Any number of results per element of either stream; with state and timers if both are keyed.
+        """Apply a function that returns any number of results per element of either stream.
+
+        If both streams are keyed, the function has keyed state and timers.
 
         Raises:
-            TypeError: `func` does not fit: KeyedCoProcessFunction on keyed streams, else CoProcessFunction.
+            TypeError: `func` is neither a CoProcessFunction nor, for keyed streams, a KeyedCoProcessFunction.
         """
         kinds: Any = (KeyedCoProcessFunction, CoProcessFunction) if self._keyed else CoProcessFunction
         require(func, kinds, f"process() of {'keyed ' if self._keyed else ''}connected streams")
@@ -85,7 +87,7 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
     def _co(self, name: str, operator: Any, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         if self.stream1._is_keyed != self.stream2._is_keyed:
             raise InvalidProgramError(
-                "connect(): both streams must be keyed or none; found one that is and one that is not; "
+                "connect(): either both streams must be keyed or neither; found one keyed and one non-keyed stream; "
                 "key both by key_by(first, second) of the connected streams"
             )
         types = self.stream1._key_type, self.stream2._key_type
@@ -97,7 +99,7 @@ class ConnectedStreams(WithoutJava, Generic[A, B]):
 
 
 class BroadcastStream(WithoutJava, Generic[B]):
-    """A stream that every subtask gets in full, with the states that its elements are kept in."""
+    """A stream that is sent in full to every subtask, with the descriptors of the broadcast state that stores it."""
 
     def __init__(
         self, input_stream: DataStream[B], broadcast_state_descriptors: list[MapStateDescriptor[Any, Any]]
@@ -107,7 +109,7 @@ class BroadcastStream(WithoutJava, Generic[B]):
 
 
 class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
-    """A stream and a broadcast stream as inputs of one operator."""
+    """A stream and a broadcast stream that are the inputs of one operator."""
 
     def __init__(
         self,
@@ -124,11 +126,11 @@ class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
         func: BroadcastProcessFunction[A, B, R] | KeyedBroadcastProcessFunction[Any, A, B, R],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Any number of results per element of either side.
+        """Apply a function that returns any number of results per element of either stream.
 
         Raises:
-            TypeError: `func` is not of the kind that fits: KeyedBroadcastProcessFunction if the first stream is keyed,
-                else BroadcastProcessFunction.
+            TypeError: `func` is not a KeyedBroadcastProcessFunction (if the first stream is keyed) or a
+                BroadcastProcessFunction (if it is not).
         """
         stream = self.non_broadcast_stream
         keyed = stream._is_keyed
@@ -146,5 +148,5 @@ class BroadcastConnectedStream(WithoutJava, Generic[A, B]):
             other=self.broadcast_stream.input_stream,
         )
         transformation.keyed = keyed
-        transformation.parallelism_configured = True  # PyFlink's transformations of these operators say so.
+        transformation.parallelism_configured = True  # As in PyFlink's transformations of these operators.
         return stream._new_stream(transformation)

@@ -1,4 +1,4 @@
-"""Streams and what can be done with them (module as `pyflink.datastream.data_stream`)."""
+"""Streams and their operations (module as `pyflink.datastream.data_stream`)."""
 
 from __future__ import annotations
 
@@ -75,39 +75,51 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         return self
 
     def get_name(self) -> str:
-        """Name of the operator."""
+        """Return the name of the operator."""
         return self._transformation.name
 
     def force_non_parallel(self) -> Self:
-        """Fixes parallelism and max parallelism at 1."""
+        """Fix parallelism and maximum parallelism of the operator at 1."""
         self.set_parallelism(1)
         self._transformation.max_parallelism = 1
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Sets after how many milliseconds output is sent on at the latest; -1 waits for full buffers."""
+        """Set the maximum time that output of this operator waits in a buffer before it is sent.
+
+        Args:
+            timeout_millis: Milliseconds; 0 sends every record at once, -1 sends full buffers only.
+
+        Raises:
+            ValueError: `timeout_millis` is less than -1.
+        """
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
         self._transformation.buffer_timeout = timeout_millis
         return self
 
     def start_new_chain(self) -> Self:
-        """Starts a new chain with this operator."""
+        """Start a new operator chain with this operator."""
         self._transformation.chaining_strategy = "HEAD"
         return self
 
     def process(self, func: ProcessFunction[T, R], output_type: TypeInformation[R] | None = None) -> DataStream[R]:
-        """Return a stream with any number of results per element, which may have side outputs."""
+        """Apply a function that returns any number of results per element and may write side outputs.
+
+        Args:
+            func: The process function.
+            output_type: Type of the results; None pickles them.
+        """
         require(func, ProcessFunction, "process()")
         return self._new_stream(self._operator("PROCESS", op.ProcessOperator(func), output_type))
 
     # --- several streams ---------------------------------------------------------------------------------------------
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
-        """Return all elements of these streams; their types must be the same.
+        """Return a stream of all elements of this stream and the given ones.
 
         Raises:
-            InvalidProgramError: a type differs.
+            InvalidProgramError: the streams have different types.
         """
         inputs = [stream._values() for stream in (self, *streams)]
         for stream in inputs[1:]:
@@ -126,7 +138,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         return inputs[0]._new_stream(union)
 
     def join(self, other_stream: DataStream[S]) -> JoinedStreams[T, S]:
-        """Pairs of elements of both streams with the same key and window.
+        """Join two streams: pair the elements of both that have the same key and window.
 
         Flink: `DataStream.join` (Java only).
 
@@ -138,7 +150,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         return JoinedStreams(self, other_stream)
 
     def co_group(self, other_stream: DataStream[S]) -> CoGroupedStreams[T, S]:
-        """All elements of both streams with the same key and window, as two lists.
+        """Co-group two streams: collect the elements of both that have the same key and window into two lists.
 
         Flink: `DataStream.coGroup` (Java only).
 
@@ -157,7 +169,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
     def connect(self, ds: DataStream[S]) -> ConnectedStreams[T, S]: ...
 
     def connect(self, ds: Any) -> Any:
-        """Return this stream with another or a broadcast one, as the inputs of one operator."""
+        """Connect this stream with a second one, which may be a broadcast stream, as the inputs of one operator."""
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         require(ds, DataStream, "connect()")
@@ -178,7 +190,7 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
     ) -> DataStream[T] | BroadcastStream[T]:
-        """Send every element to every subtask; with descriptors return a `BroadcastStream` to be connected."""
+        """Send every element to every subtask; with state descriptors, return a `BroadcastStream` to connect to."""
         stream = self._new_stream(self._partition(BROADCAST))
         if broadcast_state_descriptor is None:
             return stream
@@ -192,7 +204,12 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
     def key_by(
         self, key_selector: KeySelector[T, K] | Callable[[T], K], key_type: TypeInformation[K] | None = None
     ) -> KeyedStream[T, K]:
-        """Return the stream by key: equal keys meet in one subtask and share state."""
+        """Partition the stream by key: elements with equal keys go to the same subtask and share keyed state.
+
+        Args:
+            key_selector: A `KeySelector` or a function that returns the key of an element.
+            key_type: Type of the keys; None pickles them.
+        """
         check_function(key_selector, KeySelector, "get_key", "key_by()")
         checked_type = type_or_pickled(key_type)
         transformation = self._operator(
@@ -205,18 +222,22 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
         return KeyedStream(self._environment, hidden._partition(HASH), self.get_type(), self, checked_type)
 
     def _keyed_by_elements(self, key_type: TypeInformation[Any]) -> KeyedStream[T, Any]:
-        """Return the keyed stream of one whose elements are `(key, value)` already."""
+        """Return a keyed stream of this stream, whose elements are `(key, value)` pairs already."""
         return KeyedStream(self._environment, self._partition(HASH), self.get_type(), self, key_type)
 
     def _key_by_nothing(self) -> KeyedStream[T, int]:
         return self.key_by(NullByteKeySelector(), Types.BYTE())
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
-        """Return the stream cut into windows over all elements, which meet in one subtask."""
+        """Assign the elements of the whole stream to windows, in a single subtask."""
         return AllWindowedStream(self, window_assigner)
 
     def cache(self) -> CachedDataStream[T]:
-        """Keeps the elements for later jobs of this environment (batch jobs only)."""
+        """Cache the elements for later jobs of this environment (batch jobs only).
+
+        Raises:
+            InvalidProgramError: the stream is neither the output of an operator nor a side output.
+        """
         if not isinstance(self._transformation, (OperatorTransformation, SideOutputTransformation)):
             raise InvalidProgramError(
                 "Cache can only be called with physical transformation or side output transformation"
@@ -236,23 +257,23 @@ class DataStream(ElementOperators[T], StreamPartitioning[T], StreamSinks[T]):
 
 
 class CachedDataStream(DataStream[T]):
-    """A stream whose elements are kept for later jobs."""
+    """A stream whose elements are cached for later jobs."""
 
     def cache(self) -> CachedDataStream[T]:
-        """Itself: it is cached already."""
+        """Return this stream, which is cached already."""
         return self
 
     def invalidate(self) -> None:
-        """Lets the kept elements go: the next job computes them anew.
+        """Raise an error: later jobs do not read cached results yet, so there is nothing to invalidate.
 
         Raises:
-            NotImplementedError: always: there is no job yet that reads what another one kept.
+            NotImplementedError: always.
         """
         raise NotImplementedError("CachedDataStream.invalidate: results kept by cache() are not read by later jobs yet")
 
 
 class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
-    """A stream by key: the operators on it have state and timers per key."""
+    """A stream partitioned by key; its operators have keyed state and timers."""
 
     _is_keyed = True
 
@@ -279,7 +300,7 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
         self._key_type = key_type
 
     def get_type(self) -> TypeInformation[T]:
-        """Type of the elements, without the key."""
+        """Return the type of the elements, without the key."""
         return self._original_data_type_info
 
     def _values(self) -> DataStream[T]:
@@ -293,13 +314,18 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
     def process(  # type: ignore[override]  # another kind of function, as in Flink
         self, func: KeyedProcessFunction[K, T, R], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Return a stream with any number of results per element, by a function with state and timers of its key."""
+        """Apply a function that returns any number of results per element and uses keyed state and timers.
+
+        Args:
+            func: The process function.
+            output_type: Type of the results; None pickles them.
+        """
         require(func, KeyedProcessFunction, "process() of a KeyedStream")
         operator = op.KeyedProcessOperator(func, self._key_type)
         return self._new_stream(self._element_operator("KEYED PROCESS", operator, output_type))
 
     def interval_join(self, other_stream: KeyedStream[S, K]) -> IntervalJoin[T, S]:
-        """Pairs of elements of both streams with the same key, whose event times are near each other.
+        """Join two keyed streams: pair elements with the same key whose event times lie within an interval.
 
         Flink: `KeyedStream.intervalJoin` (Java only). Both streams need keys of the same type.
 
@@ -308,7 +334,7 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
             >>> near.process(OrderWithPayment()).print()
 
         Raises:
-            TypeError: the other stream is not keyed, or by another type.
+            TypeError: the other stream is not keyed, or its keys have another type.
         """
         require(other_stream, KeyedStream, "interval_join()")
         return IntervalJoin(self, other_stream)
@@ -316,11 +342,11 @@ class KeyedStream(DataStream[T], KeyedOperators[T, K], Generic[T, K]):
     def key_by(
         self, key_selector: KeySelector[T, S] | Callable[[T], S], key_type: TypeInformation[S] | None = None
     ) -> KeyedStream[T, S]:
-        """Return the stream by another key."""
+        """Partition the stream by another key."""
         return self._origin_stream.key_by(key_selector, key_type)
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
-        """Return the stream cut into windows over all elements."""
+        """Assign the elements of the whole stream to windows, in a single subtask."""
         return self._origin_stream.window_all(window_assigner)
 
     @overload  # type: ignore[override]  # with the keys, as in PyFlink
@@ -359,6 +385,6 @@ _SETTINGS = (
     "set_description",
 )
 _PARTITIONING = ("shuffle", "rebalance", "rescale", "forward", "broadcast", "partition_custom")
-refuse(KeyedStream, _SETTINGS, "call it on the stream before key_by() or on the operator behind")
+refuse(KeyedStream, _SETTINGS, "call it on the stream before key_by() or on the operator after it")
 refuse(KeyedStream, _PARTITIONING, "its elements are partitioned by key")
 refuse(KeyedStream, ("get_side_output", "cache"), "call it on the operator before key_by()")

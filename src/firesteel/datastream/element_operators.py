@@ -1,4 +1,4 @@
-"""Operators that take elements one by one: methods of `DataStream`."""
+"""The methods of `DataStream` that process elements one by one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ C = TypeVar("C")
 NT = TypeVar("NT", bound="NamedTupleLike")
 
 RowLike = Row | tuple[Any, ...] | list[Any] | dict[str, Any]
-"""What becomes a `Row` where the declared type is `Types.ROW`."""
+"""Values that are converted to a `Row` where the declared type is `Types.ROW`."""
 
 
 class NamedTupleLike(Protocol):
@@ -37,11 +37,11 @@ class NamedTupleLike(Protocol):
 
 
 class ElementOperators(StreamBase[T]):
-    """The part of `DataStream` whose operators take elements one by one.
+    """The part of `DataStream` whose operators process elements one by one.
 
-    Type checkers read the output type of `map` from the first signature that fits. Tuples of two and three fields have
-    signatures of their own, as pyright takes the 1 of `lambda word: (word, 1)` for a `Literal` where it can't infer
-    each field. For mypy a lambda with `Types.TUPLE` fits several of them, so it takes the result for `Any`.
+    Type checkers infer the output type of `map` from the first matching overload. Tuples of two and three fields have
+    overloads of their own, because pyright infers a `Literal` for the 1 of `lambda word: (word, 1)` unless it can infer
+    each field. For mypy a lambda with `Types.TUPLE` matches several overloads, so it infers `Any`.
     """
 
     @overload
@@ -77,7 +77,15 @@ class ElementOperators(StreamBase[T]):
     def map(
         self, func: MapFunction[T, Any] | Callable[[T], Any], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[Any]:
-        """Return a stream with one result per element."""
+        """Apply a function that returns one result per element.
+
+        Args:
+            func: A `MapFunction` or a function of one element.
+            output_type: Type of the results; None pickles them.
+
+        Example:
+            >>> lengths = words.map(lambda word: (word, len(word)), Types.TUPLE([Types.STRING(), Types.INT()]))
+        """
         check_function(func, MapFunction, "map", "map()")
         operator = op.MapOperator(func, keyed=self._is_keyed)
         return self._new_stream(self._element_operator("Map", operator, output_type))
@@ -99,22 +107,34 @@ class ElementOperators(StreamBase[T]):
         func: FlatMapFunction[T, Any] | Callable[[T], Iterable[Any] | None],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Return a stream with any number of results per element: an iterable, or None for nothing."""
+        """Apply a function that returns any number of results per element.
+
+        Args:
+            func: A `FlatMapFunction` or a function of one element; it returns an iterable, or None for no results.
+            output_type: Type of the results; None pickles them.
+
+        Example:
+            >>> words = lines.flat_map(str.split, Types.STRING())
+        """
         check_function(func, FlatMapFunction, "flat_map", "flat_map()")
         operator = op.FlatMapOperator(func, keyed=self._is_keyed)
         return self._new_stream(self._element_operator("FlatMap", operator, output_type))
 
     def filter(self, func: FilterFunction[T] | Callable[[T], object]) -> DataStream[T]:
-        """Return the elements for which the function returns something truthy."""
+        """Keep the elements for which the function returns a truthy value."""
         check_function(func, FilterFunction, "filter", "filter()")
         operator = op.FilterOperator(func, keyed=self._is_keyed)
         return self._new_stream(self._element_operator("Filter", operator, self.get_type()))
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
-        """Return some fields of each tuple, in that order.
+        """Return a stream of tuples with the given fields, in the given order.
+
+        Args:
+            field_indexes: Indexes of the fields, from 0.
 
         Raises:
-            TypeError: the stream's type is no `Types.TUPLE`.
+            TypeError: the type of the stream is not a `Types.TUPLE`.
+            ValueError: no index is given, or there is no such field.
         """
         stream = self._values()
         own_type = self.get_type()
@@ -128,7 +148,7 @@ class ElementOperators(StreamBase[T]):
         return stream._new_stream(stream._operator("Projection", operator, output_type, kind=None))
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
-        """Give elements their event time and emit watermarks."""
+        """Assign timestamps to the elements and generate watermarks."""
         require(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
         stream = self._values()
         own_type = self.get_type()
@@ -144,7 +164,7 @@ class ElementOperators(StreamBase[T]):
         return pairs._new_stream(pairs._operator("Remove-Timestamp", op.RemoveTimestampOperator(), own_type, kind=None))
 
     def get_side_output(self, output_tag: OutputTag[S]) -> DataStream[S]:
-        """Return the elements that the operator wrote to a side output."""
+        """Return the stream of the elements that the operator writes to a side output."""
         require(output_tag, OutputTag, "get_side_output()")
         side = SideOutputTransformation(
             id=self._environment._ids.next(),
@@ -155,7 +175,7 @@ class ElementOperators(StreamBase[T]):
             output_tag=output_tag.tag_id,
             user_location=user_location(),
         )
-        operator = op.MapOperator(_same)  # PyFlink's: it gives the side output an operator to name and place
+        operator = op.MapOperator(_same)  # as in PyFlink: gives the side output an operator with settings
         return self._new_stream(self._new_stream(side)._operator("Map", operator, output_tag.type_info))
 
 

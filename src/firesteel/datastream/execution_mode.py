@@ -1,4 +1,4 @@
-"""How a job is executed (module as `pyflink.datastream.execution_mode`)."""
+"""Execution modes (module as `pyflink.datastream.execution_mode`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ __all__ = ["RuntimeExecutionMode"]
 
 
 class RuntimeExecutionMode(Enum):
-    """STREAMING emits as data comes, BATCH final results only; AUTOMATIC is BATCH if all sources are bounded."""
+    """The execution mode of a job.
+
+    STREAMING emits results as data arrives, BATCH final results only. AUTOMATIC is BATCH if all sources are bounded.
+    """
 
     STREAMING = 0
     BATCH = 1

@@ -1,4 +1,4 @@
-"""What becomes of checkpoints (module as `pyflink.datastream.externalized_checkpoint_retention`)."""
+"""Retention of checkpoints (module as `pyflink.datastream.externalized_checkpoint_retention`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ExternalizedCheckpointRetention"]
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """Whether the last checkpoint stays when the job is cancelled."""
+    """Whether the last checkpoint is retained when the job is cancelled."""
 
     DELETE_ON_CANCELLATION = 0
     RETAIN_ON_CANCELLATION = 1

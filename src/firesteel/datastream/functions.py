@@ -1,7 +1,7 @@
-"""User functions and the contexts they get (module as `pyflink.datastream.functions`).
+"""User functions and their contexts (module as `pyflink.datastream.functions`).
 
-Functions that give several results return any iterable, yield, or return None for nothing. A side output is written by
-yielding `(OutputTag, value)`.
+A function with several results returns any iterable, is a generator, or returns None for no results. It writes a side
+output by yielding `(OutputTag, value)`.
 """
 
 from __future__ import annotations
@@ -79,200 +79,236 @@ KEY = TypeVar("KEY", contravariant=True)
 
 
 class MapFunction(Function, Generic[IN, OUT]):
-    """One result per element."""
+    """A function that returns one result per element."""
 
     @abstractmethod
     def map(self, value: IN) -> OUT:
-        """The result."""
+        """Return the result for an element."""
 
 
 class FlatMapFunction(Function, Generic[IN, OUT]):
-    """Any number of results per element."""
+    """A function that returns any number of results per element."""
 
     @abstractmethod
     def flat_map(self, value: IN) -> Iterable[OUT] | None:
-        """The results."""
+        """Return the results for an element."""
 
 
 class FilterFunction(Function, Generic[IN]):
-    """Keeps or drops elements."""
+    """A predicate that keeps or drops elements."""
 
     @abstractmethod
     def filter(self, value: IN) -> bool:
-        """Truthy keeps the element."""
+        """Return a truthy value to keep the element."""
 
 
 class ReduceFunction(Function, Generic[T]):
-    """Two values to one of the same type."""
+    """A function that combines two values into one of the same type."""
 
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
-        """The combination; `value1` is what came first."""
+        """Return the combination of both values; `value1` is the earlier one."""
 
 
 class AggregateFunction(Function, Generic[IN, ACC, OUT]):
-    """Elements to a result by way of an accumulator."""
+    """A function that adds elements to an accumulator and computes a result from it.
+
+    Example:
+        >>> class Average(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return 0, 0
+        ...
+        ...     def add(self, value, accumulator):
+        ...         return accumulator[0] + value, accumulator[1] + 1
+        ...
+        ...     def get_result(self, accumulator):
+        ...         return accumulator[0] / accumulator[1]
+        ...
+        ...     def merge(self, acc_a, acc_b):
+        ...         return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+    """
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
-        """An accumulator without elements."""
+        """Return an empty accumulator."""
 
     @abstractmethod
     def add(self, value: IN, accumulator: ACC) -> ACC:
-        """The accumulator with one more element."""
+        """Return the accumulator with one more element."""
 
     @abstractmethod
     def get_result(self, accumulator: ACC) -> OUT:
-        """The result of what was accumulated."""
+        """Return the result computed from an accumulator."""
 
     @abstractmethod
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """Both accumulators in one."""
+        """Return both accumulators merged into one."""
 
 
 class KeySelector(Function, Generic[IN, KEY_OUT]):
-    """The key of an element; must always be the same for equal elements."""
+    """A function that returns the key of an element; equal elements must always have the same key."""
 
     @abstractmethod
     def get_key(self, value: IN) -> KEY_OUT:
-        """The key."""
+        """Return the key of an element."""
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
-    """One key for all elements: what `window_all` keys by."""
+    """A key selector that gives all elements the same key; `window_all` uses it."""
 
     def get_key(self, value: Any) -> int:
-        """Zero."""
+        """Return 0."""
         return 0
 
 
 class Partitioner(Function):
-    """The subtask that an element goes to."""
+    """A function that chooses the subtask for a key."""
 
     @abstractmethod
     def partition(self, key: Any, num_partitions: int) -> int:
-        """A number from 0 to `num_partitions - 1`."""
+        """Return the index of the subtask for a key, from 0 to `num_partitions - 1`."""
 
 
 class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
-    """One result per element of two inputs."""
+    """A function that returns one result per element of two inputs."""
 
     @abstractmethod
     def map1(self, value: IN1) -> OUT:
-        """The result for the first input."""
+        """Return the result for an element of the first input."""
 
     @abstractmethod
     def map2(self, value: IN2) -> OUT:
-        """The result for the second input."""
+        """Return the result for an element of the second input."""
 
 
 class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
-    """Any number of results per element of two inputs."""
+    """A function that returns any number of results per element of two inputs."""
 
     @abstractmethod
     def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
-        """The results for the first input."""
+        """Return the results for an element of the first input."""
 
     @abstractmethod
     def flat_map2(self, value: IN2) -> Iterable[OUT] | None:
-        """The results for the second input."""
+        """Return the results for an element of the second input."""
 
 
 class _ProcessContext(ABC):
     @abstractmethod
     def timer_service(self) -> TimerService:
-        """Timers and the present time."""
+        """Return the timer service, which also gives the current time."""
 
     @abstractmethod
     def timestamp(self) -> int:
-        """Event time of the element, or time of the timer (milliseconds); -2**63 if the element has none.
+        """Return the timestamp of the element or timer in ms since the epoch, or -2**63 if the element has none.
 
-        PyFlink's documentation says None there, but both of its modes give Java's least long.
+        PyFlink's documentation says None there, but both of its execution modes return Java's `Long.MIN_VALUE`.
         """
 
 
 class _KeyedContext(_ProcessContext):
     @abstractmethod
     def get_current_key(self) -> Any:
-        """Key of the element or timer."""
+        """Return the key of the element or timer."""
 
 
 class ProcessFunction(Function, Generic[IN, OUT]):
-    """Any number of results and side outputs per element, with access to time."""
+    """A function that returns any number of results and side outputs per element and has access to time.
+
+    Example:
+        >>> late = OutputTag("late", Types.STRING())
+        >>> class SplitLate(ProcessFunction):
+        ...     def process_element(self, value, ctx):
+        ...         if ctx.timestamp() < ctx.timer_service().current_watermark():
+        ...             yield late, value
+        ...         else:
+        ...             yield value
+    """
 
     class Context(_ProcessContext, ABC):
-        """What is known of the element; timers can't be registered here, as there is no key."""
+        """The context of an element; it cannot register timers, as there is no key."""
 
     @abstractmethod
     def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """The results."""
+        """Return the results for an element."""
 
 
 class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
-    """Any number of results and side outputs per element, with state and timers of its key."""
+    """A function that returns any number of results and side outputs per element and uses keyed state and timers.
+
+    Example:
+        >>> class Count(KeyedProcessFunction):
+        ...     def open(self, runtime_context):
+        ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        ...
+        ...     def process_element(self, value, ctx):
+        ...         count = (self.count.value() or 0) + 1
+        ...         self.count.update(count)
+        ...         yield ctx.get_current_key(), count
+    """
 
     class Context(_KeyedContext, ABC):
-        """What is known of the element."""
+        """The context of an element."""
 
     class OnTimerContext(Context, ABC):
-        """What is known of the timer."""
+        """The context of a timer."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Kind of the timer."""
+            """Return whether the timer is an event-time or a processing-time timer."""
 
     @abstractmethod
     def process_element(self, value: IN, ctx: KeyedProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """The results."""
+        """Return the results for an element."""
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[OUT | SideOutput] | None:
-        """The results of a timer; none unless overridden."""
+        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none."""
         return None
 
 
 class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
-    """Any number of results and side outputs per element of two inputs."""
+    """A function that returns any number of results and side outputs per element of two inputs."""
 
     class Context(_ProcessContext, ABC):
-        """What is known of the element; timers can't be registered here, as there is no key."""
+        """The context of an element; it cannot register timers, as there is no key."""
 
     @abstractmethod
     def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """The results for the first input."""
+        """Return the results for an element of the first input."""
 
     @abstractmethod
     def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """The results for the second input."""
+        """Return the results for an element of the second input."""
 
 
 class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
-    """Any number of results and side outputs per element of two keyed inputs, with state and timers of the key."""
+    """A function that returns any number of results per element of two keyed inputs and uses keyed state and timers."""
 
     class Context(_KeyedContext, ABC):
-        """What is known of the element."""
+        """The context of an element."""
 
     class OnTimerContext(Context, ABC):
-        """What is known of the timer."""
+        """The context of a timer."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Kind of the timer."""
+            """Return whether the timer is an event-time or a processing-time timer."""
 
     @abstractmethod
     def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """The results for the first input."""
+        """Return the results for an element of the first input."""
 
     @abstractmethod
     def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context) -> Iterable[OUT | SideOutput] | None:
-        """The results for the second input."""
+        """Return the results for an element of the second input."""
 
     def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[OUT | SideOutput] | None:
-        """The results of a timer; none unless overridden."""
+        """Return the results for a timer that fires at `timestamp` (ms since the epoch); by default there are none."""
         return None
 
 
 class SourceFunction(WithoutJava, Function, Generic[OUT]):
-    """A source written in Python, with parallelism 1: override `run` or give a function that returns an iterable.
+    """A source written in Python, with parallelism 1: override `run` or pass a function that returns an iterable.
 
     Example:
         >>> env.add_source(SourceFunction(lambda: range(10)), type_info=Types.INT())
@@ -284,17 +320,17 @@ class SourceFunction(WithoutJava, Function, Generic[OUT]):
         self._source_func = _python_callable(source_func, "SourceFunction")
 
     def run(self) -> Iterable[OUT]:
-        """The elements, in order; an endless iterable is an unbounded source."""
+        """Return the elements in order; an infinite iterable makes an unbounded source."""
         if self._source_func is None:
-            raise NotImplementedError(f"{type(self).__name__} must override run() or be given a function")
+            raise NotImplementedError(f"{type(self).__name__} must override run(), or pass a function")
         return self._source_func()
 
     def cancel(self) -> None:
-        """Called when the job is cancelled."""
+        """Handle the cancellation of the job; does nothing by default."""
 
 
 class SinkFunction(WithoutJava, Function, Generic[IN]):
-    """A sink written in Python: override `invoke` or give a function of one value.
+    """A sink written in Python: override `invoke` or pass a function of one value.
 
     Example:
         >>> stream.add_sink(SinkFunction(lambda value: sent.append(value)))
@@ -306,13 +342,13 @@ class SinkFunction(WithoutJava, Function, Generic[IN]):
         self._sink_func = _python_callable(sink_func, "SinkFunction")
 
     def invoke(self, value: IN) -> None:
-        """Takes one element."""
+        """Write one element."""
         if self._sink_func is None:
-            raise NotImplementedError(f"{type(self).__name__} must override invoke() or be given a function")
+            raise NotImplementedError(f"{type(self).__name__} must override invoke(), or pass a function")
         self._sink_func(value)
 
 
 def _python_callable(function: Any, kind: str) -> Any:
     if function is None or callable(function):
         return function
-    raise NotImplementedError(f"{kind} of a Java class is not available; found {function!r}, give a Python function")
+    raise NotImplementedError(f"{kind} takes a Python function, Java classes are not supported; found {function!r}")

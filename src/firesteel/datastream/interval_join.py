@@ -1,4 +1,4 @@
-"""Two keyed streams joined by time: what `KeyedStream.interval_join` gives."""
+"""Interval joins of two keyed streams: the result of `KeyedStream.interval_join`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class IntervalJoin(Generic[A, B]):
-    """Two keyed streams, to be told how far apart in time a pair may be (Flink: `KeyedStream.IntervalJoin`)."""
+    """Two keyed streams to join, whose interval is not set yet (Flink: `KeyedStream.IntervalJoin`)."""
 
     def __init__(self, left: KeyedStream[A, Any], right: KeyedStream[B, Any]) -> None:
         if left._key_type != right._key_type:
@@ -35,38 +35,42 @@ class IntervalJoin(Generic[A, B]):
         self._right = right
 
     def in_event_time(self) -> Self:
-        """By event time, as it is anyway."""
+        """Use event time, which is the default and the only supported time."""
         return self
 
     def in_processing_time(self) -> NoReturn:
-        """Refused: elements have no processing time of their own.
+        """Raise an error: elements have no processing time of their own.
 
         Raises:
             InvalidProgramError: always.
         """
         raise InvalidProgramError(
-            "interval_join() works in event time only, processing time was asked for; "
+            "interval_join() supports event time only, found processing time; "
             "assign timestamps and watermarks before key_by(), or connect() the streams and process() them with timers"
         )
 
     def between(self, lower_bound: Time | Duration, upper_bound: Time | Duration) -> IntervalJoined[A, B]:
-        """Right elements from `lower_bound` to `upper_bound` around the time of a left one, both inclusive.
+        """Set the interval around a left element's timestamp in which a right element's timestamp must lie.
+
+        Args:
+            lower_bound: Start of the interval, inclusive; negative for the time before the left element.
+            upper_bound: End of the interval, inclusive.
 
         Raises:
-            ValueError: the lower bound is above the upper one.
+            ValueError: the lower bound is greater than the upper bound.
         """
         return IntervalJoined(self._left, self._right, _millis(lower_bound), _millis(upper_bound))
 
 
 class IntervalJoined(Generic[A, B]):
-    """Two keyed streams with the bounds of a join (Flink: `KeyedStream.IntervalJoined`)."""
+    """Two keyed streams with the interval of their join (Flink: `KeyedStream.IntervalJoined`)."""
 
     def __init__(
         self, left: KeyedStream[A, Any], right: KeyedStream[B, Any], lower_bound_ms: int, upper_bound_ms: int
     ) -> None:
         if lower_bound_ms > upper_bound_ms:
             raise ValueError(
-                f"between() needs a lower bound that is not above the upper one, found {lower_bound_ms} ms and "
+                f"between() needs a lower bound not greater than the upper bound, found {lower_bound_ms} ms and "
                 f"{upper_bound_ms} ms"
             )
         self._left = left
@@ -79,23 +83,23 @@ class IntervalJoined(Generic[A, B]):
         self._right_late_tag: OutputTag[Any] | None = None
 
     def lower_bound_exclusive(self) -> Self:
-        """Leaves the lower bound itself out."""
+        """Exclude the lower bound from the interval."""
         self._lower_exclusive = True
         return self
 
     def upper_bound_exclusive(self) -> Self:
-        """Leaves the upper bound itself out."""
+        """Exclude the upper bound from the interval."""
         self._upper_exclusive = True
         return self
 
     def side_output_left_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Sends left elements behind the watermark to a side output instead of dropping them."""
+        """Send late left elements to a side output instead of dropping them."""
         require(output_tag, OutputTag, "side_output_left_late_data()")
         self._left_late_tag = output_tag
         return self
 
     def side_output_right_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Sends right elements behind the watermark to a side output instead of dropping them."""
+        """Send late right elements to a side output instead of dropping them."""
         require(output_tag, OutputTag, "side_output_right_late_data()")
         self._right_late_tag = output_tag
         return self
@@ -105,10 +109,10 @@ class IntervalJoined(Generic[A, B]):
         process_join_function: ProcessJoinFunction[A, B, R],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """What the function makes of each pair; a result has the later timestamp of its pair.
+        """Apply a function to each pair; the timestamp of a result is the later timestamp of its pair.
 
         Raises:
-            TypeError: it is no ProcessJoinFunction.
+            TypeError: the argument is not a ProcessJoinFunction.
         """
         require(process_join_function, ProcessJoinFunction, "process() of an interval join")
         operator = IntervalJoinOperator(

@@ -1,4 +1,4 @@
-"""Functions over pairs of streams that are joined: re-exported by `firesteel.datastream.functions`."""
+"""Functions for joins of two streams: re-exported by `firesteel.datastream.functions`."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ OUT = TypeVar("OUT", covariant=True)
 
 
 class JoinFunction(Function, Generic[IN1, IN2, OUT]):
-    """One result per pair of elements with the same key and window (Flink: `api.common.functions.JoinFunction`)."""
+    """A function that returns one result per pair (Flink: `api.common.functions.JoinFunction`)."""
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> OUT:
-        """The result for one element of each stream."""
+        """Return the result for an element of each stream."""
 
 
 class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
-    """Any number of results per pair of elements with the same key and window.
+    """A function that returns any number of results per pair of elements with the same key and window.
 
-    Flink: `api.common.functions.FlatJoinFunction`. Differs in that results are returned or yielded, as everywhere here.
+    Flink: `api.common.functions.FlatJoinFunction`. Difference: the function returns or yields its results.
     """
 
     @abstractmethod
     def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
-        """The results for one element of each stream."""
+        """Return the results for an element of each stream."""
 
 
 class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
-    """Any number of results per key and window, out of all elements of both streams.
+    """A function that returns any number of results for all elements with the same key and window.
 
-    Flink: `api.common.functions.CoGroupFunction`. Differs in that results are returned or yielded.
+    Flink: `api.common.functions.CoGroupFunction`. Difference: the function returns or yields its results.
     """
 
     @abstractmethod
     def co_group(self, first: list[IN1], second: list[IN2]) -> Iterable[OUT] | None:
-        """The results; one of the lists may be empty, never both."""
+        """Return the results for the elements of both streams; one of the lists may be empty, but not both."""
 
 
 class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
-    """Any number of results and side outputs per pair that an interval join finds.
+    """A function that returns any number of results and side outputs per pair of an interval join.
 
-    Flink: `streaming.api.functions.co.ProcessJoinFunction`. Differs in that a side output is written by yielding
+    Flink: `streaming.api.functions.co.ProcessJoinFunction`. Difference: the function writes a side output by yielding
     `(OutputTag, value)`.
     """
 
     class Context(ABC):
-        """What is known of the pair."""
+        """The context of a pair."""
 
         @abstractmethod
         def get_left_timestamp(self) -> int:
-            """Event time of the left element (milliseconds)."""
+            """Return the timestamp of the left element in ms since the epoch."""
 
         @abstractmethod
         def get_right_timestamp(self) -> int:
-            """Event time of the right element (milliseconds)."""
+            """Return the timestamp of the right element in ms since the epoch."""
 
         @abstractmethod
         def get_timestamp(self) -> int:
-            """Event time of the results: the later of both."""
+            """Return the timestamp of the results in ms since the epoch: the later timestamp of the pair."""
 
     @abstractmethod
     def process_element(
         self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context
     ) -> Iterable[OUT | SideOutput] | None:
-        """The results for the pair."""
+        """Return the results for a pair."""

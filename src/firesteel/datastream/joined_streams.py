@@ -1,7 +1,7 @@
-"""Two streams joined by key and window: re-exported by `firesteel.datastream.data_stream`.
+"""Window joins of two streams: re-exported by `firesteel.datastream.data_stream`.
 
-Both streams are tagged with the side they come from and united, and one window operator on the union sees the elements
-of both: so windows, triggers, lateness and state are those of any window.
+The elements of both streams are tagged with their side and united. One window operator processes the union, so windows,
+triggers, lateness and state work as for any other window.
 """
 
 from __future__ import annotations
@@ -36,28 +36,31 @@ R = TypeVar("R")
 W = TypeVar("W", bound="_WithWindow")
 
 WindowsOf = Callable[[WindowedStream[Any, Any, Any]], W]
-"""Makes the windows of two streams of those of their union."""
+"""Wraps the windowed union of two streams."""
 
 
 class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
-    """Hands a window's tagged elements to `co_group`, apart by side; `function` is the user's, to open and close."""
+    """Splits a window's tagged elements by side and passes them to `co_group`.
+
+    `function` is the user's function, which is opened and closed.
+    """
 
     def __init__(self, function: Any, co_group: CoGroup) -> None:
         self._function = function
         self._co_group = co_group
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Open the user's function where it can be opened."""
+        """Open the user's function if it has an `open` method."""
         if hasattr(self._function, "open"):
             self._function.open(runtime_context)
 
     def close(self) -> None:
-        """Close the user's function where it can be closed."""
+        """Close the user's function if it has a `close` method."""
         if hasattr(self._function, "close"):
             self._function.close()
 
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
-        """The results of both sides' elements."""
+        """Return the results for the elements of both sides."""
         sides: tuple[list[Any], list[Any]] = ([], [])
         for side, value in inputs:
             sides[side].append(value)
@@ -66,7 +69,7 @@ class CoGroupWindowFunction(WindowFunction[Any, Any, Any, Any]):
 
 @dataclass(frozen=True, slots=True)
 class _KeyedSide:
-    """One of the streams, with how its key is found; `key_type` None: not declared on this side."""
+    """One of the two streams with its key selector; `key_type` is None if it is not declared on this side."""
 
     stream: DataStream[Any]
     key_selector: KeySelector[Any, Any] | Callable[[Any], Any]
@@ -74,25 +77,28 @@ class _KeyedSide:
 
 
 class _WithWindow:
-    """Both streams cut into the same windows."""
+    """Two streams whose elements are assigned to the same windows."""
 
     def __init__(self, windowed: WindowedStream[Any, Any, Any]) -> None:
         self._windowed = windowed
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Decides when windows fire, instead of the assigner's default; it sees elements as pairs `(side, element)`.
+        """Set the trigger; it sees elements as pairs `(side, element)`.
 
         Raises:
-            ValueError: the windows merge and the trigger can't.
+            ValueError: the assigner merges windows and the trigger does not support that.
         """
         self._windowed.trigger(trigger)
         return self
 
     def allowed_lateness(self, time_ms: int) -> Self:
-        """Keeps windows so many milliseconds after their end, for late elements.
+        """Set how long windows are kept after their end for late elements.
+
+        Args:
+            time_ms: Milliseconds, 0 or more (default 0).
 
         Raises:
-            ValueError: it is negative.
+            ValueError: `time_ms` is negative.
         """
         self._windowed.allowed_lateness(time_ms)
         return self
@@ -102,21 +108,21 @@ class _WithWindow:
 
 
 class JoinedWindows(_WithWindow, Generic[A, B]):
-    """Two streams in windows, to be joined (Flink: `JoinedStreams.WithWindow`)."""
+    """Two windowed streams to join (Flink: `JoinedStreams.WithWindow`)."""
 
     def apply(
         self,
         function: JoinFunction[A, B, R] | FlatJoinFunction[A, B, R] | Callable[[A, B], R],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """What the function makes of each pair with the same key and window; what finds no partner is dropped.
+        """Apply a function to each pair of elements with the same key and window; drop elements without a partner.
 
         Args:
-            function: A JoinFunction or a callable gives one result per pair, a FlatJoinFunction any number.
-            output_type: Type of the results.
+            function: A JoinFunction or a callable returns one result per pair, a FlatJoinFunction any number.
+            output_type: Type of the results; None pickles them.
 
         Raises:
-            TypeError: the function is nothing of that.
+            TypeError: `function` is none of these.
         """
         check_function(function, JoinFunction, "join", "apply() of joined streams")
         join: Any = getattr(function, "join", function)
@@ -125,17 +131,21 @@ class JoinedWindows(_WithWindow, Generic[A, B]):
 
 
 class CoGroupedWindows(_WithWindow, Generic[A, B]):
-    """Two streams in windows, to be co-grouped (Flink: `CoGroupedStreams.WithWindow`)."""
+    """Two windowed streams to co-group (Flink: `CoGroupedStreams.WithWindow`)."""
 
     def apply(
         self,
         function: CoGroupFunction[A, B, R] | Callable[[list[A], list[B]], Iterable[R] | None],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """What the function makes of all elements with the same key and window, also where one side has none.
+        """Apply a function to all elements with the same key and window, even if one side has none.
+
+        Args:
+            function: A CoGroupFunction or a callable that takes both lists and returns any number of results.
+            output_type: Type of the results; None pickles them.
 
         Raises:
-            TypeError: the function is neither a CoGroupFunction nor callable.
+            TypeError: `function` is neither a CoGroupFunction nor callable.
         """
         check_function(function, CoGroupFunction, "co_group", "apply() of co-grouped streams")
         co_group: Any = getattr(function, "co_group", function)
@@ -143,7 +153,7 @@ class CoGroupedWindows(_WithWindow, Generic[A, B]):
 
 
 class EqualTo(Generic[W]):
-    """Two streams with their keys (Flink: `JoinedStreams.Where.EqualTo`, `CoGroupedStreams.Where.EqualTo`)."""
+    """Two streams with their key selectors (Flink: `JoinedStreams.Where.EqualTo`, `CoGroupedStreams.Where.EqualTo`)."""
 
     def __init__(self, with_window: WindowsOf[W], first: _KeyedSide, second: _KeyedSide) -> None:
         self._with_window = with_window
@@ -157,12 +167,12 @@ class EqualTo(Generic[W]):
         self._key_type = type_or_pickled(declared[0] if declared else None)
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> W:
-        """Cuts both streams into the same windows; the assigner sees elements as pairs `(side, element)`."""
+        """Assign the elements of both streams to windows; the assigner sees elements as pairs `(side, element)`."""
         tagged = self._tagged(0).union(self._tagged(1))
         return self._with_window(tagged._keyed_by_elements(self._key_type).window(assigner))
 
     def _tagged(self, number: int) -> DataStream[Any]:
-        """Elements of one side as `(key, (side, element))`: one operator where Flink has one, and an exchange less."""
+        """Return one side as `(key, (side, element))`: one operator as in Flink, and one exchange less."""
         side = self._sides[number]
         stream = side.stream._values()
         operator = TagAndKeyByOperator(number, side.key_selector, self._key_type)
@@ -170,7 +180,7 @@ class EqualTo(Generic[W]):
 
 
 class Where(Generic[B, K, W]):
-    """Two streams and the first one's key (Flink: `JoinedStreams.Where`, `CoGroupedStreams.Where`)."""
+    """Two streams with the first one's key selector (Flink: `JoinedStreams.Where`, `CoGroupedStreams.Where`)."""
 
     def __init__(self, with_window: WindowsOf[W], first: _KeyedSide, stream2: DataStream[B]) -> None:
         self._with_window = with_window
@@ -180,17 +190,21 @@ class Where(Generic[B, K, W]):
     def equal_to(
         self, key_selector: KeySelector[B, K] | Callable[[B], K], key_type: TypeInformation[K] | None = None
     ) -> EqualTo[W]:
-        """Says what of the second stream's elements is to equal the first one's key.
+        """Set the key selector of the second stream.
+
+        Args:
+            key_selector: A `KeySelector` or a function that returns the key of an element.
+            key_type: Type of the keys; None uses the type declared by `where`.
 
         Raises:
-            TypeError: the key type is declared on both sides and differs.
+            TypeError: both sides declare a key type and the types differ.
         """
         check_function(key_selector, KeySelector, "get_key", "equal_to()")
         return EqualTo(self._with_window, self._first, _KeyedSide(self._stream2, key_selector, key_type))
 
 
 class _TwoStreams(ABC, Generic[A, B, W]):
-    """Two streams that will meet by key and window."""
+    """Two streams to match by key and window."""
 
     def __init__(self, stream1: DataStream[A], stream2: DataStream[B]) -> None:
         self._stream1 = stream1
@@ -198,20 +212,26 @@ class _TwoStreams(ABC, Generic[A, B, W]):
 
     @abstractmethod
     def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> W:
-        """Return both streams cut into windows."""
+        """Return the windowed pair of streams."""
 
     def where(
         self, key_selector: KeySelector[A, K] | Callable[[A], K], key_type: TypeInformation[K] | None = None
     ) -> Where[B, K, W]:
-        """Says what of the first stream's elements is the key; without type it is that of `equal_to`, or pickled."""
+        """Set the key selector of the first stream.
+
+        Args:
+            key_selector: A `KeySelector` or a function that returns the key of an element.
+            key_type: Type of the keys; None uses the type declared by `equal_to`, or pickles the keys.
+        """
         check_function(key_selector, KeySelector, "get_key", "where()")
         return Where(self._in_windows, _KeyedSide(self._stream1, key_selector, key_type), self._stream2)
 
 
 class JoinedStreams(_TwoStreams[A, B, JoinedWindows[A, B]]):
-    """Two streams whose elements are joined where key and window are the same: an inner join.
+    """An inner join of two streams by key and window.
 
-    Flink: `streaming.api.datastream.JoinedStreams` (Java only). A result has the timestamp of its window's end.
+    Flink: `streaming.api.datastream.JoinedStreams` (Java only). The timestamp of a result is the last one of its
+    window.
     """
 
     def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> JoinedWindows[A, B]:
@@ -219,9 +239,10 @@ class JoinedStreams(_TwoStreams[A, B, JoinedWindows[A, B]]):
 
 
 class CoGroupedStreams(_TwoStreams[A, B, CoGroupedWindows[A, B]]):
-    """Two streams whose elements meet as two lists per key and window: inner, outer and other joins.
+    """A co-group of two streams by key and window, for inner, outer and other joins.
 
-    Flink: `streaming.api.datastream.CoGroupedStreams` (Java only). A result has the timestamp of its window's end.
+    Flink: `streaming.api.datastream.CoGroupedStreams` (Java only). The timestamp of a result is the last one of its
+    window.
     """
 
     def _in_windows(self, windowed: WindowedStream[Any, Any, Any]) -> CoGroupedWindows[A, B]:

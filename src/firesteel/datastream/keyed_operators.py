@@ -1,4 +1,4 @@
-"""Aggregations and windows per key: methods of `KeyedStream`."""
+"""Aggregations and windows of `KeyedStream`."""
 
 from __future__ import annotations
 
@@ -27,41 +27,56 @@ W = TypeVar("W", bound=Window)
 
 
 class KeyedOperators(StreamBase[T], Generic[T, K]):
-    """The part of `KeyedStream` that aggregates and cuts windows."""
+    """The part of `KeyedStream` that aggregates elements and assigns windows."""
 
     def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
-        """The elements of each key so far, reduced to one: a value per element, in batch jobs the last one only."""
+        """Combine each element with the reduced value of its key so far.
+
+        A streaming job emits the new value after every element, a batch job only the last value of each key.
+
+        Args:
+            func: A `ReduceFunction` or a function of two values.
+        """
         check_function(func, ReduceFunction, "reduce", "reduce()")
         own_type = self.get_type()
         operator = op.ReduceOperator(func, own_type, self._key_type)
         return self._new_stream(self._element_operator("Reduce", operator, own_type))
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
-        """The sum of a field so far, per key."""
+        """Emit the running sum of a field per key.
+
+        Args:
+            position_to_sum: Index or name of the field.
+        """
         return self.reduce(accumulator("sum", position_to_sum))
 
     def min(self, position_to_min: int | str = 0) -> DataStream[T]:
-        """The minimum of a field so far, per key; other fields are those of the first element."""
+        """Emit the running minimum of a field per key; the other fields are those of the first element."""
         return self.reduce(accumulator("min", position_to_min))
 
     def max(self, position_to_max: int | str = 0) -> DataStream[T]:
-        """The maximum of a field so far, per key; other fields are those of the first element."""
+        """Emit the running maximum of a field per key; the other fields are those of the first element."""
         return self.reduce(accumulator("max", position_to_max))
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
-        """The element with the minimum of a field so far, per key."""
+        """Emit the element with the smallest value of a field so far, per key."""
         return self.reduce(accumulator("min_by", position_to_min_by))
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
-        """The element with the maximum of a field so far, per key."""
+        """Emit the element with the largest value of a field so far, per key."""
         return self.reduce(accumulator("max_by", position_to_max_by))
 
     def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
-        """Return the stream cut into windows, per key."""
+        """Assign the elements of each key to windows."""
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
-        """Return windows of `size` elements per key, one after the other or a new one each `slide` elements."""
+        """Assign the elements of each key to windows of a fixed number of elements.
+
+        Args:
+            size: Number of elements of a window.
+            slide: Number of elements between the starts of two windows; 0 makes tumbling windows.
+        """
         if slide == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))

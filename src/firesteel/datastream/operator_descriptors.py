@@ -1,11 +1,11 @@
-"""What the DataStream API puts into the graph and `firesteel.operators` turns into running operators.
+"""Descriptions of operators, which `firesteel.operators` turns into running operators.
 
-A descriptor is plain data: the user's function and the settings of one call. The graph carries it without looking
-inside, the slot process looks its class up in `firesteel.operators.factory`. One `StreamNode` holds one descriptor, or
-a `MergedOperator` where PyFlink merges neighbouring Python operators into one node.
+A descriptor is plain data: the user's function and the settings of one API call. The graph transports it without
+interpreting it, and the slot process looks its class up in `firesteel.operators.factory`. One `StreamNode` holds one
+descriptor, or a `MergedOperator` where PyFlink merges adjacent Python operators into one node.
 
-Elements that flow between the hidden operators of a keyed stream are tuples `(key, value)`; in PyFlink they are
-`Row(key, value)`.
+Elements between the internal operators of a keyed stream are tuples `(key, value)`; in PyFlink they are `Row(key,
+value)`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class OperatorDescriptor:
-    """Base of all descriptors."""
+    """The base class of all descriptors."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class SourceFunctionOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class MapOperator(OperatorDescriptor):
-    """`map`; `keyed` where it was called on a KeyedStream, then elements are `(key, value)`."""
+    """`map`; `keyed` if called on a KeyedStream, whose elements are `(key, value)`."""
 
     function: Any
     keyed: bool = False
@@ -135,7 +135,7 @@ class RemoveTimestampOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class CacheWriteOperator(OperatorDescriptor):
-    """`cache()`: keeps the intermediate result for later jobs of the same environment."""
+    """`cache()`: stores the intermediate result for later jobs of the same environment."""
 
 
 # --- keyed streams -------------------------------------------------------------------------------------------------
@@ -168,7 +168,10 @@ class ValuesOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCustomOperator(OperatorDescriptor):
-    """`_partition_custom_map_operator`: `value` becomes `(key, value)`; the CUSTOM edge behind calls `partitioner`."""
+    """`_partition_custom_map_operator`: `value` becomes `(key, value)`.
+
+    The CUSTOM edge after it calls `partitioner`.
+    """
 
     partitioner: Any
     key_selector: Any
@@ -253,7 +256,7 @@ class BroadcastProcessOperator(OperatorDescriptor):
 class IntervalJoinOperator(OperatorDescriptor):
     """`KeyedStream.interval_join`: right elements from `lower_bound_ms` to `upper_bound_ms` around each left one.
 
-    The bounds are inclusive. Late elements go to the side output of their tag, None: they are dropped.
+    The bounds are inclusive. Late elements go to the side output of their tag, or are dropped if it is None.
     """
 
     function: Any
@@ -269,11 +272,11 @@ class IntervalJoinOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class ColumnOperator(OperatorDescriptor):
-    """An operator of a table program: its elements are column batches.
+    """An operator of a table program, whose elements are column batches.
 
     Attributes:
-        factory: Makes its kernel (`firesteel.columns.kernel.KernelFactory`).
-        inputs: How many inputs it has, 1 or 2.
+        factory: Creates its kernel (`firesteel.columns.kernel.KernelFactory`).
+        inputs: Number of inputs, 1 or 2.
     """
 
     factory: Any
@@ -282,11 +285,11 @@ class ColumnOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class RowsToColumnsOperator(OperatorDescriptor):
-    """Makes column batches of elements.
+    """Converts elements to column batches.
 
     Attributes:
-        columns: Where each column is from, and its type; see `firesteel.operators.row_conversion.RowsToColumns`.
-        has_kinds: Whether the kinds of rows count.
+        columns: Position or name, and type of each column; see `firesteel.operators.row_conversion.RowsToColumns`.
+        has_kinds: Whether the kinds of rows are kept.
     """
 
     columns: tuple[tuple[int | str, Any], ...]
@@ -295,12 +298,12 @@ class RowsToColumnsOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class ColumnsToRowsOperator(OperatorDescriptor):
-    """Makes `Row`s of column batches.
+    """Converts column batches to `Row`s.
 
     Attributes:
         types: Types of the columns.
         names: Names of the columns.
-        is_retract: Give pairs of a flag, true for rows that are added, and a row.
+        is_retract: Whether to emit pairs of a flag, True for added rows, and a row.
     """
 
     types: tuple[Any, ...]
@@ -329,7 +332,7 @@ class SinkFunctionOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class SinkWriterOperator(OperatorDescriptor):
-    """The writer of `sink_to(sink)`: emits its committables to the `CommitterOperator` chained behind it, if any."""
+    """The writer of `sink_to(sink)`: emits its committables to the `CommitterOperator` chained after it, if any."""
 
     sink: Any
     input_type: Any = None
@@ -337,19 +340,22 @@ class SinkWriterOperator(OperatorDescriptor):
 
 @dataclass(frozen=True, slots=True)
 class CompactionOperator(OperatorDescriptor):
-    """Where Flink puts a FileSink's files together. Here the writer has done so, and its committables only pass."""
+    """The compaction of a FileSink in Flink's topology.
+
+    Here the writer compacts, and committables only pass through.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class CommitterOperator(OperatorDescriptor):
-    """The committer of a two-phase sink: what it receives is committed when the batch is."""
+    """The committer of a two-phase sink: commits what it receives when the batch is committed."""
 
     sink: Any
 
 
 @dataclass(frozen=True, slots=True)
 class CollectSinkOperator(OperatorDescriptor):
-    """The sink of `execute_and_collect`: its elements travel to the client under `collect_id`, with keys if `keyed`."""
+    """The sink of `execute_and_collect`: sends its elements to the client under `collect_id`, with keys if `keyed`."""
 
     collect_id: str
     keyed: bool = False
@@ -357,5 +363,5 @@ class CollectSinkOperator(OperatorDescriptor):
 
 
 def collect_uid(transformation_id: int) -> str:
-    """The uid that Flink gives the collecting sink."""
+    """Return the uid that Flink gives the collecting sink."""
     return f"dataStreamCollect_{transformation_id}"

@@ -1,4 +1,4 @@
-"""Names of side outputs (module as `pyflink.datastream.output_tag`)."""
+"""Tags of side outputs (module as `pyflink.datastream.output_tag`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["OutputTag"]
 
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # type checkers know it, nothing need be installed
+    from typing_extensions import TypeVar  # type checkers bundle it; it is not needed at run time
 
     T = TypeVar("T", default=Any)
 else:
@@ -21,7 +21,7 @@ else:
 
 
 class OutputTag(Generic[T]):
-    """Names a side output and the type of its records; a function yields `(tag, value)` to write to it.
+    """The name of a side output and the type of its records; a function yields `(tag, value)` to write to it.
 
     Example:
         >>> late = OutputTag("late", Types.STRING())
@@ -40,7 +40,7 @@ class OutputTag(Generic[T]):
 
     def __init__(self, tag_id: str, type_info: TypeInformation[Any] | list[TypeInformation[Any]] | None = None) -> None:
         if not tag_id:
-            raise ValueError("OutputTag needs a tag_id that is not empty")
+            raise ValueError("OutputTag: tag_id must not be empty")
         self.tag_id = tag_id
         if type_info is None:
             self.type_info = Types.PICKLED_BYTE_ARRAY()
@@ -62,4 +62,4 @@ class OutputTag(Generic[T]):
 
 
 SideOutput = tuple[OutputTag[Any], Any]
-"""What a function yields to write to a side output: the tag and the value."""
+"""The pair that a function yields to write to a side output: the tag and the value."""

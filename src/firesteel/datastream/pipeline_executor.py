@@ -1,4 +1,4 @@
-"""What `execute()` and its kin hand a program to: the client, unless somebody only wants to look at the graph."""
+"""The executor of programs: the client by default, another one for tools that only inspect the graph."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["PipelineExecutor", "pipeline_executor", "set_pipeline_executor"]
 
 
 class PipelineExecutor(Protocol):
-    """Runs stream graphs. Flink: `core.execution.PipelineExecutor`; `firesteel.client` is the one that runs jobs."""
+    """Executes stream graphs (Flink: `core.execution.PipelineExecutor`); `firesteel.client` is the default."""
 
     def execute(self, stream_graph: StreamGraph, configuration: Configuration) -> JobExecutionResult:
-        """Run it and wait for its end."""
+        """Run the job and wait until it ends."""
         ...
 
     def execute_async(self, stream_graph: StreamGraph, configuration: Configuration) -> JobClient:
-        """Start it."""
+        """Submit the job without waiting for its end."""
         ...
 
     def collect(
         self, stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
     ) -> CloseableIterator[Any]:
-        """Start it and iterate over what its collecting sink gets."""
+        """Submit the job and return an iterator over the elements of its collecting sink."""
         ...
 
 
@@ -35,14 +35,14 @@ _executors: list[PipelineExecutor] = []
 
 
 def set_pipeline_executor(executor: PipelineExecutor | None) -> None:
-    """Let programs of this process go to another executor; None: to the client again."""
+    """Set the executor of programs of this process; None restores the client."""
     _executors[:] = [] if executor is None else [executor]
 
 
 def pipeline_executor() -> PipelineExecutor:
-    """Where programs go."""
+    """Return the executor of programs of this process."""
     if _executors:
         return _executors[0]
-    from firesteel import client  # the one late import: the API does not depend on what runs it
+    from firesteel import client  # late import: the API does not depend on the client
 
     return client

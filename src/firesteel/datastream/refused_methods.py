@@ -1,4 +1,4 @@
-"""Methods that a stream inherits and must refuse."""
+"""Inherited methods of streams that are not supported."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from firesteel.errors import InvalidProgramError
 
 
 def refuse(stream: type, names: Iterable[str], allowed: str) -> None:
-    """Replace methods of a class of streams by ones that raise an `InvalidProgramError`.
+    """Replace methods of a stream class by ones that raise an `InvalidProgramError`.
 
     Args:
-        stream: The class, which inherits the methods.
-        names: Of the methods.
+        stream: The class that inherits the methods.
+        names: Names of the methods.
         allowed: What to do instead, for the message.
     """
     for name in names:
@@ -25,7 +25,7 @@ def _refused(stream: type, name: str, allowed: str) -> Callable[..., NoReturn]:
     def refused(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise InvalidProgramError(f"{name}() is not supported on a {stream.__name__}, which is no operator; {allowed}")
 
-    refused.__doc__ = f"""Refused: {allowed}.
+    refused.__doc__ = f"""Raise an error: {allowed}.
 
     Raises:
         InvalidProgramError: always.

@@ -1,4 +1,4 @@
-"""What a function may ask of the task it runs in: re-exported by `firesteel.datastream.functions`."""
+"""The runtime context of a function: re-exported by `firesteel.datastream.functions`."""
 
 from __future__ import annotations
 
@@ -28,62 +28,62 @@ OUT = TypeVar("OUT")
 
 
 class KeyedStateStore(ABC):
-    """State of the current key."""
+    """The state of the current key."""
 
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
-        """The value state of that descriptor."""
+        """Return the value state of a descriptor."""
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """The list state of that descriptor."""
+        """Return the list state of a descriptor."""
 
     @abstractmethod
     def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
-        """The map state of that descriptor."""
+        """Return the map state of a descriptor."""
 
     @abstractmethod
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
-        """The reducing state of that descriptor."""
+        """Return the reducing state of a descriptor."""
 
     @abstractmethod
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor[IN, ACC, OUT]
     ) -> AggregatingState[IN, OUT]:
-        """The aggregating state of that descriptor."""
+        """Return the aggregating state of a descriptor."""
 
 
 class RuntimeContext(KeyedStateStore):
-    """The subtask that a function runs in."""
+    """Information about the subtask that runs a function, and access to its state and metrics."""
 
     @abstractmethod
     def get_task_name(self) -> str:
-        """Name of the vertex."""
+        """Return the name of the vertex."""
 
     @abstractmethod
     def get_number_of_parallel_subtasks(self) -> int:
-        """Parallelism of the vertex."""
+        """Return the parallelism of the vertex."""
 
     @abstractmethod
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """Max parallelism of the vertex."""
+        """Return the maximum parallelism of the vertex."""
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:
-        """Number of this subtask, from 0."""
+        """Return the index of this subtask, from 0."""
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """Number of this attempt, from 0."""
+        """Return the number of this attempt, from 0."""
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:
-        """Name of the vertex with subtask and parallelism, e.g. `Map (1/4)#0`."""
+        """Return the name of the vertex with subtask and parallelism, e.g. `Map (1/4)#0`."""
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """A global job parameter."""
+        """Return a global job parameter, or `default_value` if it is not set."""
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
-        """Where the function registers metrics."""
+        """Return the metric group in which the function registers its metrics."""

@@ -1,4 +1,4 @@
-"""Groups of operators that share slots (module as `pyflink.datastream.slot_sharing_group`)."""
+"""Slot sharing groups (module as `pyflink.datastream.slot_sharing_group`)."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """So many MiB."""
+        """Return a size given in MiB."""
         return MemorySize(mebi_bytes * _MEBI)
 
     def get_bytes(self) -> int:
-        """Bytes."""
+        """Return the size in bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
-        """Whole KiB."""
+        """Return the size in KiB, rounded down."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
-        """Whole MiB."""
+        """Return the size in MiB, rounded down."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
-        """Whole GiB."""
+        """Return the size in GiB, rounded down."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
-        """Whole TiB."""
+        """Return the size in TiB, rounded down."""
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
@@ -62,7 +62,7 @@ class MemorySize:
 
 
 class SlotSharingGroup:
-    """A named group, with or without declared resources.
+    """A named group of operators that share slots, optionally with declared resources per slot.
 
     Example:
         >>> group = SlotSharingGroup.builder("heavy").set_cpu_cores(2).set_task_heap_memory_mb(512).build()
@@ -86,35 +86,35 @@ class SlotSharingGroup:
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """A builder for the group of that name."""
+        """Return a builder of a group with this name."""
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
-        """Name of the group."""
+        """Return the name of the group."""
         return self._name
 
     def get_cpu_cores(self) -> float | None:
-        """CPU cores per slot; None if not declared."""
+        """Return the CPU cores per slot, or None if they are not declared."""
         return self._cpu_cores
 
     def get_task_heap_memory(self) -> MemorySize | None:
-        """Heap memory per slot; None if not declared."""
+        """Return the heap memory per slot, or None if it is not declared."""
         return self._task_heap_memory
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
-        """Off-heap memory per slot; None if not declared."""
+        """Return the off-heap memory per slot, or None if it is not declared."""
         return self._task_off_heap_memory
 
     def get_managed_memory(self) -> MemorySize | None:
-        """Managed memory per slot; None if not declared."""
+        """Return the managed memory per slot, or None if it is not declared."""
         return self._managed_memory
 
     def get_external_resources(self) -> dict[str, float]:
-        """Other resources per slot."""
+        """Return the external resources per slot."""
         return dict(self._external_resources)
 
     def resources(self) -> tuple[object, ...]:
-        """What a slot of the group needs, to compare: all but its name."""
+        """Return all resources of the group for comparison, without its name."""
         memory = self._task_heap_memory, self._task_off_heap_memory, self._managed_memory
         return self._cpu_cores, *memory, tuple(sorted(self._external_resources.items()))
 
@@ -128,7 +128,10 @@ class SlotSharingGroup:
         return f"SlotSharingGroup({self._name!r})"
 
     class Builder:
-        """Builds a `SlotSharingGroup`; resources are declared by at least CPU cores and heap memory, or not at all."""
+        """A builder of `SlotSharingGroup`.
+
+        If any resource is declared, CPU cores and heap memory have to be declared, too.
+        """
 
         def __init__(self, name: str) -> None:
             self._name = name
@@ -139,48 +142,52 @@ class SlotSharingGroup:
             self._external_resources: dict[str, float] = {}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
-            """Sets the CPU cores per slot."""
+            """Set the CPU cores per slot."""
             if cpu_cores <= 0:
                 raise ValueError(f"cpu_cores must be greater than 0, found {cpu_cores}")
             self._cpu_cores = float(cpu_cores)
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Sets the heap memory per slot."""
+            """Set the heap memory per slot."""
             self._task_heap_memory = task_heap_memory
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Sets the heap memory per slot, in MiB."""
+            """Set the heap memory per slot, in MiB."""
             return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
 
         def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Sets the off-heap memory per slot."""
+            """Set the off-heap memory per slot."""
             self._task_off_heap_memory = task_off_heap_memory
             return self
 
         def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Sets the off-heap memory per slot, in MiB."""
+            """Set the off-heap memory per slot, in MiB."""
             return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
 
         def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Sets the managed memory per slot."""
+            """Set the managed memory per slot."""
             self._managed_memory = managed_memory
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Sets the managed memory per slot, in MiB."""
+            """Set the managed memory per slot, in MiB."""
             return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
-            """Sets another resource per slot."""
+            """Set the amount of an external resource per slot.
+
+            Raises:
+                ValueError: the amount is not greater than 0.
+            """
             if value <= 0:
                 raise ValueError(f"external resource {name!r} must be greater than 0, found {value}")
             self._external_resources[name] = value
             return self
 
         def build(self) -> SlotSharingGroup:
-            """The group.
+            """Return the group.
 
             Raises:
                 ValueError: resources are declared without CPU cores or heap memory, or either of them is zero.

@@ -1,4 +1,4 @@
-"""Spark's DataFrames as elements of streams, and back. PySpark itself is not imported here."""
+"""Conversion between Spark DataFrames and elements of streams. PySpark itself is not imported here."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SIMPLE: dict[str, Callable[[], TypeInformation[Any]]] = {
     "timestamp": Types.INSTANT,
     "decimal": Types.BIG_DEC,
 }
-"""Flink's types by the names of Spark's."""
+"""Flink's types by the names of Spark's types."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def elements_of(dataframe: Any) -> tuple[list[Row], TypeInformation[Any]]:
-    """Fetch a DataFrame; returns its rows and their type.
+    """Fetch a DataFrame and return its rows and their type.
 
     Raises:
-        TypeError: a column has a type that streams have not.
+        TypeError: a column has a type that streams do not support.
     """
     schema = dataframe.schema
     convert = _converter(schema)
@@ -44,7 +44,7 @@ def elements_of(dataframe: Any) -> tuple[list[Row], TypeInformation[Any]]:
 
 
 def _type_info(kind: Any) -> TypeInformation[Any]:
-    """Return Flink's type for a type of Spark."""
+    """Return the Flink type of a Spark type."""
     name = kind.typeName()
     if name == "struct":
         return Types.ROW_NAMED(kind.fieldNames(), [_type_info(field.dataType) for field in kind.fields])
@@ -58,7 +58,7 @@ def _type_info(kind: Any) -> TypeInformation[Any]:
 
 
 def _converter(kind: Any) -> Callable[[Any], Any]:
-    """Return the conversion of Arrow's values of a type of Spark to elements."""
+    """Return the conversion from Arrow values of a Spark type to elements."""
     convert = _CONVERTERS.get(kind.typeName(), lambda kind: lambda value: value)(kind)
     return lambda value: None if value is None else convert(value)
 
@@ -102,7 +102,7 @@ _CONVERTERS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
 
 
 def spark_value(element: Any) -> Any:
-    """Return an element as `SparkSession.createDataFrame` takes it."""
+    """Return an element in the form that `SparkSession.createDataFrame` accepts."""
     if isinstance(element, (Row, tuple)):
         return tuple(map(spark_value, element))
     if isinstance(element, list):

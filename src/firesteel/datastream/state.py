@@ -1,4 +1,4 @@
-"""Kinds of state and their descriptors (module as `pyflink.datastream.state`)."""
+"""State primitives and their descriptors (module as `pyflink.datastream.state`)."""
 
 from __future__ import annotations
 
@@ -41,43 +41,43 @@ OUT_co = TypeVar("OUT_co", covariant=True)
 
 
 class OperatorStateStore(ABC):
-    """State that belongs to a subtask and not to a key."""
+    """Operator state, which belongs to a subtask rather than to a key."""
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
-        """The broadcast state of that descriptor."""
+        """Return the broadcast state of a descriptor."""
 
 
 class State(ABC):
-    """Root of all kinds of state; keyed state is always that of the current key."""
+    """The base class of all state; keyed state always refers to the current key."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Removes the value of the current key."""
+        """Remove the value of the current key."""
 
 
 class ValueState(State, Generic[T]):
-    """One value."""
+    """Keyed state with a single value."""
 
     @abstractmethod
     def value(self) -> T | None:
-        """The value; None if there is none."""
+        """Return the value, or None if there is none."""
 
     @abstractmethod
     def update(self, value: T) -> None:
-        """Sets the value; None removes it."""
+        """Set the value; None removes it."""
 
 
 class AppendingState(State, Generic[IN, OUT]):
-    """Takes elements in, gives their combination back."""
+    """State that elements are added to and that returns their combination."""
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """What the elements added so far amount to."""
+        """Return the combination of the elements added so far."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
-        """Adds an element."""
+        """Add an element."""
 
 
 class MergingState(AppendingState[IN, OUT]):
@@ -85,66 +85,66 @@ class MergingState(AppendingState[IN, OUT]):
 
 
 class ReducingState(MergingState[T, T]):
-    """Keeps the elements reduced to one; `get` gives None without elements."""
+    """State that keeps the elements reduced to one value; `get` returns None without elements."""
 
 
 class AggregatingState(MergingState[IN, OUT]):
-    """Keeps the elements aggregated; `get` gives the result, None without elements."""
+    """State that keeps the elements aggregated; `get` returns the result, or None without elements."""
 
 
 class ListState(MergingState[T, Iterable[T]]):
-    """A list of elements; `get` gives an iterable, empty without elements."""
+    """State with a list of elements; `get` returns an iterable, which is empty without elements."""
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
-        """Replaces all elements."""
+        """Replace all elements."""
 
     @abstractmethod
     def add_all(self, values: list[T]) -> None:
-        """Adds elements."""
+        """Add several elements."""
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.get() or ())
 
 
 class MapState(State, Generic[K, V]):
-    """A map; entries are read and written one by one."""
+    """State with a map, whose entries are read and written individually."""
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """The value under `key`; None if there is none."""
+        """Return the value of a key, or None if there is none."""
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Sets the value under `key`."""
+        """Set the value of a key."""
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
-        """Sets several values, given as a dict or as pairs."""
+        """Set several values, given as a dict or as pairs."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Removes `key`; nothing happens if it is not there."""
+        """Remove a key; does nothing if it has no value."""
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """True if `key` has a value."""
+        """Return whether a key has a value."""
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
-        """All entries."""
+        """Return all entries."""
 
     @abstractmethod
     def keys(self) -> Iterable[K]:
-        """All keys."""
+        """Return all keys."""
 
     @abstractmethod
     def values(self) -> Iterable[V]:
-        """All values."""
+        """Return all values."""
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """True without entries."""
+        """Return whether there are no entries."""
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -163,31 +163,31 @@ class MapState(State, Generic[K, V]):
 
 
 class ReadOnlyBroadcastState(State, Generic[K, V]):
-    """Broadcast state as the side sees it that is not broadcast."""
+    """Broadcast state as seen by the non-broadcast side."""
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """The value under `key`; None if there is none."""
+        """Return the value of a key, or None if there is none."""
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """True if `key` has a value."""
+        """Return whether a key has a value."""
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
-        """All entries."""
+        """Return all entries."""
 
     @abstractmethod
     def keys(self) -> Iterable[K]:
-        """All keys."""
+        """Return all keys."""
 
     @abstractmethod
     def values(self) -> Iterable[V]:
-        """All values."""
+        """Return all values."""
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """True without entries."""
+        """Return whether there are no entries."""
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -200,19 +200,19 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
-    """State that every subtask holds in full; the broadcast side writes it, alike in all subtasks."""
+    """State that every subtask holds in full; the broadcast side must write it identically in all subtasks."""
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Sets the value under `key`."""
+        """Set the value of a key."""
 
     @abstractmethod
     def put_all(self, dict_value: Mapping[K, V] | Iterable[tuple[K, V]]) -> None:
-        """Sets several values, given as a dict or as pairs."""
+        """Set several values, given as a dict or as pairs."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Removes `key`; nothing happens if it is not there."""
+        """Remove a key; does nothing if it has no value."""
 
     def __setitem__(self, key: K, value: V) -> None:
         self.put(key, value)
@@ -222,35 +222,35 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
 
 class Reducer(Protocol[T]):
-    """A `ReduceFunction`, as far as state needs it."""
+    """The interface of a `ReduceFunction` that state uses."""
 
     def reduce(self, value1: T, value2: T) -> T:
-        """Return both values as one."""
+        """Return the combination of both values."""
 
 
 class Aggregator(Protocol[IN_contra, ACC, OUT_co]):
-    """An `AggregateFunction`, as far as state needs it."""
+    """The interface of an `AggregateFunction` that state uses."""
 
     def create_accumulator(self) -> ACC:
-        """Return an accumulator without elements."""
+        """Return an empty accumulator."""
 
     def add(self, value: IN_contra, accumulator: ACC) -> ACC:
         """Return the accumulator with one more element."""
 
     def get_result(self, accumulator: ACC) -> OUT_co:
-        """Return the result of what was accumulated."""
+        """Return the result computed from an accumulator."""
 
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """Return both accumulators as one."""
+        """Return both accumulators merged into one."""
 
 
 class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make sense, as in Flink
-    """Name and type of a state, and how long its values live.
+    """Name, type and time to live of a state.
 
     Attributes:
         name: Unique within one operator.
         type_info: Type of the value, element, map or accumulator.
-        ttl_config: None if values live for ever.
+        ttl_config: Time to live of the values; None if they never expire.
     """
 
     def __init__(self, name: str, type_info: TypeInformation[Any]) -> None:
@@ -261,11 +261,11 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
-        """Name of the state."""
+        """Return the name of the state."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Limits the life of the values.
+        """Set the time to live of the values.
 
         Example:
             >>> from firesteel.common import Time, Types
@@ -275,7 +275,7 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
         self.ttl_config = ttl_config
 
     def _parts(self) -> dict[str, Any]:
-        """Return the attributes that make the descriptor; `ValueStateDescriptor[int](...)` adds one of its own."""
+        """Return the attributes to compare, without the one that `ValueStateDescriptor[int](...)` adds."""
         return {name: part for name, part in self.__dict__.items() if name != "__orig_class__"}
 
     def __eq__(self, other: object) -> bool:
@@ -289,14 +289,14 @@ class StateDescriptor(ABC):  # noqa: B024 - only the concrete descriptors make s
 
 
 class ValueStateDescriptor(StateDescriptor, Generic[T]):
-    """Describes a `ValueState`."""
+    """The descriptor of a `ValueState`."""
 
     def __init__(self, name: str, value_type_info: TypeInformation[T]) -> None:
         super().__init__(name, value_type_info)
 
 
 class ListStateDescriptor(StateDescriptor, Generic[T]):
-    """Describes a `ListState`; `elem_type_info` is the type of one element."""
+    """The descriptor of a `ListState`; `elem_type_info` is the type of one element."""
 
     def __init__(self, name: str, elem_type_info: TypeInformation[T]) -> None:
         super().__init__(name, ListTypeInfo(elem_type_info))
@@ -304,7 +304,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class MapStateDescriptor(StateDescriptor, Generic[K, V]):
-    """Describes a `MapState` or a broadcast state."""
+    """The descriptor of a `MapState` or a broadcast state."""
 
     def __init__(self, name: str, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         super().__init__(name, MapTypeInfo(key_type_info, value_type_info))
@@ -313,7 +313,7 @@ class MapStateDescriptor(StateDescriptor, Generic[K, V]):
 
 
 class ReducingStateDescriptor(StateDescriptor, Generic[T]):
-    """Describes a `ReducingState`; `reduce_function` is a ReduceFunction or a function of two values."""
+    """The descriptor of a `ReducingState`; `reduce_function` is a ReduceFunction or a function of two values."""
 
     def __init__(
         self, name: str, reduce_function: Reducer[T] | Callable[[T, T], T], type_info: TypeInformation[T]
@@ -324,12 +324,12 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         self.reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
-        """What reduces two values to one."""
+        """Return the reduce function."""
         return self.reduce_function
 
 
 class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
-    """Describes an `AggregatingState`; `state_type_info` is the type of the accumulator."""
+    """The descriptor of an `AggregatingState`; `state_type_info` is the type of the accumulator."""
 
     def __init__(
         self, name: str, agg_function: Aggregator[IN, ACC, OUT], state_type_info: TypeInformation[ACC]
@@ -340,5 +340,5 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
         self.agg_function = agg_function
 
     def get_agg_function(self) -> Any:
-        """The AggregateFunction."""
+        """Return the AggregateFunction."""
         return self.agg_function

@@ -1,4 +1,4 @@
-"""Where keyed state lives (module as `pyflink.datastream.state_backend`); pass it as configuration options."""
+"""State backends as groups of configuration options (module as `pyflink.datastream.state_backend`)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = [
 
 
 class StateBackend(ABC):
-    """Where keyed state lives."""
+    """The place where keyed state is stored."""
 
     @abstractmethod
     def to_options(self) -> dict[str, str]:
-        """The back end as options of a `Configuration`."""
+        """Return the state backend as options of a `Configuration`."""
 
 
 class HashMapStateBackend(StateBackend):
-    """In memory."""
+    """A state backend that keeps state in memory."""
 
     def to_options(self) -> dict[str, str]:
-        """The back end as options of a `Configuration`."""
+        """Return the state backend as options of a `Configuration`."""
         return {"state.backend.type": "hashmap"}
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class HashMapStateBackend(StateBackend):
 
 
 class PredefinedOptions(Enum):
-    """Settings of an embedded store by hardware."""
+    """Settings of an embedded store for kinds of hardware."""
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -45,7 +45,7 @@ class PredefinedOptions(Enum):
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """In an embedded store on local disk, for state larger than memory."""
+    """A state backend that keeps state in an embedded store on local disk, for state larger than memory."""
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         self._incremental = bool(enable_incremental_checkpointing)
@@ -55,49 +55,53 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._threads = 4
 
     def get_db_storage_paths(self) -> list[str]:
-        """Directories of the store."""
+        """Return the directories of the store."""
         return list(self._paths)
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Set the directories of the store: absolute paths, or `file:` URIs of them."""
+        """Set the directories of the store, as absolute paths or `file:` URIs."""
         self._paths = [re.sub(r"^file:(//)?", "", path).rstrip("/") for path in paths]
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """True if checkpoints hold changes only."""
+        """Return whether checkpoints are incremental."""
         return self._incremental
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Sets the options by hardware."""
+        """Set the predefined options for a kind of hardware."""
         self._predefined = options
 
     def get_predefined_options(self) -> PredefinedOptions:
-        """The options by hardware."""
+        """Return the predefined options for a kind of hardware."""
         return self._predefined
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Refused: there are no Java classes.
+        """Raise an error: Java classes are not supported.
 
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError(f"Options of the Java class {options_factory_class_name!r} are not available")
+        raise NotImplementedError(f"set_options: the Java class {options_factory_class_name!r} cannot be used")
 
     def get_options(self) -> str | None:
-        """The Java class of the options: none."""
+        """Return the Java class of the options, which is always None."""
         return self._options
 
     def get_number_of_transfer_threads(self) -> int:
-        """Threads that copy files."""
+        """Return the number of threads that copy files."""
         return self._threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Sets the threads that copy files."""
+        """Set the number of threads that copy files.
+
+        Raises:
+            ValueError: the number is less than 1.
+        """
         if number_of_transfering_threads < 1:
-            raise ValueError(f"It must be at least 1, found {number_of_transfering_threads}")
+            raise ValueError(f"There must be at least 1 transfer thread, found {number_of_transfering_threads}")
         self._threads = number_of_transfering_threads
 
     def to_options(self) -> dict[str, str]:
-        """The back end as options of a `Configuration`."""
+        """Return the state backend as options of a `Configuration`."""
         options = {
             "state.backend.type": "rocksdb",
             "execution.checkpointing.incremental": "true" if self._incremental else "false",
@@ -111,11 +115,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
 
 class CustomStateBackend(StateBackend):
-    """A Java class in PyFlink."""
+    """A state backend implemented in Java, which is not supported."""
 
     def __init__(self, j_custom_state_backend: Any) -> None:
         raise NotImplementedError("CustomStateBackend wraps a Java object; use HashMapStateBackend")
 
     def to_options(self) -> dict[str, str]:
-        """Nothing: it can't be made."""
+        """Return no options: the backend cannot be created."""
         return {}

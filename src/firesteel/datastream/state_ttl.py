@@ -1,4 +1,4 @@
-"""How long state lives: re-exported by `firesteel.datastream.state`."""
+"""Time to live of state: re-exported by `firesteel.datastream.state`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from firesteel.common.time import Duration, Time
 
 
 class StateTtlConfig:
-    """How long the values of a state live, by processing time (Flink: `api.common.state.StateTtlConfig`).
+    """The time to live of state values, by processing time (Flink: `api.common.state.StateTtlConfig`).
 
-    The elements of a list state and the entries of a map state live one by one. The times are kept with the state and
-    survive a restart; duration and options may then have changed, but the state must not have been without time to
-    live before. Broadcast state ignores it, as in Flink.
+    Elements of a list state and entries of a map state expire individually. The times are stored with the state and
+    survive a restart. Duration and options may change between runs, but state that was written without a time to live
+    cannot be restored with one. Broadcast state ignores the configuration, as in Flink.
 
     Example:
         >>> from firesteel.common import Types
@@ -30,28 +30,28 @@ class StateTtlConfig:
     """
 
     class UpdateType(Enum):
-        """What starts the life of a value anew."""
+        """The operations that reset the expiration time of a value."""
 
         Disabled = 0
         OnCreateAndWrite = 1
         OnReadAndWrite = 2
 
     class StateVisibility(Enum):
-        """Whether an expired value that is still there is returned."""
+        """Whether reads return expired values that have not been cleaned up."""
 
         ReturnExpiredIfNotCleanedUp = 0
         NeverReturnExpired = 1
 
     class TtlTimeCharacteristic(Enum):
-        """Which time counts."""
+        """The time that the time to live refers to."""
 
         ProcessingTime = 0
 
     class CleanupStrategies:
-        """When expired values are removed besides on access."""
+        """The strategies that remove expired values in addition to removal on access."""
 
         class Strategies(Enum):
-            """The strategies there are."""
+            """The available strategies."""
 
             FULL_STATE_SCAN_SNAPSHOT = 0
             INCREMENTAL_CLEANUP = 1
@@ -64,7 +64,7 @@ class StateTtlConfig:
             """A strategy without settings."""
 
         class IncrementalCleanupStrategy(CleanupStrategy):
-            """Some values are checked on each state access.
+            """A strategy that checks some values on each state access.
 
             Raises:
                 ValueError: `cleanup_size` is negative.
@@ -72,20 +72,20 @@ class StateTtlConfig:
 
             def __init__(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> None:
                 if cleanup_size < 0:
-                    raise ValueError(f"incremental clean-up: the size must be 0 or more, not {cleanup_size}")
+                    raise ValueError(f"incremental cleanup: the size must be 0 or more, found {cleanup_size}")
                 self._cleanup_size = cleanup_size
                 self._run_cleanup_for_every_record = run_cleanup_for_every_record
 
             def get_cleanup_size(self) -> int:
-                """Values checked at once."""
+                """Return the number of values checked at once."""
                 return self._cleanup_size
 
             def run_cleanup_for_every_record(self) -> bool:
-                """True if every record triggers it."""
+                """Return whether every record triggers the cleanup."""
                 return self._run_cleanup_for_every_record
 
         class RocksdbCompactFilterCleanupStrategy(CleanupStrategy):
-            """Values are checked when the store compacts its files."""
+            """A strategy that checks values when the store compacts its files."""
 
             def __init__(
                 self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
@@ -94,11 +94,11 @@ class StateTtlConfig:
                 self._periodic_compaction_time = periodic_compaction_time or Duration.of_days(30)
 
             def get_query_time_after_num_entries(self) -> int:
-                """Entries after which the clock is read again."""
+                """Return the number of entries after which the current time is read again."""
                 return self._query_time_after_num_entries
 
             def get_periodic_compaction_time(self) -> Duration:
-                """Files older than this are compacted."""
+                """Return the age at which files are compacted."""
                 return self._periodic_compaction_time
 
         EMPTY_STRATEGY: ClassVar[CleanupStrategy] = EmptyCleanupStrategy()
@@ -108,22 +108,22 @@ class StateTtlConfig:
             self._is_cleanup_in_background = is_cleanup_in_background
 
         def is_cleanup_in_background(self) -> bool:
-            """True unless disabled: expired values are also removed without access."""
+            """Return whether expired values are also removed without access (True by default)."""
             return self._is_cleanup_in_background
 
         def in_full_snapshot(self) -> bool:
-            """True if snapshots leave expired values out."""
+            """Return whether snapshots omit expired values."""
             return self.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
         def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
-            """The incremental strategy, if chosen; else the default while cleanup runs in the background."""
+            """Return the incremental strategy if it is set, or the default one if background cleanup is enabled."""
             chosen = self._strategies.get(self.Strategies.INCREMENTAL_CLEANUP)
             if chosen is None and self._is_cleanup_in_background:
                 chosen = self.IncrementalCleanupStrategy(5, False)
             return cast("StateTtlConfig.CleanupStrategies.IncrementalCleanupStrategy | None", chosen)
 
         def get_rocksdb_compact_filter_cleanup_strategy(self) -> RocksdbCompactFilterCleanupStrategy | None:
-            """The compaction strategy, if chosen; else the default while cleanup runs in the background."""
+            """Return the compaction strategy if it is set, or the default one if background cleanup is enabled."""
             chosen = self._strategies.get(self.Strategies.ROCKSDB_COMPACTION_FILTER)
             if chosen is None and self._is_cleanup_in_background:
                 chosen = self.RocksdbCompactFilterCleanupStrategy(1000)
@@ -138,7 +138,7 @@ class StateTtlConfig:
         cleanup_strategies: CleanupStrategies,
     ) -> None:
         if ttl.to_milliseconds() <= 0:
-            raise ValueError(f"the time to live of a state must be positive, not {ttl}")
+            raise ValueError(f"the time to live of a state must be positive, found {ttl}")
         self._update_type = update_type
         self._state_visibility = state_visibility
         self._ttl_time_characteristic = ttl_time_characteristic
@@ -147,31 +147,31 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Time) -> Builder:
-        """A builder for values that live so long."""
+        """Return a builder for this time to live."""
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> UpdateType:
-        """What starts the life of a value anew."""
+        """Return the operations that reset the expiration time of a value."""
         return self._update_type
 
     def get_state_visibility(self) -> StateVisibility:
-        """Whether an expired value that is still there is returned."""
+        """Return whether reads return expired values that have not been cleaned up."""
         return self._state_visibility
 
     def get_ttl(self) -> Time:
-        """How long a value lives."""
+        """Return the time to live of a value."""
         return self._ttl
 
     def get_ttl_time_characteristic(self) -> TtlTimeCharacteristic:
-        """Which time counts."""
+        """Return the time that the time to live refers to."""
         return self._ttl_time_characteristic
 
     def is_enabled(self) -> bool:
-        """False if values live for ever."""
+        """Return whether values expire."""
         return self._update_type is not StateTtlConfig.UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> CleanupStrategies:
-        """When expired values are removed besides on access."""
+        """Return the strategies that remove expired values in addition to removal on access."""
         return self._cleanup_strategies
 
     def __repr__(self) -> str:
@@ -181,7 +181,11 @@ class StateTtlConfig:
         )
 
     class Builder:
-        """Builds a `StateTtlConfig`; default: on create and write, never return expired, cleaned in background."""
+        """A builder of `StateTtlConfig`.
+
+        By default, creating and writing a value resets its expiration time, expired values are never returned, and they
+        are cleaned up in the background.
+        """
 
         def __init__(self, ttl: Time) -> None:
             self._ttl = ttl
@@ -194,44 +198,44 @@ class StateTtlConfig:
             ] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """Sets what starts the life of a value anew."""
+            """Set the operations that reset the expiration time of a value."""
             self._update_type = update_type
             return self
 
         def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
-            """A value lives from its last write."""
+            """Reset the expiration time when a value is created or written (the default)."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
 
         def update_ttl_on_read_and_write(self) -> StateTtlConfig.Builder:
-            """A value lives from its last read or write."""
+            """Reset the expiration time when a value is read or written."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfig.Builder:
-            """Sets whether an expired value that is still there is returned."""
+            """Set whether reads return expired values that have not been cleaned up."""
             self._state_visibility = state_visibility
             return self
 
         def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
-            """Expired values may be returned."""
+            """Allow reads to return expired values that have not been cleaned up."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp)
 
         def never_return_expired(self) -> StateTtlConfig.Builder:
-            """Expired values are never returned."""
+            """Never return expired values (the default)."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
 
         def set_ttl_time_characteristic(
             self, ttl_time_characteristic: StateTtlConfig.TtlTimeCharacteristic
         ) -> StateTtlConfig.Builder:
-            """Sets which time counts."""
+            """Set the time that the time to live refers to."""
             self._ttl_time_characteristic = ttl_time_characteristic
             return self
 
         def use_processing_time(self) -> StateTtlConfig.Builder:
-            """Processing time counts (there is no other)."""
+            """Use processing time, which is the only supported time."""
             return self.set_ttl_time_characteristic(StateTtlConfig.TtlTimeCharacteristic.ProcessingTime)
 
         def cleanup_full_snapshot(self) -> StateTtlConfig.Builder:
-            """Snapshots leave expired values out."""
+            """Omit expired values from snapshots."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.FULL_STATE_SCAN_SNAPSHOT] = strategies.EMPTY_STRATEGY
             return self
@@ -239,7 +243,12 @@ class StateTtlConfig:
         def cleanup_incrementally(
             self, cleanup_size: int, run_cleanup_for_every_record: bool
         ) -> StateTtlConfig.Builder:
-            """Checks so many values on each state access, and (if asked for) for every record."""
+            """Check some values on each state access.
+
+            Args:
+                cleanup_size: Number of values checked at once, 0 or more.
+                run_cleanup_for_every_record: Whether every record triggers a check, too.
+            """
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.INCREMENTAL_CLEANUP] = strategies.IncrementalCleanupStrategy(
                 cleanup_size, run_cleanup_for_every_record
@@ -249,7 +258,12 @@ class StateTtlConfig:
         def cleanup_in_rocksdb_compact_filter(
             self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
         ) -> StateTtlConfig.Builder:
-            """Checks values when the store compacts its files; a store without files checks some on each access."""
+            """Check values when the store compacts its files; a store without files checks some values on each access.
+
+            Args:
+                query_time_after_num_entries: Number of entries after which the current time is read again.
+                periodic_compaction_time: Age at which files are compacted; None means 30 days.
+            """
             strategies = StateTtlConfig.CleanupStrategies
             chosen = strategies.RocksdbCompactFilterCleanupStrategy(
                 query_time_after_num_entries, periodic_compaction_time
@@ -258,17 +272,17 @@ class StateTtlConfig:
             return self
 
         def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
-            """Expired values are removed on access only."""
+            """Remove expired values on access only."""
             self._is_cleanup_in_background = False
             return self
 
         def set_ttl(self, ttl: Time) -> StateTtlConfig.Builder:
-            """Sets how long a value lives."""
+            """Set the time to live of a value."""
             self._ttl = ttl
             return self
 
         def build(self) -> StateTtlConfig:
-            """The configuration."""
+            """Return the configuration."""
             return StateTtlConfig(
                 self._update_type,
                 self._state_visibility,

@@ -1,4 +1,4 @@
-"""What all streams share: settings of the last operator, and how the next one is added."""
+"""The base classes of streams: settings of an operator, and how the next operator is added."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ T = TypeVar("T")
 
 
 def check_function(function: Any, kind: type, method: str, call: str) -> None:
-    """Checks that `function` can be used where a function object of `kind` or a callable is needed.
+    """Check that `function` is a function object of the given kind or a callable.
 
     Raises:
-        TypeError: it can't.
+        TypeError: it is neither.
     """
     if not isinstance(function, kind) and not hasattr(function, method) and not callable(function):
         raise TypeError(f"{call} takes a {kind.__name__} or a callable; found {type(function).__name__} {function!r}")
 
 
 def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
-    """Checks that `function` is an object of one of these kinds.
+    """Check that `function` is an instance of one of the given classes.
 
     Raises:
         TypeError: it is not.
@@ -47,10 +47,10 @@ def require(function: Any, kinds: type | tuple[type, ...], call: str) -> None:
 
 
 def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[Any]:
-    """The type, or that of pickled objects if none is declared.
+    """Return the declared type, or the type of pickled objects if none is declared.
 
     Raises:
-        TypeError: it is no type.
+        TypeError: `type_info` is not a `TypeInformation`.
     """
     if type_info is None:
         return PickledBytesTypeInfo()
@@ -62,26 +62,29 @@ def type_or_pickled(type_info: TypeInformation[Any] | None) -> TypeInformation[A
 
 
 class OperatorSettings(WithoutJava):
-    """Settings of one operator, source or sink."""
+    """Settings of an operator, source or sink."""
 
     _environment: StreamExecutionEnvironment
     _transformation: Transformation
 
     def name(self, name: str) -> Self:
-        """Names the operator, in plans, logs and metrics."""
+        """Set the name of the operator in plans, logs and metrics."""
         self._transformation.name = name
         return self
 
     def uid(self, uid: str) -> Self:
-        """Gives the operator an id that stays the same when the program changes: state is found by it."""
+        """Set a stable id of the operator, by which its state is found after the program changed."""
         self._transformation.uid = uid
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
-        """Sets the operator id itself, 32 hexadecimal digits, for state written under that id.
+        """Set the operator id itself, for state that was written under that id.
+
+        Args:
+            uid_hash: 32 hexadecimal digits.
 
         Raises:
-            ValueError: it is not 32 hexadecimal digits.
+            ValueError: `uid_hash` is not 32 hexadecimal digits.
         """
         if len(uid_hash) != 32 or any(digit not in "0123456789abcdefABCDEF" for digit in uid_hash):
             raise ValueError(f"uid_hash must be 32 hexadecimal digits, found {uid_hash!r}")
@@ -89,11 +92,13 @@ class OperatorSettings(WithoutJava):
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Sets the number of subtasks.
+        """Set the number of subtasks of the operator.
+
+        Args:
+            parallelism: At least 1, or -1 for the default of the environment.
 
         Raises:
-            ValueError: it is neither -1 (that of the environment) nor at least 1, or not 1 where the operator must not
-                run in parallel.
+            ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
         """
         if parallelism < 1 and parallelism != ExecutionConfig.PARALLELISM_DEFAULT:
             raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
@@ -110,10 +115,13 @@ class OperatorSettings(WithoutJava):
             )
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Sets the number of key groups, the upper bound for rescaling.
+        """Set the number of key groups, which is the upper bound for rescaling.
+
+        Args:
+            max_parallelism: 1 to 32768.
 
         Raises:
-            ValueError: it is not within 1..32768, or not 1 where the operator must not run in parallel.
+            ValueError: the number is out of range, or it is not 1 and the operator must not run in parallel.
         """
         if not 1 <= max_parallelism <= 32768:
             raise ValueError(f"Max parallelism must be within 1..32768, found {max_parallelism}")
@@ -122,17 +130,17 @@ class OperatorSettings(WithoutJava):
         return self
 
     def set_description(self, description: str) -> Self:
-        """Describes the operator in plans."""
+        """Set the description of the operator in plans."""
         self._transformation.description = description
         return self
 
     def disable_chaining(self) -> Self:
-        """Keeps the operator apart from its neighbours."""
+        """Exclude the operator from operator chains."""
         self._transformation.chaining_strategy = "NEVER"
         return self
 
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Puts the operator into a slot sharing group; operators behind it inherit the group."""
+        """Set the slot sharing group of the operator; downstream operators inherit it."""
         if isinstance(slot_sharing_group, SlotSharingGroup):
             self._environment.register_slot_sharing_group(slot_sharing_group)
             slot_sharing_group = slot_sharing_group.get_name()
@@ -141,7 +149,7 @@ class OperatorSettings(WithoutJava):
 
 
 class StreamBase(OperatorSettings, Generic[T]):
-    """A stream: where the next operator reads from."""
+    """The base class of streams; it adds operators to the program."""
 
     _is_keyed = False
     _key_type: TypeInformation[Any] | None = None
@@ -151,15 +159,15 @@ class StreamBase(OperatorSettings, Generic[T]):
         self._transformation = transformation
 
     def get_type(self) -> TypeInformation[T]:
-        """Type of the elements."""
+        """Return the type of the elements."""
         return type_or_pickled(self._transformation.output_type)
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment of the program."""
+        """Return the environment of the program."""
         return self._environment
 
     def get_execution_config(self) -> ExecutionConfig:
-        """The settings of the program's execution."""
+        """Return the execution settings of the program."""
         return self._environment.get_config()
 
     def _operator(
@@ -173,7 +181,7 @@ class StreamBase(OperatorSettings, Generic[T]):
         other: StreamBase[Any] | None = None,
         **settings: Any,
     ) -> OperatorTransformation:
-        """Adds an operator behind this stream (and `other`, as second input)."""
+        """Add an operator that reads this stream, and `other` as its second input."""
         inputs = [self._transformation] if other is None else [self._transformation, other._transformation]
         transformation = cls(
             id=self._environment._ids.next(),
@@ -193,19 +201,19 @@ class StreamBase(OperatorSettings, Generic[T]):
     def _element_operator(
         self, name: str, operator: Any, output_type: TypeInformation[Any] | None
     ) -> OperatorTransformation:
-        """Add an operator that takes the elements one by one."""
+        """Add an operator that processes the elements one by one."""
         return self._operator(name, operator, output_type)
 
     def _new_stream(self, transformation: Transformation) -> DataStream[Any]:
-        """Return the stream of what `transformation` emits."""
+        """Return the output stream of `transformation`."""
         raise NotImplementedError
 
     def _values(self) -> DataStream[T]:
-        """Return the stream of the bare elements: a keyed stream carries them with their keys."""
+        """Return the stream of the plain elements: a keyed stream carries `(key, element)` pairs."""
         raise NotImplementedError
 
     def _like_input(self, transformation: Transformation) -> DataStream[Any]:
-        """Return the stream of an operator that has the parallelism of its input."""
+        """Give an operator the parallelism of its input and return its output stream."""
         transformation.parallelism = transformation.inputs[0].parallelism
         return self._new_stream(transformation)
 
@@ -222,12 +230,12 @@ class StreamBase(OperatorSettings, Generic[T]):
 
 
 class DataStreamSink(OperatorSettings):
-    """The end of a stream, to be named and placed."""
+    """A sink, whose settings can still be changed."""
 
     def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
         self._environment = environment
         self._transformation = transformation
 
     def get_transformation(self) -> OperatorTransformation | SinkTransformation | Transformation:
-        """The transformation behind it."""
+        """Return the transformation of this sink."""
         return self._transformation

@@ -1,4 +1,4 @@
-"""Where a program starts (module as `pyflink.datastream.stream_execution_environment`)."""
+"""The entry point of a program (module as `pyflink.datastream.stream_execution_environment`)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _default_local_parallelism: list[int] = []
 
 
 class StreamExecutionEnvironment(WithoutJava):
-    """The context of one program: its settings, its sources, and what starts it.
+    """The context of one program: it holds the settings, creates the sources and starts the job.
 
     Example:
         >>> env = StreamExecutionEnvironment.get_execution_environment()
@@ -77,7 +77,11 @@ class StreamExecutionEnvironment(WithoutJava):
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
-        """An environment with these settings, behind those of the command line that started the program."""
+        """Return a new environment.
+
+        Args:
+            configuration: Options of the program. They take precedence over the options of the command line.
+        """
         merged = Configuration.from_dict(default_options()).with_current_keys()
         if configuration is not None:
             merged.add_all(configuration.with_current_keys())
@@ -86,57 +90,68 @@ class StreamExecutionEnvironment(WithoutJava):
     # --- settings ----------------------------------------------------------------------------------------------------
 
     def get_config(self) -> ExecutionConfig:
-        """The settings of the execution."""
+        """Return the execution settings."""
         return self._config
 
     def get_configuration(self) -> Configuration:
-        """All settings; changes count."""
+        """Return the configuration of this environment; changes to it take effect."""
         return self._configuration
 
     def configure(self, configuration: Configuration) -> None:
-        """Set all options of a configuration, those under deprecated keys included.
+        """Set all options of a configuration, including those under deprecated keys.
 
-        An option of the configuration replaces what was set before.
+        An option that is set already is replaced.
         """
         self._configuration.add_all(configuration.with_current_keys())
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Sets the parallelism of operators that set none."""
+        """Set the default parallelism of operators."""
         self._config.set_parallelism(parallelism)
         return self
 
     def get_parallelism(self) -> int:
-        """The parallelism of operators that set none: the CPU cores, if it is not set."""
+        """Return the default parallelism of operators: the number of CPU cores unless it is set."""
         configured = self._config.get_parallelism()
         return configured if configured > 0 else self.get_default_local_parallelism()
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """Sets the max parallelism (number of key groups) of operators that set none."""
+        """Set the default maximum parallelism (number of key groups) of operators."""
         self._config.set_max_parallelism(max_parallelism)
         return self
 
     def get_max_parallelism(self) -> int:
-        """The max parallelism of operators that set none; -1 if it is open."""
+        """Return the default maximum parallelism of operators, or -1 if it is not set."""
         return self._config.get_max_parallelism()
 
     def get_default_local_parallelism(self) -> int:
-        """Parallelism where none is set: the CPU cores."""
+        """Return the parallelism used where none is set: the number of CPU cores by default."""
         return _default_local_parallelism[0] if _default_local_parallelism else os.cpu_count() or 1
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        """Sets the parallelism where none is set, for all environments of this process."""
+        """Set the parallelism used where none is set, for all environments of this process.
+
+        Raises:
+            ValueError: `parallelism` is less than 1.
+        """
         if parallelism < 1:
             raise ValueError(f"Parallelism must be at least 1, found {parallelism}")
         _default_local_parallelism[:] = [parallelism]
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Sets how the job is executed: STREAMING, BATCH or AUTOMATIC."""
+        """Set the execution mode of the job: STREAMING, BATCH or AUTOMATIC."""
         require(execution_mode, RuntimeExecutionMode, "set_runtime_mode()")
         self._configuration.set_string("execution.runtime-mode", execution_mode.name)
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Sets after how many milliseconds output is sent on at the latest; -1 waits for full buffers."""
+        """Set the maximum time that output waits in a buffer before it is sent.
+
+        Args:
+            timeout_millis: Milliseconds; 0 sends every record at once, -1 sends full buffers only.
+
+        Raises:
+            ValueError: `timeout_millis` is less than -1.
+        """
         if timeout_millis < -1:
             raise ValueError(f"Buffer timeout must be 0 ms or greater, or -1; found {timeout_millis}")
         self._configuration.set_boolean("execution.buffer-timeout.enabled", timeout_millis >= 0)
@@ -145,7 +160,7 @@ class StreamExecutionEnvironment(WithoutJava):
         return self
 
     def get_buffer_timeout(self) -> int:
-        """Milliseconds after which output is sent on at the latest (100); -1 waits for full buffers."""
+        """Return the buffer timeout in milliseconds (100 by default); -1 sends full buffers only."""
         if not self._configuration.get_boolean("execution.buffer-timeout.enabled", True):
             return -1
         return self._configuration.get_duration(
@@ -153,21 +168,21 @@ class StreamExecutionEnvironment(WithoutJava):
         ).to_millis()
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Runs every operator in a vertex of its own; neighbouring Python operators are merged all the same."""
+        """Run every operator in a vertex of its own; adjacent Python operators are still merged."""
         self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
         return self
 
     def is_chaining_enabled(self) -> bool:
-        """True unless disabled."""
+        """Return whether operators are chained (True by default)."""
         return self._configuration.get_boolean("pipeline.operator-chaining.enabled", True)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """True unless disabled."""
+        """Return whether operators of different maximum parallelism are chained (True by default)."""
         key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
         return self._configuration.get_boolean(key, True)
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
-        """Makes the resources of a slot sharing group known."""
+        """Register the resources of a slot sharing group."""
         require(slot_sharing_group, SlotSharingGroup, "register_slot_sharing_group()")
         self._slot_sharing_groups[slot_sharing_group.get_name()] = slot_sharing_group
         return self
@@ -175,91 +190,106 @@ class StreamExecutionEnvironment(WithoutJava):
     # --- checkpoints -------------------------------------------------------------------------------------------------
 
     def get_checkpoint_config(self) -> CheckpointConfig:
-        """The settings of checkpoints."""
+        """Return the checkpoint settings."""
         return self._checkpoint_config
 
     def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> StreamExecutionEnvironment:
-        """Takes a checkpoint every so many milliseconds."""
+        """Enable checkpointing.
+
+        Args:
+            interval: Milliseconds between two checkpoints.
+            mode: EXACTLY_ONCE or AT_LEAST_ONCE; None keeps the configured mode.
+        """
         self._checkpoint_config.set_checkpoint_interval(interval)
         if mode is not None:
             self._checkpoint_config.set_checkpointing_mode(mode)
         return self
 
     def get_checkpoint_interval(self) -> int:
-        """Milliseconds between checkpoints; -1 without checkpoints."""
+        """Return the checkpoint interval in milliseconds, or -1 if checkpointing is disabled."""
         return self._checkpoint_config.get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What a checkpoint guarantees."""
+        """Return the checkpointing mode (exactly-once or at-least-once)."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
-        """What a checkpoint guarantees."""
+        """Return the checkpointing mode (exactly-once or at-least-once)."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """False unless enabled."""
+        """Return whether unaligned checkpoints are enabled (False by default)."""
         return self._checkpoint_config.is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """False unless set."""
+        """Return whether unaligned checkpoints are forced (False by default)."""
         return self._checkpoint_config.is_force_unaligned_checkpoints()
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
-        """Stored; state is written as changes per micro-batch in any case."""
+        """Set `state.changelog.enabled`, which has no effect: state changes are written per micro-batch anyway."""
         self._configuration.set_boolean("state.changelog.enabled", enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """None if it is not set."""
+        """Return whether the changelog state backend is enabled, or None if that is not set."""
         if not self._configuration.contains_key("state.changelog.enabled"):
             return None
         return self._configuration.get_boolean("state.changelog.enabled", False)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
-        """Sets where savepoints go unless said otherwise."""
+        """Set the directory of savepoints that are triggered without one."""
         self._configuration.set_string("execution.checkpointing.savepoint-dir", directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        """Where savepoints go unless said otherwise."""
+        """Return the directory of savepoints that are triggered without one, or None if it is not set."""
         return self._configuration.get_string("execution.checkpointing.savepoint-dir", "") or None
 
     # --- files that the program needs --------------------------------------------------------------------------------
 
     def add_python_file(self, file_path: str) -> None:
-        """Makes a Python file, package or zip archive importable where the job runs."""
+        """Make a Python file, package or zip archive importable on the workers."""
         self._append(python_dependencies.FILES, file_path, ",")
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
-        """Names a requirements.txt to be installed where the job runs."""
+        """Install the packages of a `requirements.txt` on the workers.
+
+        Args:
+            requirements_file_path: Path of the requirements file.
+            requirements_cache_dir: Directory of downloaded packages, for workers without network access.
+        """
         value = requirements_file_path + ("" if requirements_cache_dir is None else f"#{requirements_cache_dir}")
         self._configuration.set_string(python_dependencies.REQUIREMENTS, value)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpacks an archive into the working directory of the functions."""
+        """Unpack an archive into the working directory of the Python functions.
+
+        Args:
+            archive_path: Path of the archive.
+            target_dir: Name of the directory that it is unpacked into; None uses the archive's name.
+        """
         self._append(python_dependencies.ARCHIVES, archive_path + ("" if target_dir is None else f"#{target_dir}"), ",")
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Sets the interpreter that runs the functions."""
+        """Set the Python interpreter that runs the functions."""
         self._configuration.set_string("python.executable", python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Keep jars in the option `pipeline.jars` and log what takes their place: no Java code of a program is run."""
+        """Store the jars in the option `pipeline.jars` and log what replaces them: Java code is not run."""
         for path in jars_path:
             _logger.warning("add_jars: %s: %s", path, jar_advice(path))
             self._append("pipeline.jars", path, ";")
 
     def add_classpaths(self, *classpaths: str) -> NoReturn:
-        """Refused.
+        """Raise an error: Java code is not run.
 
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("add_classpaths: no Java code of a program is run; port it to Python")
+        raise NotImplementedError("add_classpaths: Java code is not run; port it to Python")
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Refused.
+        """Raise an error: use `add_python_archive`, or read the file in `open`.
 
         Raises:
             NotImplementedError: always.
@@ -285,12 +315,17 @@ class StreamExecutionEnvironment(WithoutJava):
     def from_collection(
         self, collection: Iterable[Any], type_info: TypeInformation[Any] | None = None
     ) -> DataStream[Any]:
-        """A stream of these elements, converted to `type_info` at once.
+        """Return a stream of the elements of a collection, with parallelism 1.
 
-        As in PyFlink, an object with attributes is taken for a row or a map, and anything for text.
+        The elements are converted to `type_info` by this call. As in PyFlink, an object with attributes is accepted as
+        a row or a map, and any object as text.
+
+        Args:
+            collection: The elements; an iterable is read to its end.
+            type_info: Type of the elements; None pickles them.
 
         Raises:
-            TypeError: an element does not fit; the text names it.
+            TypeError: an element does not fit the type; the message names the element.
         """
         convert = collection_coercer(type_info)
         elements = list(collection)
@@ -312,16 +347,17 @@ class StreamExecutionEnvironment(WithoutJava):
         )
 
     def from_spark(self, dataframe: Any) -> DataStream[Row]:
-        """A bounded stream of the rows of a DataFrame of Spark.
+        """Return a bounded stream of the rows of a Spark DataFrame.
 
-        The DataFrame is computed and fetched now: its rows pass through this process and must fit into its memory.
+        The DataFrame is computed and fetched by this call: its rows pass through this process and must fit into its
+        memory.
         Elements are `Row`s with the names of the columns; `TimestampType` becomes `Instant`.
 
         Args:
             dataframe: A `pyspark.sql.DataFrame`.
 
         Raises:
-            TypeError: a column has a type that streams have not.
+            TypeError: a column has a type that streams do not support.
         """
         return self.from_collection(*elements_of(dataframe))
 
@@ -350,7 +386,14 @@ class StreamExecutionEnvironment(WithoutJava):
         source_name: str,
         type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """A stream of what a source gives, with its watermarks."""
+        """Return a stream of the records of a source.
+
+        Args:
+            source: For example a `FileSource` or a `KafkaSource`.
+            watermark_strategy: Assigns timestamps and watermarks in the source.
+            source_name: Name of the source in plans, logs and metrics.
+            type_info: Type of the records; None uses the type that the source produces.
+        """
         require(source, Source, "from_source()")
         require(watermark_strategy, WatermarkStrategy, "from_source()")
         return self._source(
@@ -367,9 +410,14 @@ class StreamExecutionEnvironment(WithoutJava):
         source_name: str = "Custom Source",
         type_info: TypeInformation[T] | None = None,
     ) -> DataStream[T]:
-        """A stream of what a `SourceFunction` gives; runs with parallelism 1.
+        """Return a stream of the records of a `SourceFunction`, with parallelism 1.
 
-        One that has a method `as_source()` is replaced by the source that it returns.
+        A function with a method `as_source()` is replaced by the source that this method returns.
+
+        Args:
+            source_func: The source function.
+            source_name: Name of the source in plans, logs and metrics.
+            type_info: Type of the records; None pickles them.
         """
         require(source_func, SourceFunction, "add_source()")
         if hasattr(source_func, "as_source"):
@@ -387,10 +435,10 @@ class StreamExecutionEnvironment(WithoutJava):
         )
 
     def create_input(self, input_format: InputFormat, type_info: TypeInformation[T] | None = None) -> DataStream[T]:
-        """A stream of the records of an `AvroInputFormat`.
+        """Return a stream of the records of an `AvroInputFormat`.
 
         Raises:
-            NotImplementedError: it is another format.
+            NotImplementedError: `input_format` is another format.
         """
         if not isinstance(input_format, AvroInputFormat):
             raise NotImplementedError(f"create_input({input_format!r}): use from_source() with a FileSource")
@@ -415,19 +463,22 @@ class StreamExecutionEnvironment(WithoutJava):
     # --- execution ---------------------------------------------------------------------------------------------------
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Runs the program and waits for its end.
+        """Run the program and wait until the job ends.
+
+        Args:
+            job_name: Name of the job; None uses the default name.
 
         Raises:
-            InvalidProgramError: the program can't become a job.
+            InvalidProgramError: the program cannot be translated into a job.
             JobExecutionError: the job failed.
         """
         return pipeline_executor().execute(self._finish(job_name), self._configuration)
 
     def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
-        """Starts the program; gives a handle to it.
+        """Submit the program and return a client of the job without waiting for its end.
 
         Raises:
-            InvalidProgramError: the program can't become a job.
+            InvalidProgramError: the program cannot be translated into a job.
         """
         return pipeline_executor().execute_async(self._finish(job_name), self._configuration)
 
@@ -440,14 +491,14 @@ class StreamExecutionEnvironment(WithoutJava):
         return graph
 
     def get_execution_plan(self) -> str:
-        """The program's operators as JSON text."""
+        """Return the operators of the program as JSON text."""
         return self.get_stream_graph().get_execution_plan()
 
     def get_stream_graph(self, job_name: str | None = None) -> StreamGraph:
-        """The graph of the program so far; asking changes nothing.
+        """Return the graph of the program so far; the program is left unchanged.
 
         Raises:
-            InvalidProgramError: the program can't become a job.
+            InvalidProgramError: the program cannot be translated into a job.
         """
         ids = IdGenerator(self._ids.last)
         transformations = copy_transformations(self._transformations)
@@ -461,7 +512,7 @@ class StreamExecutionEnvironment(WithoutJava):
     def _merged_before_collecting(
         self, transformations: list[Transformation], ids: IdGenerator
     ) -> list[Transformation]:
-        """Merges what is there before the collecting sink and then numbers the sink: so `execute_and_collect` does."""
+        """Merge the operators in front of the collecting sink, then number the sink, as `execute_and_collect` does."""
         *registered, sink = transformations
         merged, collected = self._merged(registered, ids, keep=sink.inputs[0])
         assert collected is not None
@@ -479,13 +530,13 @@ class StreamExecutionEnvironment(WithoutJava):
         return merge_python_operators(transformations, ids, _combine, self._needs_of_group, keep)
 
     def _needs_of_group(self, name: str | None) -> object:
-        """The resources of a slot sharing group, to compare; None: no group is set."""
+        """Return the resources of a slot sharing group for comparison, or None if no group is set."""
         if name is None:
             return None
         return self._slot_sharing_groups.get(name, SlotSharingGroup(name)).resources()
 
     def close(self) -> None:
-        """Forgets the operators that were not executed."""
+        """Discard the operators that were not executed."""
         self._transformations.clear()
 
 

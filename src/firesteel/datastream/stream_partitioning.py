@@ -1,4 +1,4 @@
-"""Which subtask an element goes to: methods of `DataStream`."""
+"""The methods of `DataStream` that partition elements."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ K = TypeVar("K")
 
 
 class StreamPartitioning(StreamBase[T]):
-    """The part of `DataStream` that partitions its elements other than by key."""
+    """The part of `DataStream` that partitions elements other than by key."""
 
     def partition_custom(
         self,
         partitioner: Callable[[K, int], int] | Partitioner,
         key_selector: KeySelector[T, K] | Callable[[T], K],
     ) -> DataStream[T]:
-        """Send each element to the subtask that the partitioner chooses by its key."""
+        """Send each element to the subtask that a partitioner chooses for its key.
+
+        Args:
+            partitioner: A `Partitioner`, or a function of key and number of subtasks that returns a subtask index.
+            key_selector: A `KeySelector` or a function that returns the key of an element.
+        """
         check_function(partitioner, Partitioner, "partition", "partition_custom()")
         check_function(key_selector, KeySelector, "get_key", "partition_custom()")
         own_type = self.get_type()
@@ -46,17 +51,17 @@ class StreamPartitioning(StreamBase[T]):
         return self._new_stream(transformation)
 
     def shuffle(self) -> DataStream[T]:
-        """Elements go to random subtasks."""
+        """Send each element to a random subtask."""
         return self._new_stream(self._partition(SHUFFLE))
 
     def rebalance(self) -> DataStream[T]:
-        """Elements go to all subtasks in turn."""
+        """Send the elements to all downstream subtasks in round-robin order."""
         return self._new_stream(self._partition(REBALANCE))
 
     def rescale(self) -> DataStream[T]:
-        """Elements go to some of the subtasks in turn: those near by."""
+        """Send the elements to a local subset of the downstream subtasks in round-robin order."""
         return self._new_stream(self._partition(RESCALE))
 
     def forward(self) -> DataStream[T]:
-        """Elements stay in their subtask; the parallelism must not change."""
+        """Send each element to the downstream subtask of the same index; both operators need equal parallelism."""
         return self._new_stream(self._partition(FORWARD))

@@ -1,4 +1,4 @@
-"""How streams end: the methods of `DataStream` that add sinks."""
+"""The methods of `DataStream` that add sinks."""
 
 from __future__ import annotations
 
@@ -27,18 +27,22 @@ T = TypeVar("T")
 
 
 class StreamSinks(StreamBase[T]):
-    """The part of `DataStream` that ends streams."""
+    """The part of `DataStream` that adds sinks."""
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Prints each element in Java's text: `2> value`, or `id:2> value` with `sink_identifier`."""
+        """Print each element to standard output, formatted as Java does: `2> value`.
+
+        Args:
+            sink_identifier: Prefix of each line, as in `id:2> value`.
+        """
         stream = _printable(self._values())
         operator = op.PrintSinkOperator(sink_identifier, stream.get_type())
         return stream._legacy_sink("Print to Std. Out", operator)
 
     def add_sink(self, sink_func: SinkFunction[T]) -> DataStreamSink:
-        """Hands each element to a `SinkFunction` or a `StreamingFileSink`.
+        """Add a sink that passes each element to a `SinkFunction` or a `StreamingFileSink`.
 
-        One that has a method `as_sink()` is replaced by the sink that it returns.
+        A function with a method `as_sink()` is replaced by the sink that this method returns.
         """
         check_function(sink_func, SinkFunction, "invoke", "add_sink()")
         if hasattr(sink_func, "as_sink"):
@@ -47,7 +51,7 @@ class StreamSinks(StreamBase[T]):
         return self._values()._legacy_sink("Unnamed", operator)
 
     def sink_to(self, sink: Sink[T]) -> DataStreamSink:
-        """Writes the elements to a sink, e.g. a `FileSink`."""
+        """Add a sink, such as a `FileSink` or a `KafkaSink`."""
         require(sink, Sink, "sink_to()")
         transformation = SinkTransformation(
             id=self._environment._ids.next(),
@@ -71,7 +75,7 @@ class StreamSinks(StreamBase[T]):
         return self.get_type()
 
     def collect_async(self) -> str:
-        """Registers the sink that collects the elements for the client, without executing; gives its id."""
+        """Add the sink that sends the elements to the client, without executing the program, and return its id."""
         collect_id = uuid.uuid4().hex
         operator = op.CollectSinkOperator(collect_id, self._is_keyed, self.get_type())
         sink = self._legacy_sink("Data stream collect sink", operator)
@@ -92,10 +96,20 @@ class StreamSinks(StreamBase[T]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
-        """Runs the program and gives the stream's elements: an iterator, or with `limit` a list of the first ones.
+        """Run the program and return the elements of the stream.
 
-        They are what PyFlink makes of Java's objects: of `Types.FLOAT()` the shortest number, of `Types.SQL_TIME()`
-        whole seconds, of `Types.PRIMITIVE_ARRAY(Types.BYTE())` a list of numbers; of a keyed stream `Row(key, value)`.
+        The elements are those that PyFlink returns: `Types.FLOAT()` gives the shortest number, `Types.SQL_TIME()` whole
+        seconds, `Types.PRIMITIVE_ARRAY(Types.BYTE())` a list of numbers, and a keyed stream `Row(key, value)`.
+
+        Args:
+            job_execution_name: Name of the job; None uses `DataStream Collect`.
+            limit: Maximum number of elements, greater than 0; None returns all of them.
+
+        Returns:
+            An iterator that has to be closed; with `limit`, a list.
+
+        Raises:
+            ValueError: `limit` is not greater than 0.
 
         Example:
             >>> with stream.execute_and_collect() as results:
@@ -117,14 +131,14 @@ class StreamSinks(StreamBase[T]):
             return list(islice(results, limit))
 
     def to_spark(self, spark_session: Any, schema: Any) -> Any:
-        """Run the program and return the stream's elements as a DataFrame of Spark.
+        """Run the program and return the elements of the stream as a Spark DataFrame.
 
-        The stream must end. Its elements pass through this process and must fit into its memory.
+        The stream must be bounded. Its elements pass through this process and must fit into its memory.
 
         Args:
-            spark_session: The `pyspark.sql.SparkSession` that makes the DataFrame.
-            schema: The columns, such as `"word STRING, n INT"` or a `StructType`; rows and tuples give a value per
-                column, other elements one column.
+            spark_session: The `pyspark.sql.SparkSession` that creates the DataFrame.
+            schema: The columns, such as `"word STRING, n INT"` or a `StructType`. Rows and tuples have one value per
+                column, other elements fill a single column.
 
         Returns:
             A `pyspark.sql.DataFrame`.
@@ -139,9 +153,10 @@ def _to_text(value: Any) -> str:
 
 
 def _printable(stream: DataStream[Any]) -> DataStream[Any]:
-    """Return the stream that the sink prints: PyFlink (`_align_output_type`) makes text of some types before it.
+    """Return the stream to print: as PyFlink's `_align_output_type`, convert some types to text first.
 
-    There a Row has Python's text of its fields (`+I[a,None]`), here it has Java's (`+I[a, null]`), as elsewhere.
+    PyFlink formats a Row with Python's text of its fields (`+I[a,None]`). Here it has Java's text (`+I[a, null]`), as
+    everywhere else.
     """
     type_info = stream.get_type()
     if isinstance(type_info, PickledBytesTypeInfo):

@@ -1,4 +1,4 @@
-"""What kind of time a timer belongs to (module as `pyflink.datastream.time_domain`)."""
+"""The time domains of timers (module as `pyflink.datastream.time_domain`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["TimeDomain"]
 
 
 class TimeDomain(Enum):
-    """Event time follows the watermarks, processing time the clock of the machine."""
+    """The time that a timer refers to: watermarks or the machine's clock."""
 
     EVENT_TIME = 0
     PROCESSING_TIME = 1

@@ -1,4 +1,4 @@
-"""Timers and the present time (module as `pyflink.datastream.timerservice`)."""
+"""The timer service (module as `pyflink.datastream.timerservice`)."""
 
 from __future__ import annotations
 
@@ -8,28 +8,34 @@ __all__ = ["TimerService"]
 
 
 class TimerService(ABC):
-    """Timers of the current key; all times are milliseconds since the epoch."""
+    """Timers of the current key and the current time; all times are in ms since the epoch."""
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """Time of the machine."""
+        """Return the current processing time (the machine's clock)."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """Watermark of this operator; -2^63 before the first."""
+        """Return the current watermark of this operator, or -2^63 before the first one."""
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Calls `on_timer` for the current key when the clock passes `timestamp`; registering twice fires once."""
+        """Register a timer: `on_timer` is called for the current key when processing time reaches `timestamp`.
+
+        Registering the same timer again has no effect.
+        """
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Calls `on_timer` for the current key when the watermark passes `timestamp`; registering twice fires once."""
+        """Register a timer: `on_timer` is called for the current key when the watermark reaches `timestamp`.
+
+        Registering the same timer again has no effect.
+        """
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Takes the timer back; nothing happens if there is none."""
+        """Delete a processing-time timer of the current key; does nothing if there is none."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Takes the timer back; nothing happens if there is none."""
+        """Delete an event-time timer of the current key; does nothing if there is none."""

@@ -1,4 +1,4 @@
-"""When windows fire: re-exported by `firesteel.datastream.window`."""
+"""Triggers: re-exported by `firesteel.datastream.window`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ W = TypeVar("W", bound=Window)
 
 
 class TriggerResult(Enum):
-    """What happens to a window: (evaluate it, remove its elements)."""
+    """The action that a trigger requests for a window: (evaluate it, remove its elements)."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -25,157 +25,160 @@ class TriggerResult(Enum):
     PURGE = (False, True)
 
     def is_fire(self) -> bool:
-        """True if the window is evaluated."""
+        """Return whether the window is evaluated."""
         return self.value[0]
 
     def is_purge(self) -> bool:
-        """True if its elements are removed."""
+        """Return whether the elements of the window are removed."""
         return self.value[1]
 
 
 class Trigger(ABC, Generic[T, W]):
-    """Decides when a window fires. Everything it keeps lives in the state of its context: triggers are shared."""
+    """Decides when a window fires.
+
+    A trigger is shared by all keys and windows: it must keep its data in the state of the context.
+    """
 
     class TriggerContext(ABC):
-        """Time, timers and state of one key and window."""
+        """Access to time, timers and state of one key and window; all times are in ms since the epoch."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """Time of the machine."""
+            """Return the current processing time (the machine's clock)."""
 
         @abstractmethod
         def get_metric_group(self) -> MetricGroup:
-            """Where metrics are registered."""
+            """Return the metric group in which the trigger registers its metrics."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:
-            """Watermark of the operator."""
+            """Return the current watermark of the operator."""
 
         @abstractmethod
         def register_processing_time_timer(self, time: int) -> None:
-            """Calls `on_processing_time` when the clock passes `time`."""
+            """Register a timer: `on_processing_time` is called when processing time reaches `time`."""
 
         @abstractmethod
         def register_event_time_timer(self, time: int) -> None:
-            """Calls `on_event_time` when the watermark passes `time`."""
+            """Register a timer: `on_event_time` is called when the watermark reaches `time`."""
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
-            """Takes the timer back."""
+            """Delete a processing-time timer."""
 
         @abstractmethod
         def delete_event_time_timer(self, time: int) -> None:
-            """Takes the timer back."""
+            """Delete an event-time timer."""
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
-            """State of this key and window."""
+            """Return the state of this key and window for a descriptor."""
 
     class OnMergeContext(TriggerContext):
-        """The context of a window that others were merged into."""
+        """The context of a window that is the result of a merge."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Merges the state of the merged windows into that of this one."""
+            """Merge the state of the merged windows into the state of the result."""
 
     @abstractmethod
     def on_element(self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Called for each element added to the window."""
+        """Return the action for an element that was added to the window."""
 
     @abstractmethod
     def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Called for a timer."""
+        """Return the action when a processing-time timer fires."""
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Called for a timer."""
+        """Return the action when an event-time timer fires."""
 
     def can_merge(self) -> bool:
-        """True if it can be used with windows that merge."""
+        """Return whether the trigger supports windows that are merged."""
         return False
 
     @abstractmethod
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
-        """Called when windows were merged into `window`."""
+        """Update timers and state after several windows were merged into `window`."""
 
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """Removes state and timers of a window that is removed."""
+        """Remove the state and the timers of a window that is removed."""
 
 
 class _TimeTrigger(Trigger[Any, W]):
-    """Ignores both kinds of time unless overridden."""
+    """A trigger that ignores both kinds of timers unless overridden."""
 
     def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
+        """Return CONTINUE."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
+        """Return CONTINUE."""
         return TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        """It can."""
+        """Return True."""
         return True
 
 
 class EventTimeTrigger(_TimeTrigger[TimeWindow]):
-    """Fires when the watermark passes the end of the window, then for each late element."""
+    """A trigger that fires when the watermark passes the end of the window, then for each late element."""
 
     @staticmethod
     def create() -> EventTimeTrigger:
-        """The trigger."""
+        """Return a new trigger."""
         return EventTimeTrigger()
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Fires for late elements, else waits for the end."""
+        """Fire for a late element; otherwise wait for the end of the window."""
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the end, and not again when the lateness is over."""
+        """Fire at the end of the window, but not when its allowed lateness has passed."""
         return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Waits for the end of the merged window."""
+        """Register a timer for the end of the merged window."""
         if window.max_timestamp() > ctx.get_current_watermark():
             ctx.register_event_time_timer(window.max_timestamp())
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Removes the timer."""
+        """Delete the timer."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
 
 class ProcessingTimeTrigger(_TimeTrigger[TimeWindow]):
-    """Fires when the clock passes the end of the window."""
+    """A trigger that fires when processing time passes the end of the window."""
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
-        """The trigger."""
+        """Return a new trigger."""
         return ProcessingTimeTrigger()
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Waits for the end."""
+        """Register a timer for the end of the window."""
         ctx.register_processing_time_timer(window.max_timestamp())
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires."""
+        """Return FIRE."""
         return TriggerResult.FIRE
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Waits for the end of the merged window."""
+        """Register a timer for the end of the merged window."""
         if window.max_timestamp() > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(window.max_timestamp())
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Removes the timer."""
+        """Delete the timer."""
         ctx.delete_processing_time_timer(window.max_timestamp())
 
 
@@ -184,7 +187,7 @@ def _add(a: int, b: int) -> int:
 
 
 class _ContinuousTrigger(_TimeTrigger[TimeWindow]):
-    """Keeps the next time to fire in state: of several (merged) ones the first."""
+    """A trigger that keeps the next time to fire in state; merged windows use the earliest of their times."""
 
     def __init__(self, interval: int) -> None:
         self.interval = interval
@@ -200,17 +203,17 @@ class _ContinuousTrigger(_TimeTrigger[TimeWindow]):
 
 
 class ContinuousEventTimeTrigger(_ContinuousTrigger):
-    """Fires each time the watermark passes another interval, and at the end of the window."""
+    """A trigger that fires at an interval of event time, and at the end of the window."""
 
     @staticmethod
     def of(interval: Time) -> ContinuousEventTimeTrigger:
-        """Fires at that interval."""
+        """Return a trigger with this interval."""
         return ContinuousEventTimeTrigger(interval.to_milliseconds())
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Fires for late elements, else waits for the next interval and the end."""
+        """Fire for a late element; otherwise wait for the next interval and the end of the window."""
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
@@ -220,7 +223,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the end and at the intervals."""
+        """Fire at each interval and at the end of the window."""
         if time == window.max_timestamp():
             return TriggerResult.FIRE
         state = self._fire_time(ctx)
@@ -231,14 +234,14 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         return TriggerResult.FIRE
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Waits for the first of the merged times."""
+        """Register a timer for the earliest time of the merged windows."""
         ctx.merge_partitioned_state(self.state_desc)
         following = self._fire_time(ctx).get()
         if following is not None:
             ctx.register_event_time_timer(following)
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Removes timer and state."""
+        """Delete the timer and the state."""
         state = self._fire_time(ctx)
         following = state.get()
         if following is not None:
@@ -248,22 +251,22 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Waits for the interval after `time`."""
+        """Register a timer for the interval after `time`."""
         ctx.register_event_time_timer(self._next(time, window, fire_timestamp_state))
 
 
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
-    """Fires each time the clock passes another interval."""
+    """A trigger that fires at an interval of processing time."""
 
     @staticmethod
     def of(interval: Time) -> ContinuousProcessingTimeTrigger:
-        """Fires at that interval."""
+        """Return a trigger with this interval."""
         return ContinuousProcessingTimeTrigger(interval.to_milliseconds())
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Waits for the next interval."""
+        """Wait for the next interval."""
         now = ctx.get_current_processing_time()
         state = self._fire_time(ctx)
         if state.get() is None:
@@ -271,7 +274,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fires at the intervals."""
+        """Fire at each interval."""
         state = self._fire_time(ctx)
         if state.get() != time:
             return TriggerResult.CONTINUE
@@ -280,14 +283,14 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         return TriggerResult.FIRE
 
     def on_merge(self, window: TimeWindow, ctx: Trigger.OnMergeContext) -> None:
-        """Waits for the first of the merged times."""
+        """Register a timer for the earliest time of the merged windows."""
         ctx.merge_partitioned_state(self.state_desc)
         following = self._fire_time(ctx).get()
         if following is not None:
             ctx.register_processing_time_timer(following)
 
     def clear(self, window: TimeWindow, ctx: Trigger.TriggerContext) -> None:
-        """Removes timer and state."""
+        """Delete the timer and the state."""
         state = self._fire_time(ctx)
         following = state.get()
         if following is not None:
@@ -297,26 +300,26 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
     def register_next_fire_timestamp(
         self, time: int, window: TimeWindow, ctx: Trigger.TriggerContext, fire_timestamp_state: ReducingState[int]
     ) -> None:
-        """Waits for the interval after `time`."""
+        """Register a timer for the interval after `time`."""
         ctx.register_processing_time_timer(self._next(time, window, fire_timestamp_state))
 
 
 class NeverTrigger(_TimeTrigger[Window]):
-    """Never fires."""
+    """A trigger that never fires."""
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
+        """Return CONTINUE."""
         return TriggerResult.CONTINUE
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class CountTrigger(_TimeTrigger[Window]):
-    """Fires after so many elements since the last time."""
+    """A trigger that fires each time a number of elements has arrived."""
 
     _result = TriggerResult.FIRE
 
@@ -326,12 +329,15 @@ class CountTrigger(_TimeTrigger[Window]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """Fires after so many elements."""
+        """Return a trigger that fires after `window_size` elements."""
         return CountTrigger(window_size)
 
     @staticmethod
     def purging(window_size: int) -> CountTrigger:
-        """Fires after so many elements and removes them: for count windows, which get no more once they are full."""
+        """Return a trigger that fires after `window_size` elements and removes them.
+
+        It suits count windows, which receive no more elements when they are full.
+        """
         trigger = CountTrigger(window_size)
         trigger._result = TriggerResult.FIRE_AND_PURGE
         return trigger
@@ -340,7 +346,7 @@ class CountTrigger(_TimeTrigger[Window]):
         return ctx.get_partitioned_state(self.count_state_descriptor)  # type: ignore[return-value]
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Counts; fires when there are enough."""
+        """Count the element and fire when the count is reached."""
         state = self._count(ctx)
         state.add(1)
         if (state.get() or 0) < self.window_size:
@@ -349,23 +355,23 @@ class CountTrigger(_TimeTrigger[Window]):
         return self._result
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """Adds the counts."""
+        """Add up the counts of the merged windows."""
         ctx.merge_partitioned_state(self.count_state_descriptor)
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """Removes the count."""
+        """Remove the count."""
         self._count(ctx).clear()
 
 
 class PurgingTrigger(Trigger[Any, Window]):
-    """Fires when another trigger does, and then removes the elements."""
+    """A trigger that fires when another trigger does and then removes the elements."""
 
     def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
         self.nested_trigger = nested_trigger
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
-        """Makes any trigger remove the elements when it fires."""
+        """Return a trigger that removes the elements whenever `nested_trigger` fires."""
         return PurgingTrigger(nested_trigger)
 
     @staticmethod
@@ -373,25 +379,25 @@ class PurgingTrigger(Trigger[Any, Window]):
         return TriggerResult.FIRE_AND_PURGE if result.is_fire() else result
 
     def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """As the nested trigger."""
+        """Return the result of the nested trigger, with purging."""
         return self._purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_event_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """As the nested trigger."""
+        """Return the result of the nested trigger, with purging."""
         return self._purging(self.nested_trigger.on_event_time(time, window, ctx))
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """As the nested trigger."""
+        """Return the result of the nested trigger, with purging."""
         return self._purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def can_merge(self) -> bool:
-        """As the nested trigger."""
+        """Return whether the nested trigger supports windows that are merged."""
         return self.nested_trigger.can_merge()
 
     def on_merge(self, window: Window, ctx: Trigger.OnMergeContext) -> None:
-        """As the nested trigger."""
+        """Call the nested trigger."""
         self.nested_trigger.on_merge(window, ctx)
 
     def clear(self, window: Window, ctx: Trigger.TriggerContext) -> None:
-        """As the nested trigger."""
+        """Call the nested trigger."""
         self.nested_trigger.clear(window, ctx)

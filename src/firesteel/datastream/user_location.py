@@ -1,4 +1,4 @@
-"""Where in the user's program an API call was made."""
+"""The location of an API call in the user's program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 def user_location() -> str | None:
-    """`file.py:12` of the first frame outside of firesteel; None if there is none."""
+    """Return `file.py:12` of the first stack frame outside of firesteel, or None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_PACKAGE):

@@ -1,4 +1,4 @@
-"""Conversion of values that came over a wire (module as `pyflink.datastream.utils`)."""
+"""Conversion of serialized values (module as `pyflink.datastream.utils`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from firesteel.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 
 
 def convert_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:
-    """The object that `data` stands for: bytes are unpickled where the type is that of pickled objects."""
+    """Return the value of `data` in its declared type; values of pickled types are unpickled."""
     if type_info == PickledBytesTypeInfo():
         return pickle.loads(data)
     return pickled_bytes_to_python_obj(data, type_info)
 
 
 def pickled_bytes_to_python_obj(data: Any, type_info: TypeInformation[Any]) -> Any:
-    """The value in its declared type; bytes are unpickled first."""
+    """Return a value converted to its declared type; bytes are unpickled first."""
     value = pickle.loads(data) if isinstance(data, (bytes, bytearray)) else data
     convert = coercer(type_info)
     return value if convert is None else convert(value)

@@ -1,4 +1,4 @@
-"""Which windows an element belongs to: re-exported by `firesteel.datastream.window`."""
+"""Window assigners: re-exported by `firesteel.datastream.window`."""
 
 from __future__ import annotations
 
@@ -31,59 +31,65 @@ W2 = TypeVar("W2", bound=Window)
 
 
 class WindowAssigner(ABC, Generic[T, W]):
-    """Which windows an element belongs to."""
+    """Assigns each element to windows."""
 
     class WindowAssignerContext(ABC):
-        """What an assigner may ask."""
+        """The context of an assigner."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """Time of the machine."""
+            """Return the current processing time in ms since the epoch."""
 
         @abstractmethod
         def get_runtime_context(self) -> RuntimeContext:
-            """The subtask, with state of the current key."""
+            """Return the runtime context, which gives access to state of the current key."""
 
     @abstractmethod
     def assign_windows(
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[W]:
-        """The windows of an element; `timestamp` is its event time, -2^63 if it has none."""
+        """Return the windows of an element.
+
+        Args:
+            element: The element.
+            timestamp: Its timestamp in ms since the epoch; -2^63 if it has none.
+            context: Gives the current processing time and state.
+        """
 
     @abstractmethod
     def get_default_trigger(self, env: Any) -> Trigger[T, W]:
-        """The trigger that is used unless another is set."""
+        """Return the trigger that is used unless another one is set."""
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
-        """Writes the windows."""
+        """Return the serializer of the windows."""
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """True if the windows end by event time, False by processing time."""
+        """Return whether windows end by event time rather than by processing time."""
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """An assigner whose windows may merge."""
+    """A window assigner whose windows may be merged."""
 
     class MergeCallback(ABC, Generic[W2]):
-        """Told which windows become one."""
+        """Receives the windows to merge."""
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """All of `to_be_merged` become `merge_result`."""
+            """Merge the windows `to_be_merged` into `merge_result`."""
 
     @abstractmethod
     def merge_windows(self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[Any]) -> None:
-        """Tells `callback` which of the windows become one."""
+        """Determine which windows to merge and call `callback` for each group of them."""
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """The gap that ends a session, by element."""
+    """Returns the session gap of an element."""
 
     @abstractmethod
     def extract(self, element: Any) -> int:
-        """Milliseconds; greater than zero."""
+        """Return the session gap in milliseconds, greater than 0."""
 
 
 def _milliseconds(time: Time | None) -> int:
@@ -93,7 +99,7 @@ def _milliseconds(time: Time | None) -> int:
 def _event_time(timestamp: int, assigner: object) -> int:
     if timestamp is None or timestamp <= MIN_LONG_VALUE:
         raise ValueError(
-            f"{assigner} needs elements with an event time, found one without; call assign_timestamps_and_watermarks() "
+            f"{assigner} needs elements with a timestamp, found one without; call assign_timestamps_and_watermarks() "
             "with a TimestampAssigner before the window, or use processing time windows"
         )
     return timestamp
@@ -101,17 +107,17 @@ def _event_time(timestamp: int, assigner: object) -> int:
 
 class _TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Start and end."""
+        """Return a serializer of start and end."""
         return TimeWindowSerializer()
 
 
 class _EventTimeAssigner(_TimeWindowAssigner):
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Fires when the watermark passes the end."""
+        """Return a trigger that fires when the watermark passes the end of the window."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def _time(self, timestamp: int, context: WindowAssigner.WindowAssignerContext) -> int:
@@ -120,11 +126,11 @@ class _EventTimeAssigner(_TimeWindowAssigner):
 
 class _ProcessingTimeAssigner(_TimeWindowAssigner):
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Fires when the clock passes the end."""
+        """Return a trigger that fires when processing time passes the end of the window."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """False."""
+        """Return False."""
         return False
 
     def _time(self, timestamp: int, context: WindowAssigner.WindowAssignerContext) -> int:
@@ -133,16 +139,16 @@ class _ProcessingTimeAssigner(_TimeWindowAssigner):
 
 class _SessionAssigner(MergingWindowAssigner[Any, TimeWindow]):
     def merge_windows(self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[Any]) -> None:
-        """Windows that overlap or touch become one."""
+        """Merge windows that overlap or touch."""
         TimeWindow.merge_windows(windows, callback)
 
 
 _time_window = lru_cache(maxsize=4096)(TimeWindow)
-"""A window that many elements are in is one object: state is found quicker by it."""
+"""Share one object per window among its elements, which makes state lookups faster."""
 
 
 class _TumblingAssigner(_TimeWindowAssigner):
-    """Windows of a fixed size, one after the other; the time is the subclass's."""
+    """Tumbling windows; a subclass supplies the time."""
 
     _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
@@ -155,13 +161,13 @@ class _TumblingAssigner(_TimeWindowAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """One window."""
+        """Return the single window of the element."""
         time = self._time(timestamp, context)
         start = time - (time - self._offset) % self._size
         return (_time_window(start, start + self._size),)
 
     def panes(self) -> tuple[int, int]:
-        """Length and offset (milliseconds) of the parts of time whose elements are in the same windows."""
+        """Return length and offset (ms) of the panes: spans of time whose elements belong to the same windows."""
         return self._size, self._offset
 
     def __repr__(self) -> str:
@@ -169,25 +175,35 @@ class _TumblingAssigner(_TimeWindowAssigner):
 
 
 class TumblingEventTimeWindows(_TumblingAssigner, _EventTimeAssigner):
-    """Windows of a fixed size, one after the other, by event time."""
+    """Windows of a fixed size that do not overlap, by event time."""
 
     @staticmethod
     def of(size: Time, offset: Time | None = None) -> TumblingEventTimeWindows:
-        """Windows of that size; `offset` moves their start."""
+        """Return an assigner of tumbling windows.
+
+        Args:
+            size: Length of a window.
+            offset: Shifts the start of the windows, e.g. to a time zone; its absolute value must be less than `size`.
+        """
         return TumblingEventTimeWindows(_milliseconds(size), _milliseconds(offset))
 
 
 class TumblingProcessingTimeWindows(_TumblingAssigner, _ProcessingTimeAssigner):
-    """Windows of a fixed size, one after the other, by processing time."""
+    """Windows of a fixed size that do not overlap, by processing time."""
 
     @staticmethod
     def of(size: Time, offset: Time | None = None) -> TumblingProcessingTimeWindows:
-        """Windows of that size; `offset` moves their start."""
+        """Return an assigner of tumbling windows.
+
+        Args:
+            size: Length of a window.
+            offset: Shifts the start of the windows, e.g. to a time zone; its absolute value must be less than `size`.
+        """
         return TumblingProcessingTimeWindows(_milliseconds(size), _milliseconds(offset))
 
 
 class _SlidingAssigner(_TimeWindowAssigner):
-    """Windows of a fixed size that start at fixed distances; the time is the subclass's."""
+    """Sliding windows; a subclass supplies the time."""
 
     _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
@@ -202,13 +218,13 @@ class _SlidingAssigner(_TimeWindowAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """The windows around the element, the latest first."""
+        """Return the windows of the element, the latest first."""
         time = self._time(timestamp, context)
         last = time - (time - self._offset) % self._slide
         return [_time_window(start, start + self._size) for start in range(last, time - self._size, -self._slide)]
 
     def panes(self) -> tuple[int, int]:
-        """Length and offset (milliseconds) of the parts of time whose elements are in the same windows."""
+        """Return length and offset (ms) of the panes: spans of time whose elements belong to the same windows."""
         return gcd(self._size, self._slide), self._offset
 
     def __repr__(self) -> str:
@@ -216,25 +232,37 @@ class _SlidingAssigner(_TimeWindowAssigner):
 
 
 class SlidingEventTimeWindows(_SlidingAssigner, _EventTimeAssigner):
-    """Windows of a fixed size that start at fixed distances and may overlap, by event time."""
+    """Windows of a fixed size that start at a fixed interval and may overlap, by event time."""
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingEventTimeWindows:
-        """Windows of that size, one each `slide`; `offset` moves their start."""
+        """Return an assigner of sliding windows.
+
+        Args:
+            size: Length of a window.
+            slide: Interval between the starts of two windows.
+            offset: Shifts the start of the windows; its absolute value must be less than `slide`.
+        """
         return SlidingEventTimeWindows(_milliseconds(size), _milliseconds(slide), _milliseconds(offset))
 
 
 class SlidingProcessingTimeWindows(_SlidingAssigner, _ProcessingTimeAssigner):
-    """Windows of a fixed size that start at fixed distances and may overlap, by processing time."""
+    """Windows of a fixed size that start at a fixed interval and may overlap, by processing time."""
 
     @staticmethod
     def of(size: Time, slide: Time, offset: Time | None = None) -> SlidingProcessingTimeWindows:
-        """Windows of that size, one each `slide`; `offset` moves their start."""
+        """Return an assigner of sliding windows.
+
+        Args:
+            size: Length of a window.
+            slide: Interval between the starts of two windows.
+            offset: Shifts the start of the windows; its absolute value must be less than `slide`.
+        """
         return SlidingProcessingTimeWindows(_milliseconds(size), _milliseconds(slide), _milliseconds(offset))
 
 
 class _GapAssigner(_SessionAssigner):
-    """Sessions with a fixed gap; the time is the subclass's."""
+    """Session windows with a fixed gap; a subclass supplies the time."""
 
     _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
@@ -246,7 +274,7 @@ class _GapAssigner(_SessionAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """One window, to be merged with those that it touches."""
+        """Return one window, to be merged with the windows that it touches."""
         time = self._time(timestamp, context)
         return (TimeWindow(time, time + self._session_gap),)
 
@@ -255,21 +283,21 @@ class _GapAssigner(_SessionAssigner):
 
 
 class EventTimeSessionWindows(_GapAssigner, _EventTimeAssigner):
-    """Windows that end after a time without elements, by event time."""
+    """Session windows, which end after a gap without elements, by event time."""
 
     @staticmethod
     def with_gap(size: Time) -> EventTimeSessionWindows:
-        """Sessions that end after so long without elements."""
+        """Return an assigner of session windows that end after a gap of this length."""
         return EventTimeSessionWindows(size.to_milliseconds())
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
-        """Sessions whose gap depends on their elements."""
+        """Return an assigner of session windows whose gap depends on the element."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
 class _DynamicGapAssigner(_SessionAssigner):
-    """Sessions whose gap depends on their elements; the time is the subclass's."""
+    """Session windows whose gap depends on the element; a subclass supplies the time."""
 
     _time: Callable[[int, WindowAssigner.WindowAssignerContext], int]
 
@@ -279,7 +307,7 @@ class _DynamicGapAssigner(_SessionAssigner):
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[TimeWindow]:
-        """One window, to be merged with those that it touches."""
+        """Return one window, to be merged with the windows that it touches."""
         gap = self._session_window_time_gap_extractor.extract(element)
         if gap <= 0:
             raise ValueError(f"Dynamic session time gap must be greater than 0, found {gap} for {element!r}")
@@ -291,64 +319,64 @@ class _DynamicGapAssigner(_SessionAssigner):
 
 
 class DynamicEventTimeSessionWindows(_DynamicGapAssigner, _EventTimeAssigner):
-    """Windows that end after a time without elements, which depends on the elements, by event time."""
+    """Session windows whose gap depends on the element, by event time."""
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows:
-        """Sessions whose gap depends on their elements."""
+        """Return an assigner of session windows whose gap depends on the element."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
 class ProcessingTimeSessionWindows(_GapAssigner, _ProcessingTimeAssigner):
-    """Windows that end after a time without elements, by processing time."""
+    """Session windows, which end after a gap without elements, by processing time."""
 
     @staticmethod
     def with_gap(size: Time) -> ProcessingTimeSessionWindows:
-        """Sessions that end after so long without elements."""
+        """Return an assigner of session windows that end after a gap of this length."""
         return ProcessingTimeSessionWindows(size.to_milliseconds())
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """Sessions whose gap depends on their elements."""
+        """Return an assigner of session windows whose gap depends on the element."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
 class DynamicProcessingTimeSessionWindows(_DynamicGapAssigner, _ProcessingTimeAssigner):
-    """Windows that end after a time without elements, which depends on the elements, by processing time."""
+    """Session windows whose gap depends on the element, by processing time."""
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """Sessions whose gap depends on their elements."""
+        """Return an assigner of session windows whose gap depends on the element."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """One window for everything; needs a trigger of its own."""
+    """An assigner of all elements to a single window; it needs a trigger, as the default one never fires."""
 
     def __init__(self) -> None:
         pass
 
     @staticmethod
     def create() -> GlobalWindows:
-        """The assigner."""
+        """Return a new assigner."""
         return GlobalWindows()
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[GlobalWindow]:
-        """The window."""
+        """Return the global window."""
         return (GlobalWindow.get(),)
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
-        """Never fires."""
+        """Return a trigger that never fires."""
         return NeverTrigger()  # type: ignore[return-value]
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
-        """A byte."""
+        """Return a serializer that writes one byte."""
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """False."""
+        """Return False."""
         return False
 
     def __repr__(self) -> str:
@@ -356,7 +384,7 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
 
 
 class _CountAssigner(WindowAssigner[Any, CountWindow]):
-    """Counts the elements of a key in its state."""
+    """An assigner that counts the elements of a key in keyed state."""
 
     def __init__(self, window_size: int) -> None:
         if window_size <= 0:
@@ -371,30 +399,30 @@ class _CountAssigner(WindowAssigner[Any, CountWindow]):
         return number
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
-        """Fires when the window is full."""
+        """Return a trigger that fires when the window is full."""
         return CountTrigger.purging(self._window_size)  # type: ignore[return-value]
 
     def get_window_serializer(self) -> TypeSerializer[CountWindow]:
-        """The number."""
+        """Return a serializer of the window's number."""
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """False."""
+        """Return False."""
         return False
 
 
 class CountTumblingWindowAssigner(_CountAssigner):
-    """Windows of a fixed number of elements, one after the other."""
+    """Windows of a fixed number of elements that do not overlap."""
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
-        """Windows of so many elements."""
+        """Return an assigner of windows of `window_size` elements."""
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
-        """One window."""
+        """Return the single window of the element."""
         return (CountWindow(self._next_number(context) // self._window_size),)
 
     def __repr__(self) -> str:
@@ -402,7 +430,7 @@ class CountTumblingWindowAssigner(_CountAssigner):
 
 
 class CountSlidingWindowAssigner(_CountAssigner):
-    """Windows of a fixed number of elements, a new one each so many elements."""
+    """Windows of a fixed number of elements that start every `window_slide` elements."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         super().__init__(window_size)
@@ -412,13 +440,13 @@ class CountSlidingWindowAssigner(_CountAssigner):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
-        """Windows of so many elements, a new one each `window_slide`."""
+        """Return an assigner of windows of `window_size` elements that start every `window_slide` elements."""
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[CountWindow]:
-        """The windows around the element, the latest first."""
+        """Return the windows of the element, the latest first."""
         number = self._next_number(context)
         last = number // self._window_slide
         first = max(0, -((self._window_size - 1 - number) // self._window_slide))

@@ -1,4 +1,4 @@
-"""Functions over the elements of a window: re-exported by `firesteel.datastream.functions`."""
+"""Window functions: re-exported by `firesteel.datastream.functions`."""
 
 from __future__ import annotations
 
@@ -18,66 +18,66 @@ W2 = TypeVar("W2", bound=Window)
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Results of a keyed window."""
+    """A function of all elements of a keyed window."""
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
-        """The results; called each time the window fires."""
+        """Return the results of a window; called each time the window fires."""
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Results of a window over all elements."""
+    """A function of all elements of a non-keyed window."""
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
-        """The results; called each time the window fires."""
+        """Return the results of a window; called each time the window fires."""
 
 
 class _WindowContext(ABC, Generic[W2]):
     @abstractmethod
     def window(self) -> W2:
-        """The window."""
+        """Return the window."""
 
     @abstractmethod
     def window_state(self) -> KeyedStateStore:
-        """State of this key and window; to be removed in `clear`."""
+        """Return the state of this key and window; `clear` has to remove it."""
 
     @abstractmethod
     def global_state(self) -> KeyedStateStore:
-        """State of this key over all windows."""
+        """Return the state of this key, which all its windows share."""
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Results of a keyed window, with time and state."""
+    """A function of all elements of a keyed window, with access to time and state."""
 
     class Context(_WindowContext[W2], ABC):
-        """What is known of the window."""
+        """The context of a window."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """Time of the machine."""
+            """Return the current processing time in ms since the epoch."""
 
         @abstractmethod
         def current_watermark(self) -> int:
-            """Watermark of this operator."""
+            """Return the current watermark of this operator in ms since the epoch."""
 
     @abstractmethod
     def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Iterable[OUT]:
-        """The results; called each time the window fires."""
+        """Return the results of a window; called each time the window fires."""
 
     def clear(self, context: ProcessWindowFunction.Context[Any]) -> None:
-        """Called when the window is removed; clear what you keep in `window_state`."""
+        """Clear the state kept in `window_state`; called when the window is removed."""
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Results of a window over all elements, with state."""
+    """A function of all elements of a non-keyed window, with access to state."""
 
     class Context(_WindowContext[W2], ABC):
-        """What is known of the window."""
+        """The context of a window."""
 
     @abstractmethod
     def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Iterable[OUT]:
-        """The results; called each time the window fires."""
+        """Return the results of a window; called each time the window fires."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[Any]) -> None:
-        """Called when the window is removed; clear what you keep in `window_state`."""
+        """Clear the state kept in `window_state`; called when the window is removed."""

@@ -1,4 +1,4 @@
-"""Streams cut into windows: re-exported by `firesteel.datastream.data_stream`."""
+"""Windowed streams: re-exported by `firesteel.datastream.data_stream`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 class _Windowed(WithoutJava, Generic[T, W]):
-    """What keyed and non-keyed windows share."""
+    """The base class of keyed and non-keyed windowed streams."""
 
     _all_windows = False
     _functions: tuple[type, ...] = (WindowFunction, ProcessWindowFunction)
@@ -49,18 +49,18 @@ class _Windowed(WithoutJava, Generic[T, W]):
         self._late_data_tag: OutputTag[Any] | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment of the program."""
+        """Return the environment of the program."""
         return self._keyed_stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation[T]:
-        """Type of the elements."""
+        """Return the type of the elements."""
         return self._keyed_stream.get_type()
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Decides when windows fire, instead of the assigner's default.
+        """Set the trigger, which decides when windows fire; it replaces the assigner's default.
 
         Raises:
-            ValueError: the windows merge and the trigger can't.
+            ValueError: the assigner merges windows and the trigger does not support that.
         """
         require(trigger, Trigger, "trigger()")
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
@@ -69,10 +69,13 @@ class _Windowed(WithoutJava, Generic[T, W]):
         return self
 
     def allowed_lateness(self, time_ms: int) -> Self:
-        """Keeps windows so many milliseconds after their end, for late elements.
+        """Set how long windows are kept after their end for late elements.
+
+        Args:
+            time_ms: Milliseconds, 0 or more (default 0).
 
         Raises:
-            ValueError: it is negative.
+            ValueError: `time_ms` is negative.
         """
         if time_ms < 0:
             raise ValueError(f"Allowed lateness must be 0 ms or greater, found {time_ms}")
@@ -80,7 +83,7 @@ class _Windowed(WithoutJava, Generic[T, W]):
         return self
 
     def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Sends elements that come too late to a side output instead of dropping them."""
+        """Send late elements to a side output instead of dropping them."""
         require(output_tag, OutputTag, "side_output_late_data()")
         self._late_data_tag = output_tag
         return self
@@ -135,7 +138,7 @@ class _Windowed(WithoutJava, Generic[T, W]):
 
 
 class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
-    """A keyed stream cut into windows."""
+    """A keyed stream whose elements are assigned to windows."""
 
     @overload
     def reduce(
@@ -159,7 +162,13 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
         window_function: WindowFunction[T, Any, K, W] | ProcessWindowFunction[T, Any, K, W] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Return one value per window: its elements reduced as they come, then passed to the window function."""
+        """Reduce the elements of each window to one value, incrementally as they arrive.
+
+        Args:
+            reduce_function: Combines two values into one.
+            window_function: Called with the reduced value when the window fires; None emits that value itself.
+            output_type: Type of the results; None pickles them if there is a window function.
+        """
         return self._reduce(reduce_function, window_function, output_type)
 
     @overload
@@ -187,13 +196,20 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
         accumulator_type: TypeInformation[Any] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Return one value per window: its elements aggregated as they come, then passed to the window function."""
+        """Aggregate the elements of each window, incrementally as they arrive.
+
+        Args:
+            aggregate_function: Adds elements to an accumulator.
+            window_function: Called with the aggregated value when the window fires; None emits that value itself.
+            accumulator_type: Type of the accumulator; None pickles it.
+            output_type: Type of the results; None pickles them.
+        """
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     def apply(
         self, window_function: WindowFunction[T, R, K, W], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Return what the function makes of all elements of a window."""
+        """Apply a function to all elements of a window each time the window fires."""
         require(window_function, WindowFunction, "apply()")
         return self._window(None, window_function, self.get_input_type(), output_type)
 
@@ -202,13 +218,13 @@ class WindowedStream(_Windowed[T, W], Generic[T, K, W]):
         process_window_function: ProcessWindowFunction[T, R, K, W],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Return what the function makes of all elements of a window."""
+        """Apply a function with a context to all elements of a window each time the window fires."""
         require(process_window_function, ProcessWindowFunction, "process()")
         return self._window(None, process_window_function, self.get_input_type(), output_type)
 
 
 class AllWindowedStream(_Windowed[T, W]):
-    """A stream cut into windows over all elements, which meet in one subtask."""
+    """A stream whose elements are assigned to windows in a single subtask."""
 
     _all_windows = True
     _functions = (AllWindowFunction, ProcessAllWindowFunction)
@@ -238,7 +254,13 @@ class AllWindowedStream(_Windowed[T, W]):
         window_function: AllWindowFunction[T, Any, W] | ProcessAllWindowFunction[T, Any, W] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Return one value per window: its elements reduced as they come, then passed to the window function."""
+        """Reduce the elements of each window to one value, incrementally as they arrive.
+
+        Args:
+            reduce_function: Combines two values into one.
+            window_function: Called with the reduced value when the window fires; None emits that value itself.
+            output_type: Type of the results; None pickles them if there is a window function.
+        """
         return self._reduce(reduce_function, window_function, output_type)
 
     @overload
@@ -266,13 +288,20 @@ class AllWindowedStream(_Windowed[T, W]):
         accumulator_type: TypeInformation[Any] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Return one value per window: its elements aggregated as they come, then passed to the window function."""
+        """Aggregate the elements of each window, incrementally as they arrive.
+
+        Args:
+            aggregate_function: Adds elements to an accumulator.
+            window_function: Called with the aggregated value when the window fires; None emits that value itself.
+            accumulator_type: Type of the accumulator; None pickles it.
+            output_type: Type of the results; None pickles them.
+        """
         return self._aggregate(aggregate_function, window_function, accumulator_type, output_type)
 
     def apply(
         self, window_function: AllWindowFunction[T, R, W], output_type: TypeInformation[R] | None = None
     ) -> DataStream[R]:
-        """Return what the function makes of all elements of a window."""
+        """Apply a function to all elements of a window each time the window fires."""
         require(window_function, AllWindowFunction, "apply()")
         return self._window(None, window_function, self.get_input_type(), output_type)
 
@@ -281,6 +310,6 @@ class AllWindowedStream(_Windowed[T, W]):
         process_window_function: ProcessAllWindowFunction[T, R, W],
         output_type: TypeInformation[R] | None = None,
     ) -> DataStream[R]:
-        """Return what the function makes of all elements of a window."""
+        """Apply a function with a context to all elements of a window each time the window fires."""
         require(process_window_function, ProcessAllWindowFunction, "process()")
         return self._window(None, process_window_function, self.get_input_type(), output_type)

@@ -1,4 +1,4 @@
-"""Windows and their serialisers: re-exported by `firesteel.datastream.window`."""
+"""Windows and their serializers: re-exported by `firesteel.datastream.window`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONG = struct.Struct(">q")
 
 
 def long_to_int_with_bit_mixing(x: int) -> int:
-    """31 well mixed bits of a 64-bit integer."""
+    """Return 31 well-mixed bits of a 64-bit integer."""
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * 0x94D049BB133111EB
     x = x ^ (x >> 31)
@@ -23,7 +23,7 @@ def long_to_int_with_bit_mixing(x: int) -> int:
 
 
 def mod_inverse(x: int) -> int:
-    """The inverse of an odd integer modulo 2^32 (Newton's iteration)."""
+    """Return the inverse of an odd integer modulo 2^32 (Newton's iteration)."""
     inverse = x * x * x
     for _ in range(5):
         inverse *= 2 - x * inverse
@@ -31,25 +31,25 @@ def mod_inverse(x: int) -> int:
 
 
 class Window(ABC):
-    """A bucket of elements."""
+    """A finite group of elements."""
 
     __slots__ = ()
 
     @abstractmethod
     def max_timestamp(self) -> int:
-        """Largest event time that still belongs to the window; its results carry it."""
+        """Return the largest timestamp (ms) that belongs to the window; results of the window carry it."""
 
 
 class MergeCallback(Protocol):
-    """Told which windows become one."""
+    """Receives the windows to merge."""
 
     def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
-        """All of `to_be_merged` become `merge_result`."""
+        """Merge the windows `to_be_merged` into `merge_result`."""
         ...
 
 
 class TimeWindow(Window):
-    """From `start` (inclusive) to `end` (exclusive), in milliseconds."""
+    """The time interval from `start` (inclusive) to `end` (exclusive), in ms since the epoch."""
 
     __slots__ = ("_hash", "end", "start")
 
@@ -59,25 +59,25 @@ class TimeWindow(Window):
         self._hash = hash((start, end))
 
     def max_timestamp(self) -> int:
-        """The last millisecond."""
+        """Return the last millisecond of the window."""
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
-        """True if both overlap or touch."""
+        """Return whether the windows overlap or touch."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that contains both."""
+        """Return the smallest window that contains both."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Start of the window that `timestamp` falls into."""
+        """Return the start of the window that contains `timestamp`; all arguments are in ms."""
         return timestamp - (timestamp - offset + window_size) % window_size
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback) -> None:
-        """Tells `callback` which of the windows overlap or touch and so become one."""
+        """Merge the windows that overlap or touch, by calls of `callback`."""
         groups: list[tuple[TimeWindow, set[TimeWindow]]] = []
         for window in sorted(windows, key=lambda w: w.start):
             if groups and groups[-1][0].intersects(window):
@@ -109,7 +109,7 @@ class TimeWindow(Window):
 
 
 class CountWindow(Window):
-    """The window of that number, filled by count."""
+    """A window with a fixed number of elements, identified by a number."""
 
     __slots__ = ("id",)
 
@@ -117,7 +117,7 @@ class CountWindow(Window):
         self.id = id
 
     def max_timestamp(self) -> int:
-        """The end of time."""
+        """Return the largest long: the window does not end by time."""
         return MAX_LONG_VALUE
 
     def __eq__(self, other: object) -> bool:
@@ -134,7 +134,7 @@ class CountWindow(Window):
 
 
 class GlobalWindow(Window):
-    """The one window that holds everything."""
+    """The single window that contains all elements."""
 
     __slots__ = ()
 
@@ -143,11 +143,11 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
-        """The window."""
+        """Return the single instance."""
         return _GLOBAL_WINDOW
 
     def max_timestamp(self) -> int:
-        """The end of time."""
+        """Return the largest long: the window does not end by time."""
         return MAX_LONG_VALUE
 
     def __eq__(self, other: object) -> bool:
@@ -167,46 +167,46 @@ _GLOBAL_WINDOW = GlobalWindow()
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
-    """Start and end, 8 bytes each."""
+    """A serializer that writes start and end, 8 bytes each."""
 
     def __init__(self) -> None:
         pass
 
     def serialize(self, element: TimeWindow, stream: BytesIO) -> None:
-        """Writes 16 bytes."""
+        """Write 16 bytes."""
         stream.write(_LONG.pack(element.start) + _LONG.pack(element.end))
 
     def deserialize(self, stream: BytesIO) -> TimeWindow:
-        """Reads 16 bytes."""
+        """Read 16 bytes."""
         return TimeWindow(_LONG.unpack(stream.read(8))[0], _LONG.unpack(stream.read(8))[0])
 
 
 class CountWindowSerializer(TypeSerializer[CountWindow]):
-    """The number, 8 bytes."""
+    """A serializer that writes the window's number in 8 bytes."""
 
     def __init__(self) -> None:
         pass
 
     def serialize(self, element: CountWindow, stream: BytesIO) -> None:
-        """Writes 8 bytes."""
+        """Write 8 bytes."""
         stream.write(_LONG.pack(element.id))
 
     def deserialize(self, stream: BytesIO) -> CountWindow:
-        """Reads 8 bytes."""
+        """Read 8 bytes."""
         return CountWindow(_LONG.unpack(stream.read(8))[0])
 
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
-    """A zero byte."""
+    """A serializer that writes a zero byte."""
 
     def __init__(self) -> None:
         pass
 
     def serialize(self, element: GlobalWindow, stream: BytesIO) -> None:
-        """Writes 1 byte."""
+        """Write 1 byte."""
         stream.write(b"\0")
 
     def deserialize(self, stream: BytesIO) -> GlobalWindow:
-        """Reads 1 byte."""
+        """Read 1 byte."""
         stream.read(1)
         return GlobalWindow.get()

@@ -149,7 +149,7 @@ def test_numbers_are_cut_as_flink_cuts_them() -> None:
     assert by_size.get_parameter_values() == [(-5, -2), (-1, 2), (3, 6), (7, 9)]
     assert NumericBetweenParametersProvider(1, 2).of_batch_num(5).get_parameter_values() == [(1, 1), (2, 2)]
     assert NumericBetweenParametersProvider(1, 2).of_batch_size(5).get_parameter_values() == [(1, 2)]
-    with pytest.raises(ValueError, match="min_val must not be larger"):
+    with pytest.raises(ValueError, match="min_val must not be greater"):
         NumericBetweenParametersProvider(2, 1)
     with pytest.raises(ValueError, match="call of_batch_size"):
         NumericBetweenParametersProvider(1, 2).get_parameter_values()

@@ -100,12 +100,12 @@ def test_a_value_of_another_type_is_refused():
     ("arguments", "error", "message"),
     [
         ({}, TypeError, "record_class or avro_schema_string should be specified"),
-        ({"record_class": "a.B"}, NotImplementedError, "give avro_schema_string"),
-        ({"avro_schema_string": '"int"'}, ValueError, "rows need the schema of a record"),
+        ({"record_class": "a.B"}, NotImplementedError, "pass avro_schema_string"),
+        ({"avro_schema_string": '"int"'}, ValueError, "rows need a record schema"),
         (
             {"avro_schema_string": '{"type":"record","name":"A","fields":[{"name":"u","type":["int","string"]}]}'},
             ValueError,
-            "a union may have one type besides null",
+            "a union must have exactly one type besides null",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Sources and sinks that come with firesteel (as `pyflink.datastream.connectors`)."""
+"""Sources and sinks of firesteel (as `pyflink.datastream.connectors`)."""
 
 from firesteel.datastream.connectors.base import DeliveryGuarantee, Sink, Source
 

@@ -1,4 +1,4 @@
-"""Sources and sinks (module as `pyflink.datastream.connectors.base`)."""
+"""Base classes of sources and sinks (module as `pyflink.datastream.connectors.base`)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T_out = TypeVar("T_out", covariant=True)
 
 
 class DeliveryGuarantee(Enum):
-    """How often a record reaches what lies behind the sink, failures included."""
+    """The delivery guarantee of a sink in case of failures."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -42,15 +42,15 @@ class DeliveryGuarantee(Enum):
 class SourceSplit:
     """A part of a source that one subtask reads (Flink: `api.connector.source.SourceSplit`).
 
-    Positions count from the beginning of the split for good: `start` moves up when the oldest records are deleted, and
-    the record at a position stays the same.
+    Positions are stable: the record at a position stays the same, and `start` moves up when the oldest records are
+    deleted.
 
     Attributes:
-        split_id: Unique within the source, the same whenever it is discovered: a partition, a file.
-        end: Positions from `start` up to this one, exclusive, can be read by now. Of an unbounded source it may grow.
+        split_id: Unique within the source and the same on every discovery, e.g. a partition or a file.
+        end: End of the readable positions, exclusive. It may grow if the source is unbounded.
         start: The first position that can still be read.
-        is_finished: `end` never grows again, although the source is unbounded: after it the split holds no watermark
-            back.
+        is_finished: `end` will not grow any more although the source is unbounded. After `end` the split no longer
+            holds back watermarks.
     """
 
     split_id: str
@@ -60,10 +60,10 @@ class SourceSplit:
 
 
 class Source(WithoutJava, Generic[T_out]):
-    """Something that splits can be read from (FLIP-27). Derive from it to read what firesteel has no source for.
+    """A source of splits (FLIP-27). Derive from it to implement a source.
 
-    Positions are kept in checkpoints, so a source is read exactly once if the same positions always give the same
-    elements. It must be picklable: connect in `read_split`, and keep the connection if it is to be used again.
+    Checkpoints contain positions, so a source is exactly-once if the same positions always give the same elements. A
+    source must be picklable: open connections in `read_split` and keep them for later calls.
 
     Example:
         >>> class Squares(Source):
@@ -76,53 +76,60 @@ class Source(WithoutJava, Generic[T_out]):
     """
 
     discovery_interval_ms = 100
-    """How often an unbounded source is asked for its splits (milliseconds)."""
+    """Interval in milliseconds at which the splits of an unbounded source are discovered."""
 
     def __init__(self, source: Any = None) -> None:
         if source is not None:
-            raise NotImplementedError(f"Java sources are not available, found {source!r}; derive from Source in Python")
+            raise NotImplementedError(f"Java sources are not supported, found {source!r}; derive from Source in Python")
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Type of the elements where `from_source` is told none; pickled values unless a source knows better."""
+        """The default type of the elements, which `from_source` may override.
+
+        Elements are pickled unless a source declares a type.
+        """
         return PickledBytesTypeInfo()
 
     def is_bounded(self) -> bool:
-        """True if it ends by itself: then its splits are discovered once."""
+        """Return whether the source is bounded; the splits of a bounded source are discovered once."""
         return True
 
     def discover_splits(self) -> Sequence[SourceSplit]:
-        """Return all splits, with how far they can be read by now; called in the process of the JobManager.
+        """Return all splits with their currently readable positions; called in the JobManager's process.
 
-        A split that an unbounded source no longer returns is finished: the rest of it is read, then it is forgotten.
+        If an unbounded source no longer returns a split, the split is finished: it is read to its end and then removed.
         """
         raise NotImplementedError(f"{type(self).__name__} has no discover_splits()")
 
     def read_split(self, split_id: str, start: int, end: int) -> Iterable[T_out]:
-        """The elements at the positions from `start` to `end`, exclusive; a position may have none or several."""
+        """Return the elements at the positions from `start` to `end`, exclusive.
+
+        A position may have no element or several.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no read_split(split_id, start, end)")
 
 
 @dataclass(frozen=True, slots=True)
 class WriterInitContext:
-    """Who a writer is (Flink: `api.connector.sink2.WriterInitContext`).
+    """The context of a new writer (Flink: `api.connector.sink2.WriterInitContext`).
 
     Attributes:
-        job_id: Of the job; the same after a restart.
-        sink_id: Of the sink within the job; the same after a restart.
+        job_id: Id of the job; the same after a restart.
+        sink_id: Id of the sink within the job; the same after a restart.
         subtask_index: From 0 to `parallelism` - 1.
-        attempt_number: How often the job was restarted.
-        is_batch: In BATCH mode several attempts may write at once; only one of them is committed.
+        attempt_number: Number of restarts of the job.
+        is_batch: Whether the job runs in BATCH mode. There, several attempts may write concurrently and only one of
+            them is committed.
         input_type: Declared type of the elements.
-        configuration: Of the job.
-        processing_time: Gives the current time (ms).
-        is_checkpoint: Says at the end of a batch whether a checkpoint follows it.
-        is_savepoint: Says at the end of a batch whether a savepoint follows that checkpoint. Others may remove what the
-            job goes on to write, so nothing that the writer's state refers to may be changed or removed later.
-        began: Run, batch and try in which the writer is made; a writer that is made later has a larger one. What is
-            written and not yet decided is named by it, so that writers that are not alive any more can be told apart.
-        spool_directory: On the disk of this host, for files that the writer's state refers to between two checkpoints:
-            there after the process was killed, not always after the job was restarted. Empty in BATCH mode.
+        configuration: Configuration of the job.
+        processing_time: Returns the current time in ms since the epoch.
+        is_checkpoint: Returns at the end of a batch whether a checkpoint follows.
+        is_savepoint: Returns at the end of a batch whether a savepoint follows that checkpoint. A savepoint outlives
+            the job, so nothing that the writer's state refers to may be changed or removed later.
+        began: Run, batch and attempt in which the writer was created; later writers have larger values. Uncommitted
+            data is named by it, so that data of former writers can be recognised.
+        spool_directory: Local directory for files that the writer's state refers to between two checkpoints. It
+            survives a crash of the process, but not necessarily a restart of the job. Empty in BATCH mode.
     """
 
     job_id: str
@@ -141,51 +148,58 @@ class WriterInitContext:
 
 
 class SinkWriter(Generic[T_in]):
-    """Writes the elements of one subtask (Flink: `CommittingSinkWriter` and `StatefulSinkWriter` in one).
+    """Writes the elements of one subtask (Flink: `CommittingSinkWriter` and `StatefulSinkWriter` combined).
 
     At the end of each batch `flush`, `prepare_commit` and `snapshot_state` are called in this order. After a failure
-    the elements since the last checkpoint come again, to a new writer that got that checkpoint's state.
+    the elements since the last checkpoint are replayed to a new writer, which has restored the state of that
+    checkpoint.
     """
 
     def write(self, element: T_in, timestamp: int | None) -> None:
-        """Take one element and its event time (ms), None if it has none."""
+        """Write one element.
+
+        Args:
+            element: The element.
+            timestamp: Its timestamp in ms since the epoch; None if it has none.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no write(element, timestamp)")
 
     def write_all(self, elements: Sequence[T_in], timestamps: Sequence[int | None] | None) -> None:
-        """Take several elements; `timestamps` is None if none has one."""
+        """Write several elements; `timestamps` is None if no element has a timestamp."""
         for position, element in enumerate(elements):
             self.write(element, None if timestamps is None else timestamps[position])
 
     def flush(self, end_of_input: bool) -> None:
-        """Write what is held back. A sink without committer writes at least once by it."""
+        """Write buffered elements; this makes a sink without a committer at-least-once."""
 
     def prepare_commit(self) -> Sequence[Any]:
-        """What is to be committed of what was written since the last call: any objects that can be pickled."""
+        """Return the committables of what was written since the last call, as picklable objects."""
         return ()
 
     def snapshot_state(self) -> Any:
-        """What `restore_state` needs to go on from here; None if that is nothing."""
+        """Return the state for `restore_state`; None if there is none."""
         return None
 
     def restore_state(self, state: Any) -> None:
-        """Go on from there; called again for each further state where the job came back with fewer subtasks."""
+        """Restore a state; called once per former state if the job was restarted with fewer subtasks."""
 
     def close(self) -> None:
-        """Release what the writer holds; also after a failure."""
+        """Release resources; called even after a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """One committable (Flink: `api.connector.sink2.Committer.CommitRequest`).
+    """A committable (Flink: `api.connector.sink2.Committer.CommitRequest`).
 
-    The other fields identify it: they are the same if it is to be committed again because nobody knows whether it was.
+    The other fields identify it. They stay the same when it is committed again because the outcome of the first attempt
+    is unknown.
 
     Attributes:
-        job_id: Of the job that wrote it.
-        sink_id: Of the sink within the job.
-        subtask_index: Of its writer.
-        number: Counts the committables of its writer, from 0.
-        committable: What `SinkWriter.prepare_commit` gave.
+        job_id: Id of the job that wrote it.
+        sink_id: Id of the sink within the job.
+        subtask_index: Index of the writer's subtask.
+        number: Sequence number of the writer's committables, from 0.
+        committable: The object that `SinkWriter.prepare_commit` returned.
     """
 
     job_id: str
@@ -196,35 +210,35 @@ class CommitRequest:
 
 
 class Committer:
-    """Makes visible what the writers of a sink prepared (Flink: `api.connector.sink2.Committer`).
+    """Commits what the writers of a sink prepared (Flink: `api.connector.sink2.Committer`).
 
-    Runs in the process of the JobManager. It must be picklable: connect in `commit`.
+    It runs in the JobManager's process and must be picklable: open connections in `commit`.
     """
 
     def configure(self, configuration: Mapping[str, str]) -> None:
-        """Take the configuration of the job; called once, before anything else."""
+        """Set the configuration of the job; called once, before any other method."""
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
-        """Raise if the requests can't be committed, without changing anything.
+        """Raise an error if the requests cannot be committed, without changing anything.
 
-        Called before a checkpoint is decided. Once it is decided, its requests are committed again and again until
-        that succeeds, so a request that can never succeed must be refused here. Flink has no such step.
+        This is called before a checkpoint is completed. Requests of a completed checkpoint are retried until they
+        succeed, so a request that can never succeed must be rejected here. Flink has no such step.
         """
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Commit what all writers prepared for one checkpoint (in BATCH mode: for the job).
 
-        Requests that were committed before may come again and must then change nothing. An error fails the job, which
-        goes on with the same requests when it is restarted.
+        Committing a request again must have no effect. An error fails the job, which retries the same requests after a
+        restart.
         """
         raise NotImplementedError(f"{type(self).__name__} has no commit(requests)")
 
 
 class Sink(WithoutJava, Generic[T_in]):
-    """Something that records are written to.
+    """A sink of records. Derive from it to implement a sink.
 
-    Derive from it to write a sink: `create_writer` gives what writes, and `create_committer`, where what was written
-    must count only once it is committed, what commits (Flink: `api.connector.sink2.Sink`, `SupportsCommitter`).
+    `create_writer` returns the writer. A two-phase sink also has `create_committer`: what was written takes effect only
+    when it is committed (Flink: `api.connector.sink2.Sink`, `SupportsCommitter`).
 
     Example:
         >>> class LogWriter(SinkWriter):
@@ -249,44 +263,44 @@ class Sink(WithoutJava, Generic[T_in]):
 
     def __init__(self, sink: Any = None) -> None:
         if sink is not None:
-            raise NotImplementedError(f"Java sinks are not available, found {sink!r}; derive from Sink in Python")
+            raise NotImplementedError(f"Java sinks are not supported, found {sink!r}; derive from Sink in Python")
 
     def is_two_phase(self) -> bool:
-        """True if what was written counts only once it is committed: there is a `create_committer`."""
+        """Return whether written data takes effect only when it is committed, i.e. `create_committer` is defined."""
         return type(self).create_committer is not Sink.create_committer
 
     def pre_commit_topology(self) -> tuple[PreCommitStep, ...]:
-        """The operators that committables pass on their way to the committers (Flink: `SupportsPreCommitTopology`)."""
+        """Return the operators between writers and committers (Flink: `SupportsPreCommitTopology`)."""
         return ()
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter[T_in]:
-        """The writer of one subtask.
+        """Return the writer of one subtask.
 
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no writer: define create_writer(context)")
 
     def create_committer(self) -> Committer:
-        """What commits for all subtasks.
+        """Return the committer for all subtasks.
 
         Raises:
-            NotImplementedError: the class has none.
+            NotImplementedError: the class does not define it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no committer: define create_committer()")
 
 
 class StreamTransformer(ABC):
-    """Changes a stream before it reaches a sink."""
+    """Transforms a stream in front of a sink."""
 
     @abstractmethod
     def apply(self, ds: Any) -> Any:
-        """The changed stream."""
+        """Return the transformed stream."""
 
 
 class SupportsPreprocessing(ABC):
-    """A sink that changes the stream first."""
+    """A sink that transforms its input stream first."""
 
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:
-        """What changes it; None leaves it."""
+        """Return the transformer of the input stream; None leaves the stream unchanged."""

@@ -1,4 +1,4 @@
-"""Streams of Kafka topics that a metadata service names (module as `pyflink.datastream.connectors.dynamic_kafka`)."""
+"""Kafka source with a metadata service (module as `pyflink.datastream.connectors.dynamic_kafka`)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _METADATA_INTERVAL = "stream-metadata-discovery-interval-ms"
 
 
 class KafkaMetadataService:
-    """Says which topics of which clusters a stream has; `SingleClusterTopicMetadataService` is the only one."""
+    """Resolves streams to topics of clusters; `SingleClusterTopicMetadataService` is the only implementation."""
 
     def __init__(self, j_metadata_service: Any) -> None:
         raise NotImplementedError(
@@ -44,11 +44,11 @@ class KafkaMetadataService:
 
 
 class SingleClusterTopicMetadataService(KafkaMetadataService):
-    """Makes a stream of each topic of one cluster; the stream has the name of the topic.
+    """A metadata service in which each topic of one cluster is a stream of the same name.
 
     Args:
         kafka_cluster_id: A name for the cluster.
-        properties: Of the Java client, with `bootstrap.servers`.
+        properties: Properties of the Java client, including `bootstrap.servers`.
     """
 
     def __init__(self, kafka_cluster_id: str, properties: Mapping[str, str]) -> None:
@@ -57,7 +57,7 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
 
 class KafkaStreamSubscriber:
-    """Says which streams are read: `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`."""
+    """Selects the streams to read: `KafkaStreamSetSubscriber` or `StreamPatternSubscriber`."""
 
     def __init__(self, j_kafka_stream_subscriber: Any) -> None:
         raise NotImplementedError(
@@ -65,36 +65,36 @@ class KafkaStreamSubscriber:
         )
 
     def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
-        """Tell a builder which topics to read."""
-        raise NotImplementedError(f"{type(self).__name__} names no streams")
+        """Set the topics to read in a builder."""
+        raise NotImplementedError(f"{type(self).__name__} has no subscribe(builder)")
 
 
 class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
-    """Reads the streams of these names."""
+    """Selects the streams with the given names."""
 
     def __init__(self, stream_ids: set[str]) -> None:
         if not stream_ids:
-            raise ValueError("KafkaStreamSetSubscriber: stream_ids can't be empty")
+            raise ValueError("KafkaStreamSetSubscriber: stream_ids must not be empty")
         self.stream_ids = frozenset(stream_ids)
 
     def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
-        """Tell a builder which topics to read."""
+        """Set the topics to read in a builder."""
         return builder.set_topics(*sorted(self.stream_ids))
 
 
 class StreamPatternSubscriber(KafkaStreamSubscriber):
-    """Reads the streams whose whole names match a regular expression, also those that are created later."""
+    """Selects the streams whose full names match a regular expression, including streams created later."""
 
     def __init__(self, stream_pattern: str) -> None:
         self.stream_pattern = stream_pattern
 
     def subscribe(self, builder: KafkaSourceBuilder[Any]) -> KafkaSourceBuilder[Any]:
-        """Tell a builder which topics to read."""
+        """Set the topics to read in a builder."""
         return builder.set_topic_pattern(self.stream_pattern)
 
 
 class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
-    """Makes elements of records; PyFlink has only those that take the value alone."""
+    """Deserializes Kafka records; PyFlink only has the variant that uses the value alone."""
 
     def __init__(self, j_deserialization_schema: DeserializationSchema[T_out]) -> None:
         if not isinstance(j_deserialization_schema, DeserializationSchema):
@@ -105,7 +105,7 @@ class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
 
     @staticmethod
     def value_only(deserialization_schema: DeserializationSchema[T]) -> KafkaRecordDeserializationSchema[T]:
-        """Return a schema that makes elements of the values of records."""
+        """Return a schema that deserializes the values of records."""
         return KafkaRecordDeserializationSchema(deserialization_schema)
 
     def deserialize(self, message: bytes) -> T_out | None:
@@ -124,8 +124,8 @@ class KafkaRecordDeserializationSchema(DeserializationSchema[T_out]):
 class DynamicKafkaSource(KafkaSource[T_out]):
     """Reads streams of Kafka topics (Flink: `connector.kafka.dynamic.source.DynamicKafkaSource`, since 1.18).
 
-    As PyFlink has one metadata service that is no Java object, that of a single cluster, it is a `KafkaSource` of the
-    topics that have the names of the streams. Differs in that it can't move to another cluster.
+    The only metadata service in PyFlink that is not a Java object is that of a single cluster. So this source is a
+    `KafkaSource` of the topics named like the streams. Difference to Flink: it cannot move to another cluster.
 
     Example:
         >>> source = (
@@ -144,7 +144,7 @@ class DynamicKafkaSource(KafkaSource[T_out]):
 
 
 class DynamicKafkaSourceBuilder(Generic[T]):
-    """Builds a `DynamicKafkaSource`."""
+    """A builder of `DynamicKafkaSource`."""
 
     def __init__(self) -> None:
         self._kafka = KafkaSource.builder()
@@ -153,20 +153,20 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         self._properties: dict[str, str] = {}
 
     def set_stream_ids(self, stream_ids: set[str]) -> DynamicKafkaSourceBuilder[T]:
-        """Read the streams of these names."""
+        """Read the streams with the given names."""
         return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
     def set_stream_pattern(self, stream_pattern: str) -> DynamicKafkaSourceBuilder[T]:
-        """Read the streams whose whole names match a regular expression."""
+        """Read the streams whose full names match a regular expression."""
         return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
 
     def set_kafka_stream_subscriber(
         self, kafka_stream_subscriber: KafkaStreamSubscriber
     ) -> DynamicKafkaSourceBuilder[T]:
-        """Set what says which streams are read.
+        """Set the subscriber that selects the streams to read.
 
         Raises:
-            InvalidProgramError: the builder was told already what to read.
+            InvalidProgramError: a subscriber is set already.
         """
         if self._subscriber is not None:
             raise InvalidProgramError("DynamicKafkaSource: the streams to read are set already")
@@ -174,10 +174,10 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         return self
 
     def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder[T]:
-        """Set what says where the streams are.
+        """Set the metadata service.
 
         Raises:
-            TypeError: it is no `SingleClusterTopicMetadataService`.
+            TypeError: the service is not a `SingleClusterTopicMetadataService`.
         """
         if not isinstance(kafka_metadata_service, SingleClusterTopicMetadataService):
             raise TypeError(
@@ -190,23 +190,23 @@ class DynamicKafkaSourceBuilder(Generic[T]):
     def set_starting_offsets(
         self, starting_offsets_initializer: KafkaOffsetsInitializer
     ) -> DynamicKafkaSourceBuilder[T]:
-        """Set where reading starts if there is no checkpoint."""
+        """Set the offsets at which a job without a checkpoint starts reading."""
         self._kafka.set_starting_offsets(starting_offsets_initializer)
         return self
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder[T]:
-        """Stop reading each partition there, and end when all are read."""
+        """Make the source bounded: it ends when each partition is read up to the given offsets."""
         self._kafka.set_bounded(stopping_offsets_initializer)
         return self
 
     def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema[R]) -> DynamicKafkaSourceBuilder[R]:
-        """Set what makes elements of records."""
+        """Set the deserialization schema of records."""
         return self.set_value_only_deserializer(deserializer)
 
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema[R]
     ) -> DynamicKafkaSourceBuilder[R]:
-        """Set what makes elements of the values of records."""
+        """Set the deserialization schema of the values of records."""
         self._kafka.set_value_only_deserializer(deserialization_schema)
         return cast("DynamicKafkaSourceBuilder[R]", self)
 
@@ -216,7 +216,7 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         return self
 
     def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder[T]:
-        """Set how the ids of clients begin."""
+        """Set the prefix of client ids."""
         self._kafka.set_client_id_prefix(prefix)
         return self
 
@@ -225,7 +225,7 @@ class DynamicKafkaSourceBuilder(Generic[T]):
         return self.set_properties({key: value})
 
     def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder[T]:
-        """Set several properties; that of the discovery of streams is the one of partitions."""
+        """Set several properties; the discovery interval of streams sets that of partitions."""
         self._properties.update(props)
         return self
 

@@ -1,4 +1,4 @@
-"""Writing to Elasticsearch (module as `pyflink.datastream.connectors.elasticsearch`)."""
+"""Elasticsearch sink (module as `pyflink.datastream.connectors.elasticsearch`)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ __all__ = [
 
 
 class ElasticsearchSink(Sink[Any]):
-    """Writes documents with the bulk API, at least once (Flink: `connector.elasticsearch.sink.ElasticsearchSink`).
+    """Writes documents with the bulk API, at-least-once (Flink: `connector.elasticsearch.sink.ElasticsearchSink`).
 
-    Documents with ids are written once in effect. Needs `pip install 'firesteel[elasticsearch]'`.
+    Documents with ids are effectively written once, as a replay overwrites them. Needs `pip install
+    'firesteel[elasticsearch]'`.
 
     Attributes:
-        settings: What it writes, and how.
+        settings: Settings of the sink.
 
     Example:
         >>> sink = (
@@ -54,15 +55,15 @@ class ElasticsearchSink(Sink[Any]):
 
 
 class ElasticsearchSinkBuilderBase(ABC):
-    """What the builders of the versions share (Flink: class of the same name)."""
+    """The base class of the builders (Flink: class of the same name)."""
 
     @abstractmethod
     def __init__(self) -> None:
         self._settings = ElasticsearchSettings()
 
     def get_http_host_class(self) -> Any:
-        """Raise an error: there is no Java class for hosts."""
-        raise NotImplementedError("there are no Java classes: set_hosts() takes addresses as text")
+        """Raise an error: there is no Java class of hosts."""
+        raise NotImplementedError("get_http_host_class: there is no Java class; set_hosts() takes addresses as text")
 
     def _change(self, **settings: Any) -> ElasticsearchSinkBuilderBase:
         change: Callable[..., ElasticsearchSettings] = replace
@@ -70,53 +71,58 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
-        """Set what makes actions of elements."""
+        """Set the emitter, which converts elements to actions."""
         if not isinstance(emitter, ElasticsearchEmitter):
             raise TypeError(f"ElasticsearchSink: emitter must be an ElasticsearchEmitter, found {emitter!r}")
         return self._change(emitter=emitter)
 
     def set_hosts(self, hosts: str | list[str]) -> ElasticsearchSinkBuilderBase:
-        """Set addresses of the cluster: `host:port`, or with `https://` before it.
+        """Set the addresses of the cluster, as `host:port` or `https://host:port`.
 
         Raises:
-            ValueError: there is none, or one has no host.
+            ValueError: there is no address, or an address is invalid.
         """
         addresses = [hosts] if isinstance(hosts, str) else list(hosts)
         if not addresses:
-            raise ValueError("ElasticsearchSink: hosts can't be empty")
+            raise ValueError("ElasticsearchSink: hosts must not be empty")
         return self._change(hosts=tuple(map(_address, addresses)))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
-        """Set `AT_LEAST_ONCE` (the default) or `NONE`, which is served in the same way.
+        """Set the delivery guarantee: `AT_LEAST_ONCE` (the default), or `NONE`, which is treated the same.
 
         Raises:
-            ValueError: it is `EXACTLY_ONCE`.
+            ValueError: the guarantee is `EXACTLY_ONCE`.
         """
         if delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             raise ValueError(
-                "ElasticsearchSink: there is no EXACTLY_ONCE; use AT_LEAST_ONCE and a key_field: a document that comes "
-                "again is then written over itself"
+                "ElasticsearchSink: EXACTLY_ONCE is not supported; use AT_LEAST_ONCE and a key_field: a replayed "
+                "document overwrites itself"
             )
         return self
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> ElasticsearchSinkBuilderBase:
-        """Set how many actions a request has at most (1000); -1: no limit."""
+        """Set the maximum number of actions in a request (default 1000); -1 means no limit."""
         return self._change(max_actions=_limit("num_max_actions", num_max_actions))
 
     def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> ElasticsearchSinkBuilderBase:
-        """Set how many megabytes a request has at most; -1: no limit."""
+        """Set the maximum size of a request in MiB (default -1); -1 means no limit."""
         limit = _limit("max_size_mb", max_size_mb)
         return self._change(max_bytes=limit if limit < 0 else limit << 20)
 
     def set_bulk_flush_interval(self, interval_millis: int) -> ElasticsearchSinkBuilderBase:
-        """Change nothing: buffered documents are sent at the end of each batch."""
+        """Do nothing: buffered documents are sent at the end of each batch."""
         _limit("interval_millis", interval_millis)
         return self
 
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> ElasticsearchSinkBuilderBase:
-        """Set how documents that a busy cluster rejected (status 429) are sent again; else they fail the job.
+        """Set the retries of documents that a busy cluster rejected (status 429); by default they fail the job.
+
+        Args:
+            flush_backoff_type: Growth of the delay.
+            max_retries: Maximum number of retries.
+            delay_millis: Initial delay in milliseconds.
 
         Raises:
             ValueError: a number is less than 1.
@@ -129,34 +135,34 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._change(backoff=(flush_backoff_type, delay_millis), max_retries=max_retries)
 
     def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:
-        """Set who connects."""
+        """Set the user name of the connection."""
         return self._change(user=(username, (self._settings.user or ("", ""))[1]))
 
     def set_connection_password(self, password: str) -> ElasticsearchSinkBuilderBase:
-        """Set their password."""
+        """Set the password of the connection."""
         return self._change(user=((self._settings.user or ("", ""))[0], password))
 
     def set_connection_path_prefix(self, prefix: str) -> ElasticsearchSinkBuilderBase:
-        """Set what comes before the paths of all requests."""
+        """Set the path prefix of all requests."""
         return self._change(path_prefix=prefix.strip("/"))
 
     def set_connection_request_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """Change nothing: a writer never waits for a connection of its pool."""
+        """Do nothing: a writer never waits for a connection of its pool."""
         return self
 
     def set_connection_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """Change nothing: `set_socket_timeout` bounds connecting, too."""
+        """Do nothing: `set_socket_timeout` covers connecting, too."""
         return self
 
     def set_socket_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """Set how long a request may take (milliseconds)."""
+        """Set the timeout of a request in milliseconds."""
         return self._change(timeout_s=timeout / 1000)
 
     def build(self) -> ElasticsearchSink:
         """Return the sink.
 
         Raises:
-            InvalidProgramError: hosts or the emitter are missing.
+            InvalidProgramError: the hosts or the emitter are missing.
         """
         for is_there, what in ((self._settings.emitter, "set_emitter()"), (self._settings.hosts, "set_hosts()")):
             if not is_there:
@@ -165,25 +171,25 @@ class ElasticsearchSinkBuilderBase(ABC):
 
 
 class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
-    """Builds a sink for Elasticsearch 6, whose documents have a type: that of the emitter, else `_doc`."""
+    """A builder of sinks for Elasticsearch 6, whose documents have a type: the emitter's, or `_doc`."""
 
     def __init__(self) -> None:
         super().__init__()
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
-        """Set what makes actions of elements."""
+        """Set the emitter, which converts elements to actions."""
         super().set_emitter(emitter)
         return self._change(emitter=replace(emitter, doc_type=emitter.doc_type or "_doc"))
 
 
 class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
-    """Builds a sink for Elasticsearch 7 and 8; the type of the emitter has no effect there."""
+    """A builder of sinks for Elasticsearch 7 and 8, which ignore the document type of the emitter."""
 
     def __init__(self) -> None:
         super().__init__()
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
-        """Set what makes actions of elements."""
+        """Set the emitter, which converts elements to actions."""
         super().set_emitter(emitter)
         return self._change(emitter=replace(emitter, doc_type=None))
 

@@ -1,4 +1,4 @@
-"""What an `ElasticsearchSink` writes, and how: re-exported by `firesteel.datastream.connectors.elasticsearch`."""
+"""Settings of an `ElasticsearchSink`: re-exported by `firesteel.datastream.connectors.elasticsearch`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from firesteel.common.types import Row
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What is to be done for an element: index a document, or, if it has an id, update or insert it."""
+    """An action for an element: index a document or, if it has an id, update or insert it."""
 
     index: str
     document: dict[str, Any]
@@ -21,7 +21,7 @@ class Action:
     doc_type: str | None = None
 
     def lines(self, dumps: Callable[[Any], str]) -> str:
-        """Return its lines in a bulk request."""
+        """Return the lines of the action in a bulk request."""
         about = {"_index": self.index}
         if self.doc_type is not None:
             about["_type"] = self.doc_type
@@ -32,7 +32,7 @@ class Action:
 
 
 class FlushBackoffType(Enum):
-    """How long to wait before documents that a busy cluster rejected are sent again (Flink: class of the same name)."""
+    """The growth of the delay before rejected documents are sent again (Flink: class of the same name)."""
 
     CONSTANT = 0
     EXPONENTIAL = 1
@@ -41,16 +41,16 @@ class FlushBackoffType(Enum):
 
 @dataclass(frozen=True)
 class ElasticsearchEmitter:
-    """Makes an action of each element (Flink: `MapElasticsearchEmitter`). Elements are dicts, or Rows with names.
+    """Converts elements, which are dicts or named Rows, to actions (Flink: `MapElasticsearchEmitter`).
 
-    With a key field the document with that id is updated, or inserted if it is not there. Without one a document is
-    added and Elasticsearch makes its id.
+    With a key field, the document with that id is updated or inserted. Without one, a document is added and
+    Elasticsearch generates its id.
 
     Attributes:
-        index: The index, or the field that has it.
-        is_dynamic: Whether it is the field.
-        key_field: The field that has the id of the document.
-        doc_type: Type of the documents, which only Elasticsearch 6 has.
+        index: The index, or the name of the field that contains it.
+        is_dynamic: Whether `index` is the name of a field.
+        key_field: Name of the field that contains the id of the document.
+        doc_type: Type of the documents, for Elasticsearch 6 only.
 
     Example:
         >>> emitter = ElasticsearchEmitter.static_index("words", key_field="word")
@@ -65,21 +65,21 @@ class ElasticsearchEmitter:
 
     @staticmethod
     def static_index(index: str, key_field: str | None = None, doc_type: str | None = None) -> ElasticsearchEmitter:
-        """Write all documents to one index."""
+        """Return an emitter that writes all documents to one index."""
         return ElasticsearchEmitter(index, False, key_field, doc_type)
 
     @staticmethod
     def dynamic_index(
         index_field: str, key_field: str | None = None, doc_type: str | None = None
     ) -> ElasticsearchEmitter:
-        """Write each document to the index that one of its fields names."""
+        """Return an emitter that writes each document to the index named in one of its fields."""
         return ElasticsearchEmitter(index_field, True, key_field, doc_type)
 
     def action(self, element: Any) -> Action:
-        """Return what is to be done for an element.
+        """Return the action for an element.
 
         Raises:
-            TypeError: it is neither a dict nor a Row with names.
+            TypeError: the element is neither a dict nor a named Row.
             ValueError: the field of the index or of the id is missing.
         """
         document = element.as_dict(recursive=True) if isinstance(element, Row) else element
@@ -99,18 +99,18 @@ def _field(document: Mapping[str, Any], name: str) -> Any:
 
 @dataclass(frozen=True)
 class ElasticsearchSettings:
-    """What an `ElasticsearchSink` writes, and how.
+    """Settings of an `ElasticsearchSink`.
 
     Attributes:
         hosts: Addresses of the cluster: `http://host:port`.
-        emitter: Makes actions of elements.
-        max_actions: A request has at most so many actions; -1: no limit.
-        max_bytes: A request has about so many bytes at most; -1: no limit.
-        backoff: (retry, from 0) -> how long to wait before it (seconds).
-        max_retries: How often what was rejected is sent again.
+        emitter: Converts elements to actions.
+        max_actions: Maximum number of actions in a request; -1 means no limit.
+        max_bytes: Approximate maximum size of a request in bytes; -1 means no limit.
+        backoff: Growth of the delay between retries, and initial delay in milliseconds.
+        max_retries: Maximum number of retries of rejected documents.
         user: (name, password), or None.
-        path_prefix: Comes before the paths of all requests.
-        timeout_s: How long a request may take (seconds).
+        path_prefix: Prefix of the paths of all requests.
+        timeout_s: Timeout of a request in seconds.
     """
 
     hosts: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class ElasticsearchSettings:
     timeout_s: float = 30.0
 
     def wait_s(self, retry: int) -> float:
-        """Return how long to wait before a retry, counted from 0 (Elasticsearch: `BackoffPolicy`)."""
+        """Return the delay in seconds before a retry, counted from 0 (Elasticsearch: `BackoffPolicy`)."""
         kind, delay_ms = self.backoff
         growth = 10 * (int(math.exp(0.8 * retry)) - 1) if kind is FlushBackoffType.EXPONENTIAL else 0
         return (delay_ms + growth) / 1000

@@ -1,4 +1,4 @@
-"""The writer of an `ElasticsearchSink`, through the official client."""
+"""The writer of an `ElasticsearchSink`, which uses the official client."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _REJECTED = 429
 
 
 class ElasticsearchError(FiresteelError):
-    """Elasticsearch refused documents or did not answer."""
+    """Elasticsearch rejected documents or did not respond."""
 
 
 class ElasticsearchWriter(SinkWriter[Any]):
-    """Gathers actions and sends them in bulk requests: when one is full, and at the end of each batch.
+    """Buffers actions and sends bulk requests, when a request is full and at the end of each batch.
 
     Args:
-        settings: Of the sink.
+        settings: Settings of the sink.
     """
 
     def __init__(self, settings: ElasticsearchSettings) -> None:
@@ -41,10 +41,10 @@ class ElasticsearchWriter(SinkWriter[Any]):
         self._bytes = 0
 
     def write(self, element: Any, timestamp: int | None) -> None:
-        """Take one element.
+        """Write one element.
 
         Raises:
-            ElasticsearchError: documents were refused.
+            ElasticsearchError: documents were rejected.
         """
         settings = self._settings
         lines = self._action_of(element).lines(self._dumps)
@@ -57,10 +57,10 @@ class ElasticsearchWriter(SinkWriter[Any]):
             self._send()
 
     def flush(self, end_of_input: bool) -> None:
-        """Send the buffered documents: a checkpoint may follow.
+        """Send the buffered documents, as a checkpoint may follow.
 
         Raises:
-            ElasticsearchError: documents were refused.
+            ElasticsearchError: documents were rejected.
         """
         if self._lines:
             self._send()
@@ -75,10 +75,10 @@ class ElasticsearchWriter(SinkWriter[Any]):
             time.sleep(self._settings.wait_s(retry))
 
     def _send_once(self, lines: Sequence[str], is_last: bool) -> list[str]:
-        """Send a request; returns what was rejected only because the cluster is busy.
+        """Send a request and return the actions that were rejected because the cluster is busy.
 
         Raises:
-            ElasticsearchError: something else was wrong, or this was the last try.
+            ElasticsearchError: there was another error, or this was the last attempt.
         """
         try:
             answer = self._client.bulk(body="".join(lines))
@@ -92,14 +92,14 @@ class ElasticsearchWriter(SinkWriter[Any]):
         failed = [result for result in results if "error" in result]
         final = failed if is_last else [result for result in failed if result["status"] != _REJECTED]
         if final:
-            raise self._error(f"{len(final)} of {len(lines)} documents were refused: {_about(final[0])}")
+            raise self._error(f"{len(final)} of {len(lines)} documents were rejected: {_about(final[0])}")
         return [line for line, result in zip(lines, results, strict=True) if "error" in result]
 
     def _error(self, text: str) -> ElasticsearchError:
         return ElasticsearchError(f"Elasticsearch at {', '.join(self._settings.hosts)}: {text}")
 
     def close(self) -> None:
-        """Close the connections; what was not sent is written again after a restart."""
+        """Close the connections; unsent documents are written again after a restart."""
         self._client.close()
 
 

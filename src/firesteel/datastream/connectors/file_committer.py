@@ -1,4 +1,4 @@
-"""Shows the finished part files of file sinks, and removes what is left of failed attempts to write them."""
+"""The committer of file sinks: publishes finished part files and removes leftovers of failed attempts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from firesteel.datastream.connectors.pending_files import PENDING, Began
 
 @dataclass(frozen=True, slots=True)
 class FinishedPart:
-    """A part file that is complete (Flink: `FileSinkCommittable`).
+    """A complete part file (Flink: `FileSinkCommittable`).
 
     Attributes:
-        pending: Where it is.
-        final: Where it is to be seen.
-        replaced: What earlier attempts wrote of it: not needed once it is committed.
+        pending: Its hidden path.
+        final: Its final path.
+        replaced: Files of earlier attempts, which are removed when it is committed.
     """
 
     pending: str
@@ -29,17 +29,17 @@ class FinishedPart:
     replaced: tuple[str, ...] = ()
 
     def commit(self) -> None:
-        """Show the file under its final name; does nothing when that was done before.
+        """Rename the file to its final name; does nothing if that was done before.
 
         Raises:
-            FileNotFoundError: it is under neither name.
+            FileNotFoundError: neither name exists.
         """
         try:
             os.replace(self.pending, self.final)
         except FileNotFoundError:
             if not os.path.exists(self.final):
                 raise FileNotFoundError(
-                    f"part file {self.pending} is gone before it was committed as {self.final}"
+                    f"part file {self.pending} was removed before it was committed as {self.final}"
                 ) from None
         else:
             sync_directory(os.path.dirname(self.final))
@@ -51,27 +51,27 @@ class FinishedPart:
         yield from (self.pending, *self.replaced)
 
     def check(self) -> None:
-        """Check that the file is there.
+        """Check that the file exists.
 
         Raises:
-            FileNotFoundError: it is not.
+            FileNotFoundError: it does not.
         """
         if not os.path.exists(self.pending) and not os.path.exists(self.final):
-            raise FileNotFoundError(f"part file {self.pending} is gone, so it can't be committed as {self.final}")
+            raise FileNotFoundError(f"part file {self.pending} not found: cannot commit it as {self.final}")
 
 
 @dataclass(frozen=True, slots=True)
 class LeftoverParts:
-    """Hidden part files that writers left which were killed, failed or superseded.
+    """Hidden part files of writers that were killed, failed or superseded.
 
-    They are removed when a checkpoint was decided that the writer's successor has taken part in: from then on no
-    decision can refer to them. Before, nobody can know: another leader may be about to decide.
+    They are removed when a checkpoint with the writer's successor has been completed: from then on no checkpoint can
+    refer to them. Before that, another leader may be about to complete a checkpoint that does.
 
     Attributes:
-        base: Below which they are.
-        uid: Names the writer; it is in the names of its files.
-        before: Files of writers that were made before this one are removed; None: those of all writers.
-        needed: Files that are not to be removed.
+        base: The directory that contains them.
+        uid: Id of the writer, which is part of the names of its files.
+        before: Remove files of writers created before this one; None removes the files of all writers.
+        needed: Files to keep.
     """
 
     base: str
@@ -85,17 +85,17 @@ class LeftoverParts:
 
 
 class FileCommitter(Committer):
-    """Commits part files: each appears under its final name at once and whole (Flink: `FileCommitter`)."""
+    """Commits part files, each of which appears atomically under its final name (Flink: `FileCommitter`)."""
 
     def __init__(self) -> None:
         self._configuration: Mapping[str, str] = {}
 
     def configure(self, configuration: Mapping[str, str]) -> None:
-        """Take the credentials of remote file systems."""
+        """Set the configuration, which contains the credentials of remote file systems."""
         self._configuration = configuration
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
-        """Check that all of them are there."""
+        """Check that all part files exist."""
         local, remote = _by_place(requests)
         for committable in local:
             if isinstance(committable, FinishedPart):
@@ -104,7 +104,7 @@ class FileCommitter(Committer):
             _remote_committer().check_remote(remote, self._configuration)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Show all of them, then remove what is left over."""
+        """Publish all part files, then remove leftovers."""
         local, remote = _by_place(requests)
         leftovers: dict[str, list[LeftoverParts]] = {}
         for committable in local:
@@ -119,7 +119,7 @@ class FileCommitter(Committer):
 
 
 def _by_place(requests: Sequence[CommitRequest]) -> tuple[list[FinishedPart | LeftoverParts], list[Any]]:
-    """Return what is to be committed on the local file system, and on others."""
+    """Return the committables of the local file system and those of remote ones."""
     committables = [request.committable for request in requests]
     local = [one for one in committables if isinstance(one, (FinishedPart, LeftoverParts))]
     return local, [one for one in committables if not isinstance(one, (FinishedPart, LeftoverParts))]
@@ -132,7 +132,7 @@ def _remote_committer() -> Any:
 
 
 def _remove(base: Path, leftovers: Sequence[LeftoverParts]) -> None:
-    """Remove what is left over below a directory, which is read once for all writers."""
+    """Remove leftovers below a directory, which is listed once for all writers."""
     of_writer: dict[str, list[LeftoverParts]] = {}
     for one in leftovers:
         of_writer.setdefault(one.uid, []).append(one)

@@ -1,4 +1,4 @@
-"""Writing files: re-exported by `firesteel.datastream.connectors.file_system`."""
+"""File sinks: re-exported by `firesteel.datastream.connectors.file_system`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from firesteel.graph.transformations import PreCommitStep
 
 
 class BucketAssigner:
-    """Which directory below the base path a record goes to.
+    """Assigns records to directories (buckets) below the base path.
 
     Attributes:
         format_str: Pattern of the directory's name by processing time; None is the base path itself.
@@ -28,33 +28,44 @@ class BucketAssigner:
 
     @staticmethod
     def base_path_bucket_assigner() -> BucketAssigner:
-        """The base path itself."""
+        """Return an assigner that puts all files directly into the base path."""
         return BucketAssigner(None)
 
     @staticmethod
     def date_time_bucket_assigner(format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> BucketAssigner:
-        """A directory by processing time."""
+        """Return an assigner of directories by processing time.
+
+        Args:
+            format_str: Pattern as of Java's `DateTimeFormatter`.
+            timezone_id: Time zone of the pattern; None is the local one.
+        """
         return BucketAssigner(format_str, timezone_id)
 
 
 class RollingPolicy:
-    """When a file is finished and the next one begun; always at a checkpoint of a bulk format."""
+    """Decides when a part file is finished; files of bulk formats are finished at each checkpoint."""
 
     @staticmethod
     def default_rolling_policy(
         part_size: int = 1024 * 1024 * 128, rollover_interval: int = 60 * 1000, inactivity_interval: int = 60 * 1000
     ) -> DefaultRollingPolicy:
-        """By size in bytes, age and time without records in milliseconds."""
+        """Return a policy by size, age and inactivity.
+
+        Args:
+            part_size: Maximum size in bytes.
+            rollover_interval: Maximum age in milliseconds.
+            inactivity_interval: Maximum time without records in milliseconds.
+        """
         return DefaultRollingPolicy(part_size, rollover_interval, inactivity_interval)
 
     @staticmethod
     def on_checkpoint_rolling_policy() -> OnCheckpointRollingPolicy:
-        """At each checkpoint."""
+        """Return a policy that finishes files at each checkpoint."""
         return OnCheckpointRollingPolicy()
 
 
 class DefaultRollingPolicy(RollingPolicy):
-    """By size in bytes, age and time without records in milliseconds."""
+    """A policy by size in bytes, and by age and inactivity in milliseconds."""
 
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int) -> None:
         self.part_size = part_size
@@ -63,11 +74,11 @@ class DefaultRollingPolicy(RollingPolicy):
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """At each checkpoint."""
+    """A policy that finishes files at each checkpoint."""
 
 
 class OutputFileConfig:
-    """How files are named: prefix, subtask and counter, suffix."""
+    """The names of part files: prefix, subtask, counter and suffix."""
 
     def __init__(self, part_prefix: str, part_suffix: str) -> None:
         self.part_prefix = part_prefix
@@ -75,41 +86,41 @@ class OutputFileConfig:
 
     @staticmethod
     def builder() -> OutputFileConfig.OutputFileConfigBuilder:
-        """A builder with prefix `part` and no suffix."""
+        """Return a builder with prefix `part` and no suffix."""
         return OutputFileConfig.OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
-        """The prefix."""
+        """Return the prefix."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
-        """The suffix."""
+        """Return the suffix."""
         return self.part_suffix
 
     class OutputFileConfigBuilder:
-        """Builds an `OutputFileConfig`."""
+        """A builder of `OutputFileConfig`."""
 
         def __init__(self) -> None:
             self._prefix = "part"
             self._suffix = ""
 
         def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Sets the prefix."""
+            """Set the prefix."""
             self._prefix = prefix
             return self
 
         def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Sets the suffix, e.g. `.csv`."""
+            """Set the suffix, e.g. `.csv`."""
             self._suffix = suffix
             return self
 
         def build(self) -> OutputFileConfig:
-            """The names."""
+            """Return the configuration."""
             return OutputFileConfig(self._prefix, self._suffix)
 
 
 class FileCompactStrategy:
-    """When small files are put together."""
+    """The conditions under which small files are compacted."""
 
     def __init__(self, size_threshold: int, num_checkpoints_before_compaction: int, num_compact_threads: int) -> None:
         self.size_threshold = size_threshold
@@ -118,11 +129,11 @@ class FileCompactStrategy:
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
-        """A builder."""
+        """Return a builder."""
         return FileCompactStrategy.Builder()
 
     class Builder:
-        """Builds a `FileCompactStrategy`."""
+        """A builder of `FileCompactStrategy`."""
 
         def __init__(self) -> None:
             self._size_threshold = -1
@@ -130,38 +141,38 @@ class FileCompactStrategy:
             self._num_threads = 1
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Puts files together once they have so many bytes."""
+            """Compact files when their total size in bytes reaches a threshold."""
             self._size_threshold = size_threshold
             return self
 
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Puts files together after so many checkpoints."""
+            """Compact files after a number of checkpoints."""
             self._num_checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """Changes nothing: each subtask puts its own files together."""
+            """Store the setting, which has no effect: each subtask compacts its own files."""
             self._num_threads = num_compact_threads
             return self
 
         def build(self) -> FileCompactStrategy:
-            """The strategy.
+            """Return the strategy.
 
             Raises:
-                ValueError: it never puts files together.
+                ValueError: no condition is set.
             """
             if self._size_threshold < 0 and self._num_checkpoints <= 0:
                 raise ValueError(
-                    "FileCompactStrategy: set set_size_threshold() or enable_compaction_on_checkpoint(), else no file "
-                    "would ever be put together"
+                    "FileCompactStrategy: call set_size_threshold() or enable_compaction_on_checkpoint(), otherwise no "
+                    "file is ever compacted"
                 )
             return FileCompactStrategy(self._size_threshold, self._num_checkpoints, self._num_threads)
 
 
 class FileCompactor:
-    """How small files are put together."""
+    """The way small files are compacted."""
 
     def __init__(self, kind: str, file_delimiter: bytes | None = None) -> None:
         self.kind = kind
@@ -169,12 +180,12 @@ class FileCompactor:
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """One behind the other, with the delimiter in between."""
+        """Return a compactor that concatenates files, separated by a delimiter."""
         return FileCompactor("concat", file_delimiter)
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Files stay as they are."""
+        """Return a compactor that leaves files as they are."""
         return FileCompactor("identical")
 
 
@@ -183,7 +194,7 @@ _COORDINATOR_UID, _COMPACTOR_UID = "FileSinkCompactorCoordinator", "FileSinkComp
 
 @dataclass(frozen=True)
 class FileCompaction:
-    """When and how small files are put together."""
+    """The strategy and the compactor of a sink."""
 
     strategy: FileCompactStrategy
     compactor: FileCompactor
@@ -191,10 +202,10 @@ class FileCompaction:
 
 @dataclass(frozen=True)
 class FileSinkSettings:
-    """Where and how files are written; one of `encoder` and `writer_factory` is set.
+    """Settings of a file sink; either `encoder` or `writer_factory` is set.
 
     Attributes:
-        columns: Of a table's sink, whose elements are column batches: how they are split (`TableFileSettings`).
+        columns: How the column batches of a table's sink are split (`TableFileSettings`).
     """
 
     base_path: str
@@ -218,31 +229,29 @@ class _Builder:
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        """Looks every so many milliseconds whether files are to be finished."""
+        """Set the interval in milliseconds at which files are checked for rolling."""
         return self._with(bucket_check_interval_ms=interval)
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
-        """Sets which directory a record goes to."""
+        """Set the bucket assigner."""
         return self._with(bucket_assigner=bucket_assigner)
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
-        """Sets how files are named."""
+        """Set the names of part files."""
         return self._with(output_file_config=output_file_config)
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
-        """Sets when a file is finished."""
+        """Set the rolling policy."""
         if self._settings.writer_factory is not None and not isinstance(rolling_policy, OnCheckpointRollingPolicy):
-            raise TypeError(
-                "Bulk formats are finished at checkpoints only: use RollingPolicy.on_checkpoint_rolling_policy()"
-            )
+            raise TypeError("Bulk formats roll at checkpoints only: use RollingPolicy.on_checkpoint_rolling_policy()")
         return self._with(rolling_policy=rolling_policy)
 
 
 class FileSink(Sink[Any], SupportsPreprocessing):
-    """Writes files that become visible when they are committed: each record is in them exactly once.
+    """Writes files that become visible when they are committed, so that they contain each record exactly once.
 
     Attributes:
-        settings: Where and how.
+        settings: Settings of the sink.
 
     Example:
         >>> sink = FileSink.for_row_format("/data/out", Encoder.simple_string_encoder()).build()
@@ -254,11 +263,11 @@ class FileSink(Sink[Any], SupportsPreprocessing):
         self.settings = settings
 
     def create_committer(self) -> Committer:
-        """What shows finished files."""
+        """Return the committer, which publishes finished files."""
         return FileCommitter()
 
     def pre_commit_topology(self) -> tuple[PreCommitStep, ...]:
-        """With compaction the operators that Flink has for it, and their placeholders where it was switched off."""
+        """Return Flink's compaction operators, or their placeholders if compaction was disabled."""
         if self.settings.compaction is not None:
             return (
                 PreCommitStep("CompactorCoordinator", _COORDINATOR_UID, CompactionOperator(), REBALANCE, parallelism=1),
@@ -272,51 +281,61 @@ class FileSink(Sink[Any], SupportsPreprocessing):
         return ()
 
     def get_transformer(self) -> StreamTransformer | None:
-        """None: the records are written as they are."""
+        """Return None: records are written unchanged."""
         return None
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> FileSink.RowFormatBuilder:
-        """A builder for files that are written record by record."""
+        """Return a builder of a sink that writes record by record.
+
+        Args:
+            base_path: Directory, local or as a URI of a remote file system.
+            encoder: Encodes records.
+        """
         return FileSink.RowFormatBuilder(FileSinkSettings(base_path, encoder))
 
     @staticmethod
     def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> FileSink.BulkFormatBuilder:
-        """A builder for files that are written batch by batch."""
+        """Return a builder of a sink that writes batch by batch, for formats such as Parquet.
+
+        Args:
+            base_path: Directory, local or as a URI of a remote file system.
+            writer_factory: Creates the writers of files.
+        """
         policy = OnCheckpointRollingPolicy()
         settings = FileSinkSettings(base_path, writer_factory=writer_factory, rolling_policy=policy)
         return FileSink.BulkFormatBuilder(settings)
 
     class BaseBuilder(_Builder):
-        """What both builders share."""
+        """The base class of both builders."""
 
         def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
-            """Puts the finished files of each subtask together before they are shown, as `compacted-<first file>`.
+            """Compact the finished files of each subtask into `compacted-<first file>` before they are published.
 
-            The sink needs a `uid()` then, as in Flink.
+            As in Flink, the sink then needs a `uid()`.
             """
             return self._with(compaction=FileCompaction(strategy, compactor), compaction_was_disabled=False)
 
         def disable_compact(self) -> Self:
-            """Leaves files as they are, also where a job before put them together; needs a `uid()`, too."""
+            """Disable compaction, even if an earlier job enabled it; the sink then needs a `uid()`, too."""
             return self._with(compaction=None, compaction_was_disabled=True)
 
         def build(self) -> FileSink:
-            """The sink."""
+            """Return the sink."""
             return FileSink(self._settings)
 
     class RowFormatBuilder(BaseBuilder):
-        """Builds a sink that writes record by record."""
+        """A builder of a sink that writes record by record."""
 
     class BulkFormatBuilder(BaseBuilder):
-        """Builds a sink that writes batch by batch."""
+        """A builder of a sink that writes batch by batch."""
 
 
 class StreamingFileSink(SinkFunction[Any], Sink[Any]):
     """Writes files, for `add_sink`; prefer `FileSink`.
 
     Attributes:
-        settings: Where and how.
+        settings: Settings of the sink.
     """
 
     def __init__(self, settings: FileSinkSettings) -> None:
@@ -324,36 +343,36 @@ class StreamingFileSink(SinkFunction[Any], Sink[Any]):
         self.settings = settings
 
     def create_committer(self) -> Committer:
-        """What shows finished files."""
+        """Return the committer, which publishes finished files."""
         return FileCommitter()
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> StreamingFileSink.DefaultRowFormatBuilder:
-        """A builder for files that are written record by record."""
+        """Return a builder of a sink that writes record by record."""
         return StreamingFileSink.DefaultRowFormatBuilder(FileSinkSettings(base_path, encoder))
 
     @staticmethod
     def for_bulk_format(
         base_path: str, writer_factory: BulkWriterFactory
     ) -> StreamingFileSink.DefaultBulkFormatBuilder:
-        """A builder for files that are written batch by batch."""
+        """Return a builder of a sink that writes batch by batch."""
         policy = OnCheckpointRollingPolicy()
         settings = FileSinkSettings(base_path, writer_factory=writer_factory, rolling_policy=policy)
         return StreamingFileSink.DefaultBulkFormatBuilder(settings)
 
     class BaseBuilder(_Builder):
-        """What both builders share."""
+        """The base class of both builders."""
 
         def with_rolling_policy(self, policy: RollingPolicy) -> Self:
-            """Sets when a file is finished."""
+            """Set the rolling policy."""
             return super().with_rolling_policy(policy)
 
         def build(self) -> StreamingFileSink:
-            """The sink."""
+            """Return the sink."""
             return StreamingFileSink(self._settings)
 
     class DefaultRowFormatBuilder(BaseBuilder):
-        """Builds a sink that writes record by record."""
+        """A builder of a sink that writes record by record."""
 
     class DefaultBulkFormatBuilder(BaseBuilder):
-        """Builds a sink that writes batch by batch."""
+        """A builder of a sink that writes batch by batch."""

@@ -1,4 +1,4 @@
-"""Reading files: re-exported by `firesteel.datastream.connectors.file_system`."""
+"""File source: re-exported by `firesteel.datastream.connectors.file_system`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ T_out = TypeVar("T_out", covariant=True)
 
 
 class StreamFormat(Generic[T_out]):
-    """Reads one file record by record.
+    """A format that reads a file record by record.
 
     Attributes:
-        format_name: `text_line`, or what a subclass reads.
-        charset_name: Of the text.
+        format_name: `text_line`, or the format of a subclass.
+        charset_name: Charset of the text.
     """
 
     def __init__(self, format_name: str, charset_name: str = "UTF-8") -> None:
@@ -34,15 +34,15 @@ class StreamFormat(Generic[T_out]):
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat[str]:
-        """A record is a line of text, without its end."""
+        """Return a format in which a record is a line of text, without its line terminator."""
         return StreamFormat("text_line", charset_name)
 
 
 class BulkFormat(Generic[T_out]):
-    """Reads one file batch by batch.
+    """A format that reads a file batch by batch.
 
     Attributes:
-        format_name: What it reads.
+        format_name: Name of the format.
     """
 
     def __init__(self, format_name: str) -> None:
@@ -55,10 +55,10 @@ class BulkFormat(Generic[T_out]):
 
 
 class FileEnumeratorProvider:
-    """How files become splits.
+    """Determines how files are divided into splits.
 
     Attributes:
-        splittable: True if one file may become several splits.
+        splittable: Whether a file may be divided into several splits.
     """
 
     def __init__(self, splittable: bool) -> None:
@@ -66,30 +66,30 @@ class FileEnumeratorProvider:
 
     @staticmethod
     def default_splittable_file_enumerator() -> FileEnumeratorProvider:
-        """All files below the paths; large ones in several splits."""
+        """Return an enumerator of all files below the paths that divides large files into several splits."""
         return FileEnumeratorProvider(True)
 
     @staticmethod
     def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
-        """All files below the paths; each is one split."""
+        """Return an enumerator of all files below the paths that makes each file one split."""
         return FileEnumeratorProvider(False)
 
 
 class FileSplitAssignerProvider:
-    """Which subtask gets which split."""
+    """Determines which subtask reads which split."""
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
-        """Splits on the subtask's own host first, then any."""
+        """Return an assigner that prefers splits on the subtask's own host."""
         return FileSplitAssignerProvider()
 
 
 @dataclass(frozen=True)
 class FileSourceSettings:
-    """What a `FileSource` reads and how.
+    """Settings of a `FileSource`.
 
     Attributes:
-        discovery_interval: New files are looked for so often; None reads what is there and ends.
+        discovery_interval: Interval at which new files are discovered; None reads the present files and ends.
         path_filter: Returns whether to read the file at a path; None reads all files.
     """
 
@@ -102,10 +102,10 @@ class FileSourceSettings:
 
 
 class FileSource(Source[T_out]):
-    """The records of files below some paths.
+    """Reads the files below the given paths.
 
     Attributes:
-        settings: What it reads and how.
+        settings: Settings of the source.
 
     Example:
         >>> lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/in").build()
@@ -117,21 +117,21 @@ class FileSource(Source[T_out]):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat[T], *paths: str) -> FileSourceBuilder[T]:
-        """A builder for files that are read record by record."""
+        """Return a builder of a source that reads files record by record."""
         return FileSourceBuilder(FileSourceSettings(stream_format, _checked(paths)))
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat[T], *paths: str) -> FileSourceBuilder[T]:
-        """A builder for files that are read batch by batch."""
+        """Return a builder of a source that reads files batch by batch."""
         return FileSourceBuilder(FileSourceSettings(bulk_format, _checked(paths)))
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Type of the elements, as the format says."""
+        """Type of the elements, as declared by the format."""
         return self.settings.format.produced_type
 
     def is_bounded(self) -> bool:
-        """True unless it looks for new files."""
+        """Return whether the source does not look for new files."""
         return self.settings.discovery_interval is None
 
 
@@ -142,33 +142,37 @@ def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class FileSourceBuilder(Generic[T]):
-    """Builds a `FileSource`."""
+    """A builder of `FileSource`."""
 
     def __init__(self, settings: FileSourceSettings) -> None:
         self._settings = settings
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder[T]:
-        """Looks for new files so often, without end."""
+        """Make the source unbounded: it looks for new files at the given interval.
+
+        Raises:
+            ValueError: the interval is not greater than 0.
+        """
         if discovery_interval.to_nanos() <= 0:
             raise ValueError(f"discovery_interval must be greater than 0, found {discovery_interval}")
         self._settings = replace(self._settings, discovery_interval=discovery_interval)
         return self
 
     def process_static_file_set(self) -> FileSourceBuilder[T]:
-        """Reads the files that are there, then ends."""
+        """Make the source bounded: it reads the present files (the default)."""
         self._settings = replace(self._settings, discovery_interval=None)
         return self
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder[T]:
-        """Sets how files become splits."""
+        """Set how files are divided into splits."""
         self._settings = replace(self._settings, file_enumerator=file_enumerator)
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder[T]:
-        """Sets which subtask gets which split."""
+        """Set which subtask gets which split."""
         self._settings = replace(self._settings, split_assigner=split_assigner)
         return self
 
     def build(self) -> FileSource[T]:
-        """The source."""
+        """Return the source."""
         return FileSource(self._settings)

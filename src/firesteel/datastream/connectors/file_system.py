@@ -1,4 +1,4 @@
-"""Files as sources and sinks (module as `pyflink.datastream.connectors.file_system`)."""
+"""File source and file sinks (module as `pyflink.datastream.connectors.file_system`)."""
 
 from __future__ import annotations
 

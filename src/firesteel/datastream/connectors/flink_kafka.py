@@ -1,4 +1,4 @@
-"""Kafka for `add_source` and `add_sink`: re-exported by `firesteel.datastream.connectors.kafka`."""
+"""Kafka connectors for `add_source` and `add_sink`: re-exported by `firesteel.datastream.connectors.kafka`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DISCOVERY, _COMMIT = "partition.discovery.interval.ms", "commit.offsets.on.chec
 
 
 class FlinkKafkaConsumerBase(SourceFunction[Any]):
-    """What says where a consumer starts and what it commits."""
+    """The base class of the consumer: starting position and committed offsets."""
 
     def __init__(self, deserialization_schema: DeserializationSchema[Any], properties: Mapping[str, Any]) -> None:
         super().__init__()
@@ -45,20 +45,20 @@ class FlinkKafkaConsumerBase(SourceFunction[Any]):
         return self._start(KafkaOffsetsInitializer.latest())
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> Self:
-        """Start at the first record that is not older (ms since 1970)."""
+        """Start at the first record with this timestamp (ms since the epoch) or a later one."""
         return self._start(KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp))
 
     def set_start_from_group_offsets(self) -> Self:
-        """Start where the group has committed, else where `auto.offset.reset` says (latest)."""
+        """Start at the committed offsets of the group, or by `auto.offset.reset` (default latest) if there are none."""
         return self._start(None)
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> Self:
-        """Set whether the offsets of checkpoints are committed to the group (yes)."""
+        """Set whether the offsets of checkpoints are committed to the group (default True)."""
         self._properties[_COMMIT] = str(commit_on_checkpoints).lower()
         return self
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> Self:
-        """Change nothing: partitions of other topics are never read."""
+        """Do nothing: partitions of other topics are never read."""
         return self
 
     def get_produced_type(self) -> TypeInformation[Any]:
@@ -71,14 +71,14 @@ class FlinkKafkaConsumerBase(SourceFunction[Any]):
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
-    """Reads Kafka topics, for `add_source`: from the offsets of the group unless it is told otherwise.
+    """Reads Kafka topics, for `add_source`; by default from the committed offsets of the group.
 
-    As in Flink, new partitions are looked for only with the property `flink.partition-discovery.interval-millis`.
+    As in Flink, new partitions are discovered only with the property `flink.partition-discovery.interval-millis`.
 
     Args:
-        topics: One name, or a list of them.
-        deserialization_schema: Makes elements of the values of records.
-        properties: Of the Java client.
+        topics: One name, or a list of names.
+        deserialization_schema: Deserializes the values of records.
+        properties: Properties of the Java client.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
         self._properties[_DISCOVERY] = self._properties.pop(_OLD_DISCOVERY, "-1")
 
     def as_source(self) -> KafkaSource[Any]:
-        """Return the source that takes its place."""
+        """Return the equivalent `KafkaSource`."""
         builder = KafkaSource.builder().set_topics(*self._topics).set_properties(self._properties)
         builder = builder.set_starting_offsets(self._offsets or self._group_offsets())
         return builder.set_value_only_deserializer(self._schema).build()
@@ -107,7 +107,7 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
 
 
 class Semantic(Enum):
-    """How often a record reaches Kafka, failures included."""
+    """The delivery guarantee of the producer."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -115,40 +115,40 @@ class Semantic(Enum):
 
 
 class FlinkKafkaProducerBase(SinkFunction[Any]):
-    """What says when records count as written."""
+    """The base class of the producer: delivery settings."""
 
     def __init__(self, guarantee: DeliveryGuarantee) -> None:
         super().__init__()
         self._guarantee = guarantee
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
-        """Set whether a checkpoint waits for records in flight; if not, AT_LEAST_ONCE becomes NONE."""
+        """Set whether a checkpoint waits for in-flight records; False turns AT_LEAST_ONCE into NONE."""
         if not flush_on_checkpoint and self._guarantee is DeliveryGuarantee.AT_LEAST_ONCE:
             self._guarantee = DeliveryGuarantee.NONE
         return self
 
     def set_log_failures_only(self, log_failures_only: bool) -> Self:
-        """Change nothing: a failed write ends the attempt."""
+        """Do nothing: a failed write fails the attempt."""
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
-        """Change nothing: records have their event times."""
+        """Do nothing: timestamps are always written."""
         return self
 
 
 class FlinkKafkaProducer(FlinkKafkaProducerBase):
     """Writes the values of records to a Kafka topic, for `add_sink`.
 
-    Differs from Flink in that Kafka's partitioner chooses the partitions, not the number of the subtask, in that event
-    times are always written, and in that a failed write always ends the attempt. With `EXACTLY_ONCE` transactional ids
-    begin with the property `transactional.id`; without it, with the names of program and topic.
+    Differences to Flink: Kafka's partitioner chooses the partitions instead of the subtask index, timestamps are always
+    written, and a failed write always fails the attempt. With `EXACTLY_ONCE` the property `transactional.id` is the
+    prefix of transactional ids; the default prefix consists of the names of program and topic.
 
     Args:
-        topic: Its name.
-        serialization_schema: Makes the values of records.
+        topic: Name of the topic.
+        serialization_schema: Serializes the values of records.
         producer_config: Properties of the Java client.
-        kafka_producer_pool_size: Without effect: a transaction is open only while it is committed.
-        semantic: AT_LEAST_ONCE by default.
+        kafka_producer_pool_size: Ignored: a transaction is open only while it is committed.
+        semantic: Delivery guarantee.
     """
 
     def __init__(
@@ -168,11 +168,11 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         self._prefix = self._properties.pop(_TRANSACTIONAL_ID, prefix)
 
     def ignore_failures_after_transaction_timeout(self) -> Self:
-        """Change nothing: no transaction outlives an outage."""
+        """Do nothing: no transaction outlives an outage."""
         return self
 
     def as_sink(self) -> KafkaSink[Any]:
-        """Return the sink that takes its place."""
+        """Return the equivalent `KafkaSink`."""
         serializer = KafkaRecordSerializationSchema.builder().set_topic(self._topic)
         builder = KafkaSink.builder().set_delivery_guarantee(self._guarantee)
         for key, value in self._properties.items():

@@ -1,4 +1,4 @@
-"""Several sources one after the other (module as `pyflink.datastream.connectors.hybrid_source`)."""
+"""Several sources in sequence (module as `pyflink.datastream.connectors.hybrid_source`)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ T = TypeVar("T")
 
 
 class HybridSource(Source[T]):
-    """Several sources one after the other: all but the last must be bounded.
+    """Reads several sources in sequence; all but the last must be bounded.
 
     Attributes:
-        sources: In the order of reading.
+        sources: The sources in reading order.
 
     Example:
         >>> source = HybridSource.builder(history).add_source(live).build()
@@ -29,34 +29,34 @@ class HybridSource(Source[T]):
 
     @staticmethod
     def builder(first_source: Source[T]) -> HybridSourceBuilder[T]:
-        """A builder that starts with this source."""
+        """Return a builder that starts with this source."""
         return HybridSourceBuilder(first_source)
 
     def is_bounded(self) -> bool:
-        """True if the last source is."""
+        """Return whether the last source is bounded."""
         return self.sources[-1].is_bounded()
 
 
 class HybridSourceBuilder(Generic[T]):
-    """Collects the sources."""
+    """A builder of `HybridSource`."""
 
     def __init__(self, first_source: Source[T]) -> None:
         self._sources = [first_source]
 
     def add_source(self, source: Source[T]) -> HybridSourceBuilder[T]:
-        """Adds the source that is read when the ones before have ended.
+        """Add a source that is read after the previous ones have ended.
 
         Raises:
-            InvalidProgramError: the source before has no end.
+            InvalidProgramError: the previous source is unbounded.
         """
         if not self._sources[-1].is_bounded():
             raise InvalidProgramError(
-                f"HybridSource: source {len(self._sources)} ({type(self._sources[-1]).__name__}) has no end, "
-                "so nothing can come behind it"
+                f"HybridSource: source {len(self._sources)} ({type(self._sources[-1]).__name__}) is unbounded, "
+                "so no source can follow it"
             )
         self._sources.append(source)
         return self
 
     def build(self) -> HybridSource[T]:
-        """The source."""
+        """Return the source."""
         return HybridSource(tuple(self._sources))

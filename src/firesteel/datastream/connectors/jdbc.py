@@ -1,4 +1,4 @@
-"""Databases (module as `pyflink.datastream.connectors.jdbc`), through Python's drivers instead of JDBC's."""
+"""JDBC connectors (module as `pyflink.datastream.connectors.jdbc`), with Python drivers instead of JDBC drivers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class JdbcConnectionOptions:
-    """Where the database is and who connects to it."""
+    """Address and credentials of a database."""
 
     db_url: str
     driver_name: str | None = None
@@ -38,55 +38,55 @@ class JdbcConnectionOptions:
     password: str | None = None
 
     def get_db_url(self) -> str:
-        """Its address."""
+        """Return the address of the database."""
         return self.db_url
 
     def get_driver_name(self) -> str | None:
-        """Name of the JDBC driver; the driver follows from the address, the name changes nothing."""
+        """Return the name of the JDBC driver, which is ignored: the address determines the driver."""
         return self.driver_name
 
     def get_user_name(self) -> str | None:
-        """Who connects."""
+        """Return the user name."""
         return self.user_name
 
     def get_password(self) -> str | None:
-        """Their password."""
+        """Return the password."""
         return self.password
 
     def __repr__(self) -> str:
         return f"JdbcConnectionOptions({self.db_url!r}, user_name={self.user_name!r})"
 
     class JdbcConnectionOptionsBuilder:
-        """Builds `JdbcConnectionOptions`."""
+        """A builder of `JdbcConnectionOptions`."""
 
         def __init__(self) -> None:
             self._options = JdbcConnectionOptions("")
 
         def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Sets the address: `jdbc:sqlite:<path>`, `jdbc:postgresql://<host>:<port>/<name>`, `jdbc:mysql://...`."""
+            """Set the address: `jdbc:sqlite:<path>`, `jdbc:postgresql://<host>:<port>/<name>`, `jdbc:mysql://...`."""
             self._options = replace(self._options, db_url=url)
             return self
 
         def with_driver_name(self, driver_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Sets the name of the JDBC driver; the driver follows from the address, the name changes nothing."""
+            """Set the name of the JDBC driver, which is ignored: the address determines the driver."""
             self._options = replace(self._options, driver_name=driver_name)
             return self
 
         def with_user_name(self, user_name: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Sets who connects."""
+            """Set the user name."""
             self._options = replace(self._options, user_name=user_name)
             return self
 
         def with_password(self, password: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Sets their password."""
+            """Set the password."""
             self._options = replace(self._options, password=password)
             return self
 
         def build(self) -> JdbcConnectionOptions:
-            """The options.
+            """Return the options.
 
             Raises:
-                ValueError: there is no address.
+                ValueError: the address is missing.
             """
             if not self._options.db_url:
                 raise ValueError("JdbcConnectionOptions need an address: with_url('jdbc:sqlite:/data/results.db')")
@@ -95,57 +95,57 @@ class JdbcConnectionOptions:
 
 @dataclass(frozen=True)
 class JdbcExecutionOptions:
-    """How rows are handed to the database; all rows of a checkpoint are one transaction in any case."""
+    """Settings of writes; all rows of a checkpoint are written in one transaction in any case."""
 
     batch_interval_ms: int = 0
     batch_size: int = 5000
     max_retries: int = 3
 
     def get_batch_interval_ms(self) -> int:
-        """Kept for Flink's programs: rows are written when a checkpoint is, and never between."""
+        """Return the batch interval, which has no effect: rows are written when a checkpoint completes."""
         return self.batch_interval_ms
 
     def get_batch_size(self) -> int:
-        """How many rows the driver gets at once."""
+        """Return the number of rows passed to the driver at once."""
         return self.batch_size
 
     def get_max_retries(self) -> int:
-        """How often a transaction is tried again after an error that may pass, such as a lost connection."""
+        """Return the number of retries of a transaction after a transient error, such as a lost connection."""
         return self.max_retries
 
     @staticmethod
     def defaults() -> JdbcExecutionOptions:
-        """5000 rows at once, 3 retries."""
+        """Return the defaults: batches of 5000 rows and 3 retries."""
         return JdbcExecutionOptions()
 
     @staticmethod
     def builder() -> JdbcExecutionOptions.Builder:
-        """A builder with the defaults."""
+        """Return a builder with the defaults."""
         return JdbcExecutionOptions.Builder()
 
     class Builder:
-        """Builds `JdbcExecutionOptions`."""
+        """A builder of `JdbcExecutionOptions`."""
 
         def __init__(self) -> None:
             self._options = JdbcExecutionOptions()
 
         def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
-            """Changes nothing: rows are written when a checkpoint is."""
+            """Store the setting, which has no effect: rows are written when a checkpoint completes."""
             self._options = replace(self._options, batch_interval_ms=_checked("interval_ms", interval_ms, 0))
             return self
 
         def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
-            """Sets how many rows the driver gets at once."""
+            """Set the number of rows passed to the driver at once."""
             self._options = replace(self._options, batch_size=_checked("size", size, 1))
             return self
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """Sets how often a transaction is tried again."""
+            """Set the number of retries of a transaction after a transient error."""
             self._options = replace(self._options, max_retries=_checked("max_retries", max_retries, 0))
             return self
 
         def build(self) -> JdbcExecutionOptions:
-            """The options."""
+            """Return the options."""
             return self._options
 
 
@@ -156,15 +156,17 @@ def _checked(name: str, value: int, least: int) -> int:
 
 
 class JdbcSink(SinkFunction[object], Sink[Any]):
-    """Runs a statement for each Row, exactly once; for `add_sink` and `sink_to`.
+    """Executes a statement for each Row, exactly-once; for `add_sink` and `sink_to`.
 
-    The rows of all subtasks are written in one transaction per checkpoint (in BATCH mode: for the whole job), together
-    with a note in the table `firesteel_commits` of the same database, by the process of the JobManager. Flink:
-    `connector.jdbc.JdbcSink`. Differs in that it is exactly once, where Flink's `sink()` is at least once; that
-    Python's `sqlite3`, `psycopg` (`pip install 'firesteel[postgresql]'`) and `PyMySQL` (`firesteel[mysql]`) take the
-    place of JDBC drivers; and that `sink_to` takes it, too. SQLite keeps times and decimals as text. Checkpoints hold
-    the rows that they have to commit, but neither address nor password of the database: these are the sink's, in the
-    program that goes on.
+    The JobManager writes the rows of all subtasks in one transaction per checkpoint (in BATCH mode: for the whole job).
+    The same transaction records the commit in the table `firesteel_commits` of the same database.
+
+    Differences to Flink's `connector.jdbc.JdbcSink`: it is exactly-once, where Flink's `sink()` is at-least-once. It
+    uses the Python drivers `sqlite3`, `psycopg` (`pip install 'firesteel[postgresql]'`) and `PyMySQL`
+    (`firesteel[mysql]`) instead of JDBC drivers. `sink_to` accepts it, too. SQLite stores times and decimals as text.
+
+    Checkpoints contain the rows to commit, but neither address nor password of the database: a restored job uses those
+    of its own sink.
 
     Example:
         >>> options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url("jdbc:sqlite:/data/out.db").build()
@@ -195,12 +197,18 @@ class JdbcSink(SinkFunction[object], Sink[Any]):
         jdbc_connection_options: JdbcConnectionOptions,
         jdbc_execution_options: JdbcExecutionOptions | None = None,
     ) -> JdbcSink:
-        """A sink that runs `sql`, whose `?` are the fields of rows of `type_info` in order.
+        """Return a sink that executes `sql` for each row.
+
+        Args:
+            sql: The statement; its `?` are the fields of a row in order.
+            type_info: Type of the rows.
+            jdbc_connection_options: Address and credentials of the database.
+            jdbc_execution_options: Settings of writes; None uses the defaults.
 
         Raises:
-            TypeError: `type_info` is no `Types.ROW`.
-            ValueError: the statement has another number of `?`, or there is no driver for the address.
-            NotImplementedError: no column of the database holds the values of a field.
+            TypeError: `type_info` is not a `Types.ROW`.
+            ValueError: the numbers of `?` and of fields differ, or there is no driver for the address.
+            NotImplementedError: the database does not support the type of a field.
         """
         if not isinstance(type_info, RowTypeInfo):
             raise TypeError(f"JdbcSink.sink: type_info must be a Types.ROW or Types.ROW_NAMED, found {type_info!r}")
@@ -210,10 +218,10 @@ class JdbcSink(SinkFunction[object], Sink[Any]):
         return JdbcSink(sql, type_info, jdbc_connection_options, jdbc_execution_options or JdbcExecutionOptions())
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter[Any]:
-        """What gathers the rows of one subtask."""
+        """Return the writer of a subtask, which buffers its rows."""
         return JdbcWriter(self._database, self.row_type, context)
 
     def create_committer(self) -> Committer:
-        """What writes them."""
+        """Return the committer, which writes the rows of all subtasks."""
         options = self.execution_options
         return JdbcCommitter(self._database, self.sql, options.batch_size, options.max_retries)

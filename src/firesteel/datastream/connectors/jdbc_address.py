@@ -1,4 +1,4 @@
-"""The database behind the address that a JDBC connector was given."""
+"""Databases by their JDBC addresses."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from firesteel.datastream.connectors.jdbc_sqlite import sqlite_of
 
 
 def database_of(url: str, user_name: str | None, password: str | None) -> Database:
-    """Return the database behind an address, such as `jdbc:postgresql://host:port/name`; `jdbc:` may be left out.
+    """Return the database at an address, such as `jdbc:postgresql://host:port/name`; `jdbc:` is optional.
 
     Raises:
-        ValueError: the address is of another kind, or incomplete.
+        ValueError: the address is incomplete or of an unsupported kind.
     """
     plain = url.removeprefix("jdbc:")
     scheme = plain.split(":", 1)[0]
@@ -23,6 +23,6 @@ def database_of(url: str, user_name: str | None, password: str | None) -> Databa
     if scheme in ("mysql", "mariadb"):
         return mysql_of(plain, user_name, password)
     raise ValueError(
-        f"JDBC: no driver for {url!r}; there are jdbc:sqlite:<path>, jdbc:postgresql://<host>:<port>/<database>, "
-        "jdbc:mysql://... and jdbc:mariadb://..."
+        f"JDBC: no driver for {url!r}; use jdbc:sqlite:<path>, jdbc:postgresql://<host>:<port>/<database>, "
+        "jdbc:mysql://... or jdbc:mariadb://..."
     )

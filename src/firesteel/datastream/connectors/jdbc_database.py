@@ -1,4 +1,4 @@
-"""What a `JdbcSink` and a `JdbcSource` need to know of a database: how to connect, how statements and values look."""
+"""The interface of databases for `JdbcSink` and `JdbcSource`: connections, statements and values."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ BOOKKEEPING = (
     "CREATE TABLE IF NOT EXISTS firesteel_commits (job VARCHAR(64) NOT NULL, sink VARCHAR(255) NOT NULL, "
     "subtask INTEGER NOT NULL, number BIGINT NOT NULL, PRIMARY KEY (job, sink, subtask))"
 )
-"""Creates the table of what was committed."""
+"""Creates the table of commits."""
 
 UPSERT = "ON CONFLICT (job, sink, subtask) DO UPDATE SET number = excluded.number"
-"""Ends an INSERT into that table that may find the row there."""
+"""The end of an INSERT into the table of commits that updates an existing row."""
 
 _TOKEN = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `[^`]*` | --[^\n]* | /\*.*?\*/ | \$(\w*)\$.*?\$\1\$ | (?P<escaped>\?\?)"""
     r""" | (?P<parameter>\?) | (?P<percent>%)""",
     re.VERBOSE | re.DOTALL,
 )
-"""Parts of a statement that may hold question marks that are no parameters, and those that are."""
+"""Tokens of a statement: literals, comments and escapes, whose question marks are not parameters; and parameters."""
 
 
 class Database(Protocol):
-    """One kind of database.
+    """A kind of database.
 
     Attributes:
-        parameter: How its driver writes a parameter.
-        percent: How its driver writes a percent sign.
-        begin: Begins a transaction.
-        lock: Keeps others from committing for the same sink until the connection or the transaction ends, or None: the
-            whole database is locked already. Its parameter names the sink.
-        upsert: Ends an INSERT into the table of what was committed.
+        parameter: The driver's placeholder of a parameter.
+        percent: The driver's notation of a percent sign.
+        begin: Statement that begins a transaction.
+        lock: Statement that locks commits of a sink until the end of the connection or transaction, with the sink's
+            name as its parameter. None if `begin` locks the whole database.
+        upsert: The end of an INSERT into the table of commits that updates an existing row.
     """
 
     parameter: ClassVar[str]
@@ -66,24 +66,24 @@ class Database(Protocol):
         """
 
     def create_bookkeeping(self, cursor: Any) -> None:
-        """Create the table of what was committed, unless it is there: then no right to create tables is needed."""
+        """Create the table of commits unless it exists; an existing table needs no privilege to create tables."""
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
         """Yield the rows of a query; the client holds about `fetch_size` of them at a time."""
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
-        """Return what makes parameters of values of a type; None: they are handed over as they are.
+        """Return the function that converts values of a type to parameters; None for no conversion.
 
         Raises:
-            NotImplementedError: no column holds them.
+            NotImplementedError: the database does not support the type.
         """
 
     def is_transient(self, error: Exception) -> bool:
-        """Return whether the same transaction may succeed when it is tried again."""
+        """Return whether a retry of the same transaction may succeed."""
 
 
 def fetch_rows(cursor: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
-    """Run a query and yield its rows, fetched `fetch_size` at a time; closes the cursor."""
+    """Run a query and yield its rows, fetched `fetch_size` at a time; close the cursor at the end."""
     with closing(cursor):
         cursor.execute(sql, tuple(parameters))
         while fetched := cursor.fetchmany(fetch_size):
@@ -98,10 +98,10 @@ _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 def column_converter(
     type_info: TypeInformation[Any], types: dict[Any, Convert | None], database: str
 ) -> Convert | None:
-    """Return what `types` has for the basic type or the class; the converter leaves None as it is.
+    """Return the converter that `types` has for the basic type or the class; it leaves None as it is.
 
     Raises:
-        NotImplementedError: no column of the database holds values of the type.
+        NotImplementedError: the database does not support the type.
     """
     if isinstance(type_info, BasicTypeInfo):
         return _nullable(types.get(type_info.basic_type))
@@ -115,7 +115,7 @@ def column_converter(
         return types[ElementTypeInfo]
     if isinstance(type_info, PickledBytesTypeInfo):
         return None
-    raise NotImplementedError(f"no column of {database} holds values of {type_info!r}")
+    raise NotImplementedError(f"{database} does not support values of {type_info!r}")
 
 
 def _nullable(convert: Convert | None) -> Convert | None:
@@ -123,10 +123,10 @@ def _nullable(convert: Convert | None) -> Convert | None:
 
 
 def row_converter(database: Database, row_type: RowTypeInfo) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what makes the parameters of a statement of a Row of that type.
+    """Return the function that converts a Row of a type to the parameters of a statement.
 
     Raises:
-        NotImplementedError: no column holds the values of a field; the message names it.
+        NotImplementedError: the database does not support the type of a field; the message names the field.
     """
     converts: list[Convert | None] = []
     for name, type_info in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
@@ -147,7 +147,7 @@ def row_converter(database: Database, row_type: RowTypeInfo) -> Callable[[Any], 
 
 
 def count_parameters(sql: str) -> int:
-    """Return how many `?` of a statement are parameters.
+    """Return the number of `?` in a statement that are parameters.
 
     Example:
         >>> count_parameters("INSERT INTO t VALUES (?, '?', ?) -- why?")
@@ -157,7 +157,7 @@ def count_parameters(sql: str) -> int:
 
 
 def native_statement(sql: str, database: Database) -> str:
-    """Return the statement as the driver wants it; `??` is a question mark, as in PostgreSQL's JDBC driver.
+    """Return the statement in the driver's notation; `??` is a question mark, as in PostgreSQL's JDBC driver.
 
     Example:
         >>> native_statement("INSERT INTO t VALUES (?, '5%')", PostgresDatabase("", ()))

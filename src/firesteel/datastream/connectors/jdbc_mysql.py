@@ -1,4 +1,4 @@
-"""MySQL and MariaDB for `JdbcSink` and `JdbcSource`, by `PyMySQL` (`pip install 'firesteel[mysql]'`)."""
+"""MySQL and MariaDB for `JdbcSink` and `JdbcSource`, with the driver `PyMySQL` (`pip install 'firesteel[mysql]'`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRANSIENT = frozenset({1040, 1053, 1158, 1159, 1160, 1161, 1205, 1213, 1927, 20
 class MySqlDatabase:
     """A database of a MySQL or MariaDB server; its tables must be transactional (InnoDB).
 
-    A session's time zone is UTC, so an Instant means the same in TIMESTAMP and DATETIME columns.
+    The session time zone is UTC, so that an Instant means the same in TIMESTAMP and DATETIME columns.
     """
 
     parameter: ClassVar[str] = "%s"
@@ -52,10 +52,10 @@ class MySqlDatabase:
         return pymysql
 
     def create_bookkeeping(self, cursor: Any) -> None:
-        """Create the table of what was committed; to look first needs no right to create tables."""
+        """Create the table of commits; check first, as checking needs no privilege to create tables."""
         cursor.execute("SHOW TABLES LIKE 'firesteel\\_commits'")
         if not cursor.fetchall():
-            # Ids of sinks that differ in case are of different sinks.
+            # Binary collation: ids of sinks are case-sensitive.
             cursor.execute(f"{BOOKKEEPING} ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
@@ -63,11 +63,11 @@ class MySqlDatabase:
         return fetch_rows(connection.cursor(self._pymysql().cursors.SSCursor), sql, parameters, fetch_size)
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
-        """Return None for all but an Instant, which is written as its time in UTC."""
+        """Return None for all types but Instant, which is written in UTC."""
         return column_converter(type_info, _TYPES, "MySQL")
 
     def is_transient(self, error: Exception) -> bool:
-        """Return whether it is a lost connection, a deadlock or a lock wait timeout."""
+        """Return whether the error is a lost connection, a deadlock or a lock wait timeout."""
         errors = self._pymysql().err
         if isinstance(error, errors.InterfaceError):
             return True
@@ -76,12 +76,12 @@ class MySqlDatabase:
 
 
 def mysql_of(url: str, user_name: str | None, password: str | None) -> MySqlDatabase:
-    """Return the database of `mysql://<host>:<port>/<name>` or `mariadb://...`.
+    """Return the database at `mysql://<host>:<port>/<name>` or `mariadb://...`.
 
-    JDBC's properties get PyMySQL's names; a warning names those that have no effect.
+    JDBC's properties are translated to PyMySQL's; a warning names those without effect.
 
     Raises:
-        ValueError: the address has no host, or the value of a property is not allowed.
+        ValueError: the address has no host, or a property has an invalid value.
     """
     parts = urlsplit(url)
     if not parts.hostname:

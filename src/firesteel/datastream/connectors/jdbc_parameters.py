@@ -1,4 +1,4 @@
-"""Parameters of the queries that a `JdbcSource` runs: re-exported by `firesteel.datastream.connectors.jdbc`."""
+"""Parameters of the queries of a `JdbcSource`: re-exported by `firesteel.datastream.connectors.jdbc`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Protocol
 
 
 class JdbcParameterValuesProvider(Protocol):
-    """Says with which parameters a query is run (Flink: `jdbc.split.JdbcParameterValuesProvider`)."""
+    """Provides the parameters of a query's splits (Flink: `jdbc.split.JdbcParameterValuesProvider`)."""
 
     def get_parameter_values(self) -> Sequence[Sequence[Any]]:
         """Return the parameters of each split."""
 
 
 class GenericParameterValuesProvider:
-    """Runs a query once with each of the given lists of parameters (Flink: class of the same name).
+    """Provides the given lists of parameters, one for each split (Flink: class of the same name).
 
     Example:
         >>> GenericParameterValuesProvider([("de",), ("fr",)]).get_parameter_values()
@@ -30,13 +30,13 @@ class GenericParameterValuesProvider:
 
 
 class NumericBetweenParametersProvider:
-    """Cuts a range of whole numbers into splits, for queries with `BETWEEN ? AND ?` (Flink: class of the same name).
+    """Divides a range of integers into splits, for queries with `BETWEEN ? AND ?` (Flink: class of the same name).
 
-    Call `of_batch_size` or `of_batch_num` to say into how many.
+    Call `of_batch_size` or `of_batch_num` to set the number of splits.
 
     Args:
-        min_val: Smallest number that is read.
-        max_val: Largest number that is read.
+        min_val: Smallest number to read.
+        max_val: Largest number to read.
 
     Example:
         >>> NumericBetweenParametersProvider(1, 10).of_batch_num(3).get_parameter_values()
@@ -45,35 +45,35 @@ class NumericBetweenParametersProvider:
 
     def __init__(self, min_val: int, max_val: int) -> None:
         if min_val > max_val:
-            raise ValueError(f"min_val must not be larger than max_val, found {min_val} and {max_val}")
+            raise ValueError(f"min_val must not be greater than max_val, found {min_val} and {max_val}")
         self._min, self._count = min_val, max_val - min_val + 1
         self._size = self._number = 0
 
     def of_batch_size(self, batch_size: int) -> NumericBetweenParametersProvider:
-        """Make splits of up to `batch_size` numbers.
+        """Divide the range into splits of up to `batch_size` numbers.
 
         Raises:
-            ValueError: it is less than 1.
+            ValueError: `batch_size` is less than 1.
         """
         self._size = min(_positive("batch_size", batch_size), self._count)
         self._number = -(-self._count // self._size)
         return self
 
     def of_batch_num(self, batch_num: int) -> NumericBetweenParametersProvider:
-        """Make `batch_num` splits, or as many as there are numbers.
+        """Divide the range into `batch_num` splits, but at most as many as there are numbers.
 
         Raises:
-            ValueError: it is less than 1.
+            ValueError: `batch_num` is less than 1.
         """
         self._number = min(_positive("batch_num", batch_num), self._count)
         self._size = -(-self._count // self._number)
         return self
 
     def get_parameter_values(self) -> list[tuple[int, int]]:
-        """Return the first and last number of each split; the longer ones come first.
+        """Return the first and the last number of each split; longer splits come first.
 
         Raises:
-            ValueError: it was not said how many splits there are.
+            ValueError: the number of splits is not set.
         """
         if not self._number:
             raise ValueError("NumericBetweenParametersProvider: call of_batch_size() or of_batch_num() first")

@@ -1,4 +1,4 @@
-"""PostgreSQL for `JdbcSink` and `JdbcSource`, by `psycopg` (`pip install 'firesteel[postgresql]'`)."""
+"""PostgreSQL for `JdbcSink` and `JdbcSource`, with the driver `psycopg` (`pip install 'firesteel[postgresql]'`)."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class PostgresDatabase:
         return _psycopg(self.url).connect(self.url, autocommit=True, **dict(self.options))
 
     def create_bookkeeping(self, cursor: Any) -> None:
-        """Create the table of what was committed; two sessions that do so at once would fail without the lock."""
+        """Create the table of commits; the lock is needed because concurrent creation by two sessions would fail."""
         cursor.execute(
             "DO $$ BEGIN IF to_regclass('firesteel_commits') IS NULL THEN "
             f"PERFORM pg_advisory_xact_lock(hashtext('firesteel_commits')); {BOOKKEEPING}; END IF; END $$"
         )
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
-        """Yield the rows of a query, through a cursor on the server."""
+        """Yield the rows of a query with a server-side cursor."""
         with connection.transaction():
             yield from fetch_rows(connection.cursor(name="firesteel"), sql, parameters, fetch_size)
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
-        """Return None for all but an Instant; lists become arrays."""
+        """Return None for all types but Instant; lists become arrays."""
         return column_converter(type_info, _TYPES, "PostgreSQL")
 
     def is_transient(self, error: Exception) -> bool:
-        """Return whether it is a lost connection, a deadlock or a conflict of transactions."""
+        """Return whether the error is a lost connection, a deadlock or a serialization failure."""
         return isinstance(error, _psycopg(self.url).OperationalError)
 
 
@@ -67,7 +67,7 @@ def _psycopg(url: str) -> Any:
 
 
 def postgres_of(url: str, user_name: str | None, password: str | None) -> PostgresDatabase:
-    """Return the database of `postgresql://<host>:<port>/<name>`, JDBC's properties under libpq's names."""
+    """Return the database at `postgresql://<host>:<port>/<name>`, with JDBC's properties translated to libpq's."""
     parts = urlsplit(url)
     options = {"user": user_name, "password": password}
     for name, value in parse_qsl(parts.query):

@@ -1,4 +1,4 @@
-"""Reading from databases: re-exported by `firesteel.datastream.connectors.jdbc`."""
+"""JDBC source: re-exported by `firesteel.datastream.connectors.jdbc`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MOST_UNITS = 1_000_000
 
 @dataclass(frozen=True)
 class JdbcSourceSettings:
-    """What a `JdbcSource` reads, and how.
+    """Settings of a `JdbcSource`.
 
     Attributes:
-        database: Where it reads.
+        database: The database.
         sql: The query, with `?` for parameters.
         type_info: Type of the elements.
         splits: The parameters of each split by its id.
-        result_extractor: Makes an element of a row of the driver; None: a Row of `type_info`.
-        fetch_size: About so many rows are in the client's memory at a time.
+        result_extractor: Converts a row of the driver to an element; None makes a Row of `type_info`.
+        fetch_size: Approximate number of rows in the client's memory at a time.
     """
 
     database: Database
@@ -38,15 +38,15 @@ class JdbcSourceSettings:
 
 
 class JdbcSource(Source[Any]):
-    """The rows of a query, read in splits (Flink: `connector.jdbc.source.JdbcSource`; PyFlink has no such class).
+    """Reads the rows of a query in splits (Flink: `connector.jdbc.source.JdbcSource`; PyFlink has no such class).
 
-    Each split is the query with its own parameters. The splits are dealt to the subtasks, and a batch reads whole
-    splits: a checkpoint has those that are not read yet. Rows are read exactly once if those of a split do not change
-    while the job runs. Flink also keeps how many rows of a split were read, so it needs them in a fixed order; this
-    source does not. It is bounded.
+    Each split is the query with its own parameters. The splits are distributed over the subtasks, and a batch reads
+    whole splits, so a checkpoint contains the unread splits. Reading is exactly-once if the rows of a split do not
+    change while the job runs. Difference to Flink: Flink also stores the number of rows read of a split, so it needs a
+    fixed order of rows; this source does not. The source is bounded.
 
     Attributes:
-        settings: What it reads, and how.
+        settings: Settings of the source.
 
     Example:
         >>> source = (
@@ -77,7 +77,7 @@ class JdbcSource(Source[Any]):
 
     @staticmethod
     def units(parameters: tuple[Any, ...]) -> int:
-        """Return a guess of how many rows a split has: the numbers of a range, else a thousand."""
+        """Return the estimated number of rows of a split: the size of a range of numbers, otherwise 1000."""
         if len(parameters) == 2 and all(type(value) is int for value in parameters):
             first, last = map(int, parameters)
             return min(max(1, last - first + 1), _MOST_UNITS)
@@ -98,7 +98,7 @@ class _Parts:
 
 
 class JdbcSourceBuilder:
-    """Builds a `JdbcSource` (Flink: `JdbcSourceBuilder`, its names in snake case)."""
+    """A builder of `JdbcSource` (Flink: `JdbcSourceBuilder`, with names in snake case)."""
 
     def __init__(self) -> None:
         self._parts = _Parts()
@@ -108,19 +108,19 @@ class JdbcSourceBuilder:
         return self._change(url=db_url)
 
     def set_driver_name(self, driver_name: str) -> JdbcSourceBuilder:
-        """Change nothing: the driver follows from the address."""
+        """Do nothing: the address determines the driver."""
         return self
 
     def set_username(self, username: str) -> JdbcSourceBuilder:
-        """Set who connects."""
+        """Set the user name."""
         return self._change(user_name=username)
 
     def set_password(self, password: str) -> JdbcSourceBuilder:
-        """Set their password."""
+        """Set the password."""
         return self._change(password=password)
 
     def set_connection_property(self, key: str, value: str) -> JdbcSourceBuilder:
-        """Set a property of the connection, as in the query part of the address."""
+        """Set a property of the connection, as in the query string of the address."""
         return self._change(properties=(*self._parts.properties, (key, value)))
 
     def set_sql(self, sql: str) -> JdbcSourceBuilder:
@@ -128,22 +128,25 @@ class JdbcSourceBuilder:
         return self._change(sql=sql)
 
     def set_jdbc_parameter_values_provider(self, provider: JdbcParameterValuesProvider) -> JdbcSourceBuilder:
-        """Set what gives the parameters of each split; without it there is one split, without parameters."""
+        """Set the provider of the parameters of each split; by default there is one split without parameters."""
         return self._change(provider=provider)
 
     def set_type_information(self, type_information: TypeInformation[Any]) -> JdbcSourceBuilder:
-        """Set the type of the elements: a `Types.ROW` of the columns, or what the result extractor gives."""
+        """Set the type of the elements: a `Types.ROW` of the columns, or the type of the extracted results."""
         return self._change(type_info=type_information)
 
     def set_result_extractor(self, result_extractor: Callable[[tuple[Any, ...]], Any]) -> JdbcSourceBuilder:
-        """Set a function that makes an element of a tuple of columns, instead of a Row (Flink: `ResultExtractor`)."""
+        """Set a function that converts a tuple of columns to an element (Flink: `ResultExtractor`).
+
+        By default elements are Rows.
+        """
         return self._change(extractor=result_extractor)
 
     def set_result_set_fetch_size(self, result_set_fetch_size: int) -> JdbcSourceBuilder:
-        """Set how many rows the driver fetches at a time; 1000 if nothing is said.
+        """Set the number of rows that the driver fetches at a time (default 1000).
 
         Raises:
-            ValueError: it is less than 1.
+            ValueError: the number is less than 1.
         """
         if result_set_fetch_size < 1:
             raise ValueError(f"JdbcSource: fetch size must be 1 or greater, found {result_set_fetch_size}")
@@ -157,7 +160,7 @@ class JdbcSourceBuilder:
         """Return the source.
 
         Raises:
-            ValueError: address, query or type is missing, or a split has another number of parameters than the query.
+            ValueError: address, query or type is missing, or a split has the wrong number of parameters.
             TypeError: there is neither a `Types.ROW` nor a result extractor.
         """
         parts = self._parts
@@ -180,7 +183,7 @@ class JdbcSourceBuilder:
 
 
 def _splits(parts: _Parts) -> dict[str, tuple[Any, ...]]:
-    """Return the parameters of each split; its id has them, so that a changed program notices another split."""
+    """Return the parameters of each split by id; the id contains them, so that a changed split gets a new id."""
     values = [()] if parts.provider is None else [tuple(each) for each in parts.provider.get_parameter_values()]
     expected = count_parameters(parts.sql)
     for each in values:

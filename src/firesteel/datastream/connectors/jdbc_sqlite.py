@@ -1,4 +1,4 @@
-"""SQLite for `JdbcSink` and `JdbcSource`, by Python's own `sqlite3`."""
+"""SQLite for `JdbcSink` and `JdbcSource`, with Python's `sqlite3`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from firesteel.datastream.connectors.jdbc_database import (
 
 @dataclass(frozen=True, slots=True)
 class SqliteDatabase:
-    """A file. Times are kept as text, `2024-01-31 12:00:00`, decimals as text, too."""
+    """A SQLite file; times are stored as text such as `2024-01-31 12:00:00`, and decimals as text, too."""
 
     parameter: ClassVar[str] = "?"
     percent: ClassVar[str] = "%"
@@ -36,7 +36,7 @@ class SqliteDatabase:
         return sqlite3.connect(self.path, timeout=60, isolation_level=None)
 
     def create_bookkeeping(self, cursor: Any) -> None:
-        """Create the table of what was committed."""
+        """Create the table of commits."""
         cursor.execute(BOOKKEEPING)
 
     def rows(self, connection: Any, sql: str, parameters: Sequence[Any], fetch_size: int) -> Rows:
@@ -44,25 +44,25 @@ class SqliteDatabase:
         return fetch_rows(connection.cursor(), sql, parameters, fetch_size)
 
     def converter(self, type_info: TypeInformation[Any]) -> Convert | None:
-        """Return None for numbers, text and bytes, else what makes text of values."""
+        """Return None for numbers, text and bytes, otherwise a function that converts values to text."""
         return column_converter(type_info, _TYPES, "SQLite")
 
     def is_transient(self, error: Exception) -> bool:
-        """Return whether others hold the file."""
+        """Return whether the file is locked by others."""
         import sqlite3
 
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def sqlite_of(url: str) -> SqliteDatabase:
-    """Return the database of `sqlite:<path>` or `sqlite://<path>`.
+    """Return the database at `sqlite:<path>` or `sqlite://<path>`.
 
     Raises:
-        ValueError: the address names no file.
+        ValueError: the address does not name a file.
     """
     path = url.removeprefix("sqlite:").removeprefix("//").split("?")[0]
     if path in ("", ":memory:"):
-        raise ValueError(f"JDBC: {url!r} is a database of one connection only; name a file")
+        raise ValueError(f"JDBC: {url!r} is private to one connection; use the path of a file")
     return SqliteDatabase(path)
 
 

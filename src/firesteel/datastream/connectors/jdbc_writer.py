@@ -1,8 +1,8 @@
 """The writer and the committer of a `JdbcSink`.
 
-The writers gather rows, the committer writes those of all subtasks in one transaction. The same transaction notes in
-the table `firesteel_commits` up to which number the rows of each writer are in, so what is to be committed again, since
-nobody knew whether it was, is recognised.
+The writers buffer rows, and the committer writes the rows of all subtasks in one transaction. In the table
+`firesteel_commits` the same transaction stores the number of the last committable of each writer. So requests that are
+committed again, because the outcome of the first attempt is unknown, are recognised and skipped.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from firesteel.datastream.connectors.jdbc_database import Database, native_state
 from firesteel.datastream.connectors.staging import PreparedRows, StagedRows
 
 INLINE_ROWS = 1000
-"""More rows of one batch travel in a file."""
+"""Maximum number of rows of one batch that are kept in memory; more are staged in a file."""
 
 _Row = tuple[Any, ...]
 
 
 class JdbcWriter(SinkWriter[Any]):
-    """Turns elements into rows and gathers those of a batch, in a file if they are many."""
+    """Converts elements to rows and buffers the rows of a batch, in a file if there are many."""
 
     def __init__(self, database: Database, row_type: RowTypeInfo, context: WriterInitContext) -> None:
         convert, coerce = row_converter(database, row_type), coercer(row_type)
@@ -38,14 +38,14 @@ class JdbcWriter(SinkWriter[Any]):
         self._prepared: list[PreparedRows] = []
 
     def write(self, element: Any, timestamp: int | None) -> None:
-        """Take one element."""
+        """Write one element."""
         self.write_all([element], None)
 
     def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
-        """Take elements.
+        """Write several elements.
 
         Raises:
-            TypeError: one does not fit the declared type.
+            TypeError: an element does not fit the declared type.
         """
         convert = self._convert
         self._staged.add([convert(element) for element in elements])
@@ -53,32 +53,32 @@ class JdbcWriter(SinkWriter[Any]):
             self._staged.stage()
 
     def snapshot_state(self) -> int | None:
-        """How many files there were."""
+        """Return the number of files used so far."""
         return self._staged.files or None
 
     def restore_state(self, state: int) -> None:
-        """Go on with the next one."""
+        """Continue with the next file number."""
         self._staged.files = max(self._staged.files, state)
 
     def flush(self, end_of_input: bool) -> None:
         """Finish the rows of the batch."""
         prepared = self._staged.finish()
-        # In BATCH mode each writer is noted, so that another run of the job finds all its writers there.
+        # In BATCH mode writers without rows commit, too, so that another run of the job finds all writers.
         if prepared.rows or prepared.staged is not None or self._is_batch:
             self._prepared.append(prepared)
 
     def prepare_commit(self) -> Sequence[PreparedRows]:
-        """The rows that were finished."""
+        """Return the finished rows."""
         prepared, self._prepared = self._prepared, []
         return prepared
 
     def close(self) -> None:
-        """Remove the file of a batch that was not finished."""
+        """Remove the file of an unfinished batch."""
         self._staged.close()
 
 
 class RowError(Exception):
-    """The database refused a row."""
+    """The database rejected a row."""
 
     def __init__(self, sql: str, row: _Row, error: Exception) -> None:
         super().__init__(sql, row, error)
@@ -98,8 +98,8 @@ class JdbcCommitter(Committer):
 
     Attributes:
         sql: The statement for each row, with `?`.
-        batch_size: So many rows are handed to the driver at once.
-        max_retries: How often a transaction is tried again after an error that may pass.
+        batch_size: Number of rows passed to the driver at once.
+        max_retries: Maximum number of retries of a transaction after a transient error.
     """
 
     database: Database
@@ -108,20 +108,20 @@ class JdbcCommitter(Committer):
     max_retries: int
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Commit what was not committed before.
+        """Commit the requests that are not committed yet.
 
         Raises:
-            RowError: the database refused a row; nothing was committed.
+            RowError: the database rejected a row; nothing was committed.
         """
         self._with_retries(requests, "COMMIT")
         for request in requests:
             request.committable.discard()
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
-        """Write the rows in a transaction that is rolled back: a row that the database refuses is never decided.
+        """Write the rows in a transaction that is rolled back, so that no checkpoint completes with an invalid row.
 
         Raises:
-            RowError: the database refuses a row.
+            RowError: the database rejected a row.
         """
         self._with_retries(requests, "ROLLBACK")
 
@@ -155,7 +155,7 @@ class JdbcCommitter(Committer):
             raise
 
     def _write_new(self, cursor: Any, sink: tuple[str, str], requests: Sequence[CommitRequest]) -> None:
-        """Write the rows that are not in yet, and note that they are."""
+        """Write the rows of new requests and store their numbers."""
         known = f"SELECT subtask, number FROM firesteel_commits WHERE job = {self._p} AND sink = {self._p}"
         cursor.execute(known, sink)
         before: dict[int, int] = dict(cursor.fetchall())
@@ -190,7 +190,7 @@ class JdbcCommitter(Committer):
             cursor.execute("RELEASE SAVEPOINT firesteel_rows")
 
     def _write_one_by_one(self, cursor: Any, sql: str, rows: Sequence[_Row]) -> None:
-        """Find the row that the database refuses."""
+        """Write rows one by one to find the row that the database rejects."""
         for row in rows:
             try:
                 cursor.execute(sql, row)

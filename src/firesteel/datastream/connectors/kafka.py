@@ -1,4 +1,4 @@
-"""Apache Kafka (module as `pyflink.datastream.connectors.kafka`), through `confluent-kafka`."""
+"""Apache Kafka connectors (module as `pyflink.datastream.connectors.kafka`), which use `confluent-kafka`."""
 
 from firesteel.datastream.connectors.flink_kafka import (
     FlinkKafkaConsumer,

@@ -1,4 +1,4 @@
-"""Connections to Kafka for what is no record: partitions, offsets, groups."""
+"""Admin client of Kafka: partitions, offsets and consumer groups."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _PASSING = frozenset(
         "UNSTABLE_OFFSET_COMMIT",
     }
 )
-"""Errors that end by themselves when brokers start, or hand partitions to each other."""
+"""Transient errors, e.g. while brokers start or partitions move."""
 
 QUIET = {"log_level": "2"}
-"""librdkafka writes no errors to standard error that an exception tells about."""
+"""Keeps librdkafka from writing errors to standard error that are raised as exceptions anyway."""
 
 
 class KafkaError(FiresteelError):
-    """Kafka refused something or did not answer."""
+    """Kafka rejected a request or did not respond."""
 
 
 def kafka_library() -> Any:
-    """Return the module `confluent_kafka`.
+    """Import and return the module `confluent_kafka`.
 
     Raises:
         ModuleNotFoundError: it is not installed.
@@ -53,20 +53,20 @@ def kafka_library() -> Any:
 
 
 class LastError:
-    """Remembers what a client last told about its connections: the reason why something timed out."""
+    """Stores the last connection error of a client, which explains a later timeout."""
 
     def __init__(self, servers: str) -> None:
         self._servers = servers
         self.error: Any = None
 
     def __call__(self, error: Any) -> None:
-        """Take an error, as librdkafka's `error_cb`."""
-        # "All brokers are down" follows the error that says why.
+        """Store an error; passed to librdkafka as `error_cb`."""
+        # "All brokers are down" follows the actual error, so keep that one.
         if self.error is None or error.name() != "_ALL_BROKERS_DOWN":
             self.error = error
 
     def about(self, what: str, error: Any) -> KafkaError:
-        """Return an error that says what could not be done, where, and why."""
+        """Return an error that says what failed, where, and why."""
         causes = [_text(cause) for cause in (error, self.error) if cause is not None]
         return KafkaError(f"Kafka at {self._servers}: could not {what}: {'; '.join(dict.fromkeys(causes))}")
 
@@ -76,13 +76,13 @@ def _text(cause: Any) -> str:
 
 
 class KafkaAdmin:
-    """Asks brokers about partitions and offsets.
+    """Queries brokers for partitions and offsets.
 
     Args:
-        properties: Of the Java client.
+        properties: Properties of the Java client.
 
     Raises:
-        KafkaError: (all methods) brokers refuse, or do not answer within `request.timeout.ms`.
+        KafkaError: (all methods) brokers reject the request, or do not respond within `request.timeout.ms`.
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
@@ -98,12 +98,12 @@ class KafkaAdmin:
         return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
 
     def offsets(self, partitions: Iterable[KafkaTopicPartition], spec: Any, is_committed: bool = False) -> Offsets:
-        """Return the offset in each partition that a specification stands for; -1: there is none.
+        """Return the offset in each partition that a specification resolves to, or -1 if there is none.
 
         Args:
-            partitions: Which ones.
+            partitions: The partitions to query.
             spec: An `OffsetSpec`.
-            is_committed: Look only at what is part of no open transaction.
+            is_committed: Ignore records of open transactions.
         """
         levels = self._library.IsolationLevel
         level = levels.READ_COMMITTED if is_committed else levels.READ_UNCOMMITTED
@@ -116,13 +116,13 @@ class KafkaAdmin:
         return self._retry("look up offsets", ask) if asked else {}
 
     def require_topic(self, topic: str) -> None:
-        """Raise if a topic does not exist, unless the broker creates topics when they are asked for."""
+        """Raise an error if a topic does not exist and the broker does not create topics on request."""
         found = self._retry("look up a topic", lambda left_s: self._client.list_topics(topic, left_s).topics[topic])
         if found.error is not None and found.error.name() not in _PASSING:
             raise self._errors.about(f"write to topic {topic!r}", found.error)
 
     def committed(self, group: str, partitions: Iterable[KafkaTopicPartition] | None) -> Offsets:
-        """Return the offsets that a group has committed, by partition, where it has; None asks for all of them."""
+        """Return the committed offsets of a group by partition; `partitions` None queries all of them."""
         asked = None if partitions is None else [self._theirs(partition) for partition in partitions]
 
         def ask(left_s: float) -> Offsets:
@@ -134,7 +134,7 @@ class KafkaAdmin:
         return {} if asked == [] else self._retry(f"look up offsets of group {group!r}", ask)
 
     def commit(self, group: str, offsets: Mapping[KafkaTopicPartition, int]) -> None:
-        """Commit offsets of a group."""
+        """Commit offsets for a group."""
         asked = [self._theirs(partition, offset) for partition, offset in offsets.items()]
 
         def ask(left_s: float) -> None:
@@ -150,7 +150,7 @@ class KafkaAdmin:
         return self._library.TopicPartition(partition.topic, partition.partition, *offset)
 
     def _retry(self, what: str, ask: Callable[[float], T]) -> T:
-        """Ask until there is an answer, or an error that will not pass."""
+        """Call `ask` until it returns or raises an error that is not transient, or the timeout has passed."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What is committed to Kafka with a checkpoint: offsets of a source's group, and records of an exactly-once sink."""
+"""Committers for Kafka: offsets of a source's group, and records of an exactly-once sink."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KNOWN_TOPICS: set[str] = set()
 
 @lru_cache(maxsize=16)
 def _admin(properties: tuple[tuple[str, str], ...]) -> KafkaAdmin:
-    """Return a client that stays connected from one checkpoint to the next."""
+    """Return a client that stays connected between checkpoints."""
     return KafkaAdmin(dict(properties))
 
 
@@ -29,16 +29,17 @@ def _admin(properties: tuple[tuple[str, str], ...]) -> KafkaAdmin:
 class KafkaOffsetsCommitter(Committer):
     """Commits the offsets of a checkpoint to the group of a source.
 
-    They only show progress: a job goes on from its checkpoint, so an error is logged and nothing more, as in Flink.
+    The offsets only show progress, as a job restores them from its checkpoint. So errors are logged and ignored, as in
+    Flink.
 
     Attributes:
-        properties: Of the Java client.
+        properties: Properties of the Java client.
     """
 
     properties: Mapping[str, str] = field(repr=False)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Commit the furthest offset of each partition."""
+        """Commit the highest offset of each partition."""
         offsets: dict[KafkaTopicPartition, int] = {}
         for request in requests:
             for split_id, offset in request.committable.items():
@@ -48,24 +49,24 @@ class KafkaOffsetsCommitter(Committer):
         try:
             _admin(tuple(sorted(self.properties.items()))).commit(self.properties["group.id"], offsets)
         except KafkaError as error:
-            logger.warning("offsets of the last checkpoint were not committed: %s", error)
+            logger.warning("could not commit the offsets of the last checkpoint: %s", error)
 
 
 @dataclass(frozen=True)
 class KafkaCommitter(Committer):
-    """Produces the records that the writers of an exactly-once sink staged, in one transaction for each writer.
+    """Produces the staged records of an exactly-once sink, in one transaction per writer.
 
     Attributes:
-        properties: Of the Java client.
+        properties: Properties of the Java client.
     """
 
     properties: Mapping[str, str] = field(repr=False)
 
     def check(self, requests: Sequence[CommitRequest]) -> None:
-        """Raise if a topic does not exist.
+        """Check that all topics exist.
 
         Raises:
-            KafkaError: it does not, or brokers do not answer.
+            KafkaError: a topic does not exist, or brokers do not respond.
         """
         topics = {topic for request in requests for topic in request.committable.topics}
         unknown = topics - _KNOWN_TOPICS
@@ -76,10 +77,10 @@ class KafkaCommitter(Committer):
             _KNOWN_TOPICS.update(unknown)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Produce what was not produced before, for all writers at the same time.
+        """Produce the records that were not produced before, concurrently for all writers.
 
         Raises:
-            KafkaError: a transaction failed; those of other writers may be committed.
+            KafkaError: a transaction failed; the transactions of other writers may be committed.
         """
         of_writer: dict[tuple[str, str, int], list[CommitRequest]] = {}
         for request in sorted(requests, key=lambda request: request.number):

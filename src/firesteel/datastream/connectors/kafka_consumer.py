@@ -1,4 +1,4 @@
-"""A consumer of one partition that reads ranges of offsets and stays open between them."""
+"""A consumer of one partition, which reads ranges of offsets and stays open between them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from firesteel.datastream.connectors.kafka_source import (
 _MOST_RECORDS = 4096
 _WAIT_S = 0.05
 _DEFAULTS = {
-    "group.id": "firesteel",  # librdkafka wants one, though it neither joins a group nor commits here
+    "group.id": "firesteel",  # librdkafka requires one, although the consumer neither joins a group nor commits
     "fetch.wait.max.ms": "100",
     "fetch.error.backoff.ms": "50",
 }
 
 
 class PartitionConsumer:
-    """Reads ranges of one partition.
+    """Reads ranges of offsets of one partition.
 
     Args:
-        settings: Of the source.
-        partition: What it reads.
-        client_id: What the broker calls it in its logs.
+        settings: Settings of the source.
+        partition: The partition to read.
+        client_id: Client id, which appears in the broker's logs.
     """
 
     def __init__(self, settings: KafkaSourceSettings, partition: KafkaTopicPartition, client_id: str) -> None:
@@ -47,7 +47,7 @@ class PartitionConsumer:
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,
-            # Of a range that was planned, records may be deleted before it is read: it goes on with the oldest.
+            # Records of a planned range may be deleted before they are read; then continue with the oldest record.
             "auto.offset.reset": "earliest" if skips else "error",
             "client.id": client_id,
             "error_cb": self._errors,
@@ -66,7 +66,7 @@ class PartitionConsumer:
         """Yield elements and the timestamps of their records, from offset `start` to `end`, exclusive.
 
         Raises:
-            KafkaError: nothing came for `request.timeout.ms`, or a record could not be read.
+            KafkaError: no record arrived within `request.timeout.ms`, or a record could not be read.
         """
         if start != self._position:
             self._consumer.assign([self._at(start)])
@@ -78,7 +78,7 @@ class PartitionConsumer:
                 yield self._elements(records)
 
     def _upto(self, end: int) -> list[Any]:
-        """Return the next messages before an offset, and move on; what comes after it is kept for the next range."""
+        """Return the next messages before an offset and advance; keep later messages for the next range."""
         messages = self._ahead or self._next()
         problem = next((m for m in messages if m.error() is not None and not self._is_end(m)), None)
         if problem is not None:
@@ -88,7 +88,7 @@ class PartitionConsumer:
         if self._ahead:
             self._position = end
         else:
-            # The end of the partition is an event that has the offset at which the next record will be.
+            # The end-of-partition event has the offset of the next record.
             self._position = max(self._position, messages[-1].offset() + (not self._is_end(messages[-1])))
         return messages[:cut]
 
@@ -98,13 +98,13 @@ class PartitionConsumer:
     def _next(self) -> list[Any]:
         deadline = time.monotonic() + self._timeout_s
         while time.monotonic() < deadline:
-            # With a timeout, consume() waits until there are as many messages as it was asked for.
+            # With a timeout, consume() would wait for the full number of messages.
             if messages := self._consumer.consume(self._most, 0):
                 return list(messages)
             first = self._consumer.poll(_WAIT_S)
             if first is not None:
                 return [first]
-        waited = f"no record came within request.timeout.ms ({self._timeout_s:g} s)"
+        waited = f"no record arrived within request.timeout.ms ({self._timeout_s:g} s)"
         raise self._errors.about(f"read {self._where(self._position)}", waited)
 
     def _elements(self, records: list[Any]) -> tuple[list[Any], list[int]]:

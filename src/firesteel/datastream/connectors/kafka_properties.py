@@ -1,7 +1,7 @@
-"""What the properties of Kafka's Java clients are called in librdkafka, the library behind `confluent-kafka`.
+"""Translation of properties of Kafka's Java clients to settings of librdkafka, which `confluent-kafka` uses.
 
-A property is translated by a table, refused if librdkafka cannot do what it asks for, or ignored if it has no meaning
-outside a JVM. librdkafka's own names are taken, too.
+A property is translated by a table, rejected if librdkafka does not support it, or ignored if it has no meaning outside
+a JVM. librdkafka's own names are accepted, too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _READ_BY_FIRESTEEL = frozenset(
     """
     )
 )
-"""They are no settings of the client: the source, the sink or this module use them."""
+"""Properties used by the source, the sink or this module; they are not settings of the client."""
 
 _OF_THE_JVM = frozenset(
     _same(
@@ -83,31 +83,31 @@ _OF_THE_JVM = frozenset(
     """
     )
 )
-"""They say which classes a JVM loads, or what it measures."""
+"""Properties without a meaning outside a JVM, such as class names and metrics."""
 
 _LOGIN = re.compile(r"\s*(\S+)\s+(?:required|requisite|sufficient|optional)\b(.*?);?\s*$", re.DOTALL)
 _LOGIN_OPTION = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s;]+))")
 
 
 def consumer_settings(properties: Properties) -> dict[str, str]:
-    """Return the settings of a librdkafka consumer that mean what the properties of a Java consumer mean.
+    """Return the settings of a librdkafka consumer for the properties of a Java consumer.
 
     Raises:
-        InvalidProgramError: librdkafka cannot do what a property asks for.
+        InvalidProgramError: librdkafka does not support a property.
 
     Example:
         >>> consumer_settings({"bootstrap.servers": "broker:9092", "fetch.max.wait.ms": "20"})["fetch.wait.max.ms"]
         '20'
     """
-    # Java reads what is not committed yet unless it is told otherwise, librdkafka does not.
+    # The default of Java clients differs from librdkafka's, which is read_committed.
     return {"isolation.level": "read_uncommitted"} | _settings(properties, _CONSUMER)
 
 
 def producer_settings(properties: Properties) -> dict[str, str]:
-    """Return the settings of a librdkafka producer that mean what the properties of a Java producer mean.
+    """Return the settings of a librdkafka producer for the properties of a Java producer.
 
     Raises:
-        InvalidProgramError: librdkafka cannot do what a property asks for.
+        InvalidProgramError: librdkafka does not support a property.
     """
     settings = {"partitioner": "murmur2_random"} | _settings(properties, _PRODUCER)
     if "buffer.memory" in properties:
@@ -119,13 +119,13 @@ def admin_settings(properties: Properties) -> dict[str, str]:
     """Return the settings of a librdkafka client that neither reads nor writes records.
 
     Raises:
-        InvalidProgramError: librdkafka cannot do what a property asks for.
+        InvalidProgramError: librdkafka does not support a property.
     """
     return _settings(properties, {"request.timeout.ms": "socket.timeout.ms"})
 
 
 def warn_of_unknown(properties: Properties, what: str) -> list[str]:
-    """Log a warning that names the properties that have no effect because nobody knows them, and return them."""
+    """Log a warning with the unknown properties, which have no effect, and return them."""
     known = _BOTH.keys() | _CONSUMER.keys() | _PRODUCER.keys() | _DERIVED.keys() | _READ_BY_FIRESTEEL | _OF_THE_JVM
     unknown = sorted(properties.keys() - known - {"buffer.memory"})
     if unknown:
@@ -134,7 +134,7 @@ def warn_of_unknown(properties: Properties, what: str) -> list[str]:
 
 
 def timeout_s(properties: Properties) -> float:
-    """Return how long a request may take (seconds): `request.timeout.ms`, 30 seconds in Java clients."""
+    """Return the timeout of a request in seconds: `request.timeout.ms`, by default 30 s as in Java clients."""
     return int(properties.get("request.timeout.ms", "30000")) / 1000
 
 
@@ -151,7 +151,7 @@ def _settings(properties: Properties, of_role: Mapping[str, str]) -> dict[str, s
 
 
 def _login(value: str, properties: Properties) -> dict[str, str]:
-    """Take user and password, or the credentials of OAuth, out of JAAS' one line."""
+    """Return the settings for the credentials in a JAAS configuration."""
     found = _LOGIN.match(value)
     module = found.group(1).rpartition(".")[2] if found else ""
     if found is None or module not in _LOGIN_MODULES:
@@ -209,7 +209,10 @@ _KINDS_BY_ENDING = {".pem": "PEM", ".crt": "PEM", ".cer": "PEM", ".p12": "PKCS12
 
 
 def _refuse_jks(store: str, path: str, properties: Properties, allowed: str, hint: str) -> str:
-    """Return the type of a store, by its property or else the name of its file: that of Java itself is JKS."""
+    """Return the type of a store, by its property or file name, and raise an error if it is not allowed.
+
+    Without either, the type is JKS, which is Java's own.
+    """
     by_name = next((kind for ending, kind in _KINDS_BY_ENDING.items() if path.lower().endswith(ending)), "JKS")
     kind = properties.get(f"{store}.type", by_name).upper()
     if kind not in allowed.split(" or "):
@@ -237,11 +240,11 @@ _DERIVED: dict[str, Callable[[str, Properties], dict[str, str]]] = {
 
 
 def _callback_handler(value: str) -> dict[str, str]:
-    """Accept Kafka's own handler for OAuth, which librdkafka has built in."""
+    """Accept Kafka's own OAuth handler, which librdkafka has built in, and reject all others."""
     name = value.rpartition(".")[2]
     if name != "OAuthBearerLoginCallbackHandler":
         raise InvalidProgramError(
-            f"sasl.login.callback.handler.class: {value!r} is a Java class and can't be run; "
-            "of callback handlers only Kafka's OAuthBearerLoginCallbackHandler has an equivalent"
+            f"sasl.login.callback.handler.class: the Java class {value!r} cannot be run; "
+            "only Kafka's OAuthBearerLoginCallbackHandler has an equivalent"
         )
     return {}

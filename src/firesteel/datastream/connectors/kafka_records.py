@@ -1,4 +1,4 @@
-"""How elements become records of Kafka: re-exported by `firesteel.datastream.connectors.kafka`."""
+"""Serialization of elements to Kafka records: re-exported by `firesteel.datastream.connectors.kafka`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firesteel.errors import InvalidProgramError
 
 Headers = list[tuple[str, bytes]] | None
 Record = tuple[str, bytes | None, bytes | None, int, Headers]
-"""Topic, key, value, timestamp (ms; 0: the time of writing), headers."""
+"""Topic, key, value, timestamp (ms since the epoch; 0 is the time of writing), headers."""
 
 
 class KafkaTopicSelector(ABC):
@@ -38,7 +38,7 @@ R = TypeVar("R")
 
 
 class KafkaRecordSerializationSchema(SerializationSchema[T_in]):
-    """Makes records of elements (Flink: `KafkaRecordSerializationSchema`).
+    """Converts elements to records (Flink: `KafkaRecordSerializationSchema`).
 
     Example:
         >>> schema = (
@@ -60,7 +60,7 @@ class KafkaRecordSerializationSchema(SerializationSchema[T_in]):
         return KafkaRecordSerializationSchemaBuilder()
 
     def records(self, elements: Sequence[T_in], timestamps: Sequence[int | None] | None) -> list[Record]:
-        """Return the record of each element, with its event time if it has one that Kafka can keep."""
+        """Return the record of each element, with the element's timestamp unless it is missing or negative."""
         settings = self._settings
         assert settings.value_schema is not None
         count = len(elements)
@@ -79,7 +79,7 @@ def _pairs(headers: Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None) ->
 
 
 class KafkaRecordSerializationSchemaBuilder(Generic[T]):
-    """Builds a `KafkaRecordSerializationSchema`."""
+    """A builder of `KafkaRecordSerializationSchema`."""
 
     def __init__(self) -> None:
         self._settings = _RecordSettings()
@@ -88,14 +88,14 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
         """Return the schema.
 
         Raises:
-            InvalidProgramError: there is no topic, or nothing that serialises values.
+            InvalidProgramError: the topic or the serialization schema of values is missing.
         """
         settings = self._settings
         if settings.topic is None and settings.select_topic is None:
             raise InvalidProgramError("KafkaRecordSerializationSchema: the topic is missing; call set_topic()")
         if settings.value_schema is None:
             raise InvalidProgramError(
-                "KafkaRecordSerializationSchema: the schema of values is missing; call set_value_serialization_schema()"
+                "KafkaRecordSerializationSchema: the value schema is missing; call set_value_serialization_schema()"
             )
         return KafkaRecordSerializationSchema(settings)
 
@@ -103,44 +103,48 @@ class KafkaRecordSerializationSchemaBuilder(Generic[T]):
         """Write all records to one topic.
 
         Raises:
-            InvalidProgramError: a topic or a selector was set before.
+            InvalidProgramError: a topic or a selector is set already.
         """
         return self._to(topic=topic)
 
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder[T]:
-        """Let a function, or a `KafkaTopicSelector`, choose the topic of each element.
+        """Set a function or `KafkaTopicSelector` that chooses the topic of each element.
 
         Raises:
-            InvalidProgramError: a topic or a selector was set before.
+            InvalidProgramError: a topic or a selector is set already.
         """
         select = topic_selector.apply if isinstance(topic_selector, KafkaTopicSelector) else topic_selector
         return self._to(select_topic=select)
 
     def _to(self, **where: Any) -> KafkaRecordSerializationSchemaBuilder[T]:
         if self._settings.topic is not None or self._settings.select_topic is not None:
-            raise InvalidProgramError("KafkaRecordSerializationSchema: the topic was set before")
+            raise InvalidProgramError("KafkaRecordSerializationSchema: the topic is set already")
         self._settings = replace(self._settings, **where)
         return self
 
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema[T]
     ) -> KafkaRecordSerializationSchemaBuilder[T]:
-        """Set what makes the key of a record. Records of one key go to one partition, as with Java clients."""
+        """Set the serialization schema of keys; as with Java clients, the key determines the partition."""
         self._settings = replace(self._settings, key_schema=key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema[R]
     ) -> KafkaRecordSerializationSchemaBuilder[R]:
-        """Set what makes the value of a record."""
+        """Set the serialization schema of values."""
         self._settings = replace(self._settings, value_schema=value_serialization_schema)
         return cast("KafkaRecordSerializationSchemaBuilder[R]", self)
 
     def set_header_provider(
         self, header_provider: Callable[[Any], Mapping[str, bytes] | Iterable[tuple[str, bytes]] | None]
     ) -> KafkaRecordSerializationSchemaBuilder[T]:
-        """Set what makes the headers of a record: names and bytes (Flink: `HeaderProvider`, Java only)."""
+        """Set the function that returns the headers of a record (Flink: `HeaderProvider`, Java only).
+
+        Args:
+            header_provider: Takes an element and returns names with bytes; None for no headers.
+        """
         self._settings = replace(self._settings, headers=header_provider)
         return self

@@ -1,4 +1,4 @@
-"""Writing to Kafka: re-exported by `firesteel.datastream.connectors.kafka`."""
+"""Kafka sink: re-exported by `firesteel.datastream.connectors.kafka`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST_ID = 64_000
 
 @dataclass(frozen=True)
 class KafkaSinkSettings:
-    """What a `KafkaSink` writes and how."""
+    """Settings of a `KafkaSink`."""
 
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     serializer: KafkaRecordSerializationSchema[Any] | None = None
@@ -42,13 +42,15 @@ R = TypeVar("R")
 class KafkaSink(Sink[T_in], SupportsPreprocessing):
     """Writes records to Kafka topics (Flink: `connector.kafka.sink.KafkaSink`).
 
-    With `EXACTLY_ONCE` records wait with the checkpoint, in files beside it, and are produced when it is committed: in
-    one transaction for each writer, which also notes in Kafka that it was that checkpoint. So nothing depends on
-    transactions that outlive an outage, and no open transaction holds readers back between checkpoints. Readers must
-    set `isolation.level=read_committed`. Needs the package `confluent-kafka` (`pip install 'firesteel[kafka]'`).
+    With `EXACTLY_ONCE`, records are staged with the checkpoint and produced when it is committed. Each writer uses one
+    transaction, which also stores the number of the checkpoint's commit in Kafka. So the sink does not depend on
+    transactions that outlive an outage, and no open transaction delays readers between checkpoints. Readers must set
+    `isolation.level=read_committed`.
+
+    Needs the package `confluent-kafka` (`pip install 'firesteel[kafka]'`).
 
     Attributes:
-        settings: What it writes and how.
+        settings: Settings of the sink.
 
     Example:
         >>> sink = (
@@ -76,11 +78,11 @@ class KafkaSink(Sink[T_in], SupportsPreprocessing):
         return None
 
     def is_two_phase(self) -> bool:
-        """Return whether records count only once they are committed."""
+        """Return whether the guarantee is `EXACTLY_ONCE`, so that records take effect only when they are committed."""
         return self.settings.guarantee is DeliveryGuarantee.EXACTLY_ONCE
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter[T_in]:
-        """Return what writes or stages the records of one subtask."""
+        """Return the writer of a subtask, which produces or stages records."""
         settings = self.settings
         assert settings.serializer is not None
         if self.is_two_phase():
@@ -91,12 +93,12 @@ class KafkaSink(Sink[T_in], SupportsPreprocessing):
         return KafkaWriter(settings.properties, settings.serializer, context, flushes)
 
     def create_committer(self) -> Committer:
-        """Return what produces staged records."""
+        """Return the committer, which produces staged records."""
         return KafkaCommitter(self.settings.properties)
 
 
 class KafkaSinkBuilder(Generic[T]):
-    """Builds a `KafkaSink`; without a delivery guarantee it is `NONE`, as in Flink."""
+    """A builder of `KafkaSink`; as in Flink, the default delivery guarantee is `NONE`."""
 
     def __init__(self) -> None:
         self._settings = KafkaSinkSettings()
@@ -105,8 +107,7 @@ class KafkaSinkBuilder(Generic[T]):
         """Return the sink.
 
         Raises:
-            InvalidProgramError: brokers, the serializer or, for `EXACTLY_ONCE`, the prefix of transactional ids are
-                missing.
+            InvalidProgramError: brokers, serializer or, for `EXACTLY_ONCE`, transactional id prefix are missing.
         """
         settings = self._settings
         is_exact = settings.guarantee is DeliveryGuarantee.EXACTLY_ONCE
@@ -115,7 +116,7 @@ class KafkaSinkBuilder(Generic[T]):
             (settings.serializer is not None, "the record serializer is", "set_record_serializer()"),
             (
                 settings.transactional_id_prefix is not None or not is_exact,
-                "EXACTLY_ONCE needs a prefix of transactional ids that no other job has, which is",
+                "EXACTLY_ONCE needs a transactional id prefix that no other job uses, which is",
                 "set_transactional_id_prefix()",
             ),
         ):
@@ -126,18 +127,18 @@ class KafkaSinkBuilder(Generic[T]):
         return KafkaSink(settings)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder[T]:
-        """Set the brokers to begin with: `host:port`, separated by commas."""
+        """Set the bootstrap servers: `host:port`, separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder[T]:
-        """Set how often a record reaches Kafka, failures included."""
+        """Set the delivery guarantee."""
         return self._change(guarantee=delivery_guarantee)
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder[T]:
-        """Set how transactional ids begin; the number of the writer follows. Each sink needs one of its own.
+        """Set the prefix of transactional ids, which must be unique per sink; the number of the writer follows.
 
         Raises:
-            ValueError: it is empty or has more than 64,000 bytes.
+            ValueError: the prefix is empty or longer than 64,000 bytes.
         """
         length = len(transactional_id_prefix.encode())
         if not 0 < length <= _LONGEST_ID:
@@ -145,7 +146,7 @@ class KafkaSinkBuilder(Generic[T]):
         return self._change(transactional_id_prefix=transactional_id_prefix)
 
     def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema[R]) -> KafkaSinkBuilder[R]:
-        """Set what makes records of elements."""
+        """Set the serialization schema of records."""
         return cast("KafkaSinkBuilder[R]", self._change(serializer=record_serializer))
 
     def set_property(self, key: str, value: str) -> KafkaSinkBuilder[T]:

@@ -1,4 +1,4 @@
-"""Reading from Kafka: re-exported by `firesteel.datastream.connectors.kafka`."""
+"""Kafka source: re-exported by `firesteel.datastream.connectors.kafka`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KafkaTopicPartition:
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where to start if there is no offset to start from (Flink: `OffsetResetStrategy`)."""
+    """The starting position for partitions without an offset (Flink: `OffsetResetStrategy`)."""
 
     LATEST = 0
     EARLIEST = 1
@@ -43,7 +43,7 @@ class KafkaOffsetResetStrategy(Enum):
 
 
 class OffsetKind(Enum):
-    """How a `KafkaOffsetsInitializer` finds offsets."""
+    """The way a `KafkaOffsetsInitializer` determines offsets."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -54,12 +54,12 @@ class OffsetKind(Enum):
 
 @dataclass(frozen=True)
 class KafkaOffsetsInitializer:
-    """Where a `KafkaSource` starts or stops reading each partition (Flink: `OffsetsInitializer`).
+    """The offsets at which a `KafkaSource` starts or stops reading each partition (Flink: `OffsetsInitializer`).
 
     Attributes:
-        kind: How offsets are found.
-        reset_strategy: Where to start in partitions for which none is found.
-        time: Milliseconds since 1970, for `TIMESTAMP`.
+        kind: The way offsets are determined.
+        reset_strategy: Starting position for partitions without an offset.
+        time: Milliseconds since the epoch, for `TIMESTAMP`.
         specified: Offsets by partition, for `OFFSETS`.
 
     Example:
@@ -75,12 +75,19 @@ class KafkaOffsetsInitializer:
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """The offsets that the group has committed; without one, what the strategy says, or an error for `NONE`."""
+        """Return an initializer for the committed offsets of the group.
+
+        Args:
+            offset_reset_strategy: Applies to partitions without a committed offset; `NONE` raises an error.
+        """
         return KafkaOffsetsInitializer(OffsetKind.COMMITTED, offset_reset_strategy)
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """The first record whose timestamp (ms since 1970) is not earlier, else the end of the partition.
+        """Return an initializer for the first record with this timestamp or a later one, or the end of the partition.
+
+        Args:
+            timestamp: Milliseconds since the epoch.
 
         Raises:
             ValueError: the timestamp is negative.
@@ -91,12 +98,12 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """The first record of each partition."""
+        """Return an initializer for the first record of each partition."""
         return KafkaOffsetsInitializer(OffsetKind.EARLIEST, KafkaOffsetResetStrategy.EARLIEST)
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """The end of each partition at the time when the job begins."""
+        """Return an initializer for the end of each partition at the start of the job."""
         return KafkaOffsetsInitializer(OffsetKind.LATEST, KafkaOffsetResetStrategy.LATEST)
 
     @staticmethod
@@ -104,7 +111,9 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """These offsets; other partitions start where the group has committed, else where the strategy says.
+        """Return an initializer for the given offsets.
+
+        Other partitions start at the committed offsets of the group, or by the reset strategy if there are none.
 
         Raises:
             ValueError: an offset is negative.
@@ -117,15 +126,15 @@ class KafkaOffsetsInitializer:
 
 @dataclass(frozen=True)
 class KafkaSourceSettings:
-    """What a `KafkaSource` reads and how.
+    """Settings of a `KafkaSource`.
 
     Attributes:
-        properties: Of the Java client, with the source's own among them.
-        topics: Names, if the source was given names.
-        topic_pattern: Regular expression that the whole name of a topic must match.
-        partitions: Just these.
-        stopping_offsets: Where partitions end; None: nowhere.
-        is_bounded: The source ends when all partitions reached their ends.
+        properties: Properties of the Java client and of the source.
+        topics: Names of topics.
+        topic_pattern: Regular expression that the full name of a topic must match.
+        partitions: Individual partitions.
+        stopping_offsets: End of each partition; None means no end.
+        is_bounded: Whether the source ends when all partitions reached their ends.
     """
 
     properties: dict[str, str] = field(default_factory=dict, repr=False)
@@ -139,7 +148,7 @@ class KafkaSourceSettings:
 
     @property
     def subscribed(self) -> str:
-        """What the source was told to read, in words; empty if it was not told yet."""
+        """A description of the subscription for messages; empty if there is none yet."""
         if self.topics:
             return f"topics {', '.join(self.topics)}"
         if self.topic_pattern is not None:
@@ -149,12 +158,12 @@ class KafkaSourceSettings:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where the brokers are."""
+        """The bootstrap servers."""
         return self.properties["bootstrap.servers"]
 
     @property
     def discovery_interval_ms(self) -> int:
-        """How often new partitions are looked for (milliseconds); 0 or less: never."""
+        """The interval in milliseconds at which new partitions are discovered; 0 or less means never."""
         return -1 if self.is_bounded else int(self.properties[DISCOVERY_INTERVAL])
 
     @property
@@ -169,13 +178,13 @@ R = TypeVar("R")
 
 
 class KafkaSource(Source[T_out]):
-    """The records of Kafka topics, with their Kafka timestamps (Flink: `connector.kafka.source.KafkaSource`).
+    """Reads Kafka topics, with the timestamps of their records (Flink: `connector.kafka.source.KafkaSource`).
 
-    A split is a partition and a position an offset; a checkpoint has the offset of each partition. Needs the package
-    `confluent-kafka` (`pip install 'firesteel[kafka]'`). Records without a value are left out.
+    A split is a partition and a position an offset; a checkpoint contains the offset of each partition. Records without
+    a value are skipped. Needs the package `confluent-kafka` (`pip install 'firesteel[kafka]'`).
 
     Attributes:
-        settings: What it reads and how.
+        settings: Settings of the source.
 
     Example:
         >>> source = (
@@ -200,18 +209,18 @@ class KafkaSource(Source[T_out]):
         return KafkaSourceBuilder()
 
     def is_bounded(self) -> bool:
-        """Return whether the source ends by itself."""
+        """Return whether the source is bounded."""
         return self.settings.is_bounded
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Type of the elements, as the deserializer says."""
+        """Type of the elements, as declared by the deserializer."""
         assert self.settings.deserializer is not None
         return self.settings.deserializer.get_produced_type()
 
 
 class KafkaSourceBuilder(Generic[T]):
-    """Builds a `KafkaSource`. It reads from the earliest offsets and without end unless it is told otherwise."""
+    """A builder of `KafkaSource`; by default the source starts at the earliest offsets and is unbounded."""
 
     def __init__(self) -> None:
         self._settings = KafkaSourceSettings()
@@ -240,7 +249,7 @@ class KafkaSourceBuilder(Generic[T]):
         return KafkaSource(settings)
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder[T]:
-        """Set the brokers to begin with: `host:port`, separated by commas."""
+        """Set the bootstrap servers: `host:port`, separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder[T]:
@@ -248,38 +257,38 @@ class KafkaSourceBuilder(Generic[T]):
         return self.set_property(GROUP_ID, group_id)
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder[T]:
-        """Read these topics.
+        """Read the given topics.
 
         Raises:
-            InvalidProgramError: the builder was told already what to read.
+            InvalidProgramError: topics, a pattern or partitions are set already.
         """
         names = tuple(name for topic in topics for name in ([topic] if isinstance(topic, str) else topic))
         return self._subscribe("topics", topics=names)
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder[T]:
-        """Read all topics whose whole names match a regular expression, also those that are created later.
+        """Read all topics whose full names match a regular expression, including topics created later.
 
         Raises:
-            InvalidProgramError: the builder was told already what to read.
-            ValueError: it is no regular expression.
+            InvalidProgramError: topics, a pattern or partitions are set already.
+            ValueError: the pattern is not a regular expression.
         """
         try:
             re.compile(topic_pattern)
         except re.error as error:
-            raise ValueError(f"topic_pattern {topic_pattern!r} is no regular expression: {error}") from None
+            raise ValueError(f"topic_pattern {topic_pattern!r} is not a regular expression: {error}") from None
         return self._subscribe("a topic pattern", topic_pattern=topic_pattern)
 
     def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder[T]:
-        """Read just these partitions.
+        """Read individual partitions.
 
         Raises:
-            InvalidProgramError: the builder was told already what to read.
+            InvalidProgramError: topics, a pattern or partitions are set already.
         """
         return self._subscribe("partitions", partitions=frozenset(partitions))
 
     def _subscribe(self, what: str, **to: object) -> KafkaSourceBuilder[T]:
         if self._settings.subscribed:
-            raise InvalidProgramError(f"KafkaSource: can't read {what}, it reads {self._settings.subscribed} already")
+            raise InvalidProgramError(f"KafkaSource: cannot set {what}, {self._settings.subscribed} are set already")
         return self._change(**to)
 
     def _change(self, **settings: object) -> KafkaSourceBuilder[T]:
@@ -288,23 +297,26 @@ class KafkaSourceBuilder(Generic[T]):
         return self
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
-        """Set where reading starts if there is no checkpoint. Partitions found later are read from their beginning."""
+        """Set the starting offsets of a job without a checkpoint.
+
+        Partitions found later are read from their beginning.
+        """
         return self._change(starting_offsets=starting_offsets_initializer)
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
-        """Stop reading each partition there, while the source itself never ends."""
+        """Stop reading each partition at the given offsets, without ending the source."""
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=False)
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder[T]:
-        """Stop reading each partition there, and end when all are read."""
+        """Make the source bounded: it ends when each partition is read up to the given offsets."""
         return self._change(stopping_offsets=stopping_offsets_initializer, is_bounded=True)
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema[R]) -> KafkaSourceBuilder[R]:
-        """Set what makes elements of the values of records."""
+        """Set the deserialization schema of the values of records."""
         return cast("KafkaSourceBuilder[R]", self._change(deserializer=deserialization_schema))
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder[T]:
-        """Set how the client ids of the source's clients begin; its subtask's number follows."""
+        """Set the prefix of client ids; the number of the subtask follows."""
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder[T]:
@@ -318,7 +330,7 @@ class KafkaSourceBuilder(Generic[T]):
 
 
 def _completed(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties with the source's own, as Flink's builder sets them."""
+    """Return the properties with the source's defaults, as Flink's builder sets them."""
     if GROUP_ID not in properties and properties.get(COMMIT_OFFSETS, "true").lower() == "true":
         logger.warning("KafkaSource: offsets are not committed on checkpoints because group.id is not specified")
     defaults = {

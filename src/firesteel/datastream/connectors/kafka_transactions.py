@@ -1,9 +1,10 @@
-"""Transactions that write what a checkpoint decided exactly once.
+"""Transactions that write the records of a completed checkpoint exactly once.
 
-A transaction also commits a marker: the number of the next commit of its writer, as an offset of a consumer group that
-the writer has for itself. Kafka makes both visible or none. Whoever commits again, because nobody knows whether the
-transaction was committed, starts a producer with the same transactional id first. That fences the producer before,
-completes or aborts its transaction, and makes the marker final: it says what is left to do.
+A transaction also commits a marker: the number of the writer's next commit, stored as an offset of a consumer group
+that belongs to the writer. Kafka commits both atomically.
+
+If the outcome of a commit is unknown, the retry first starts a producer with the same transactional id. That fences the
+former producer and completes or aborts its transaction. Then the marker is final and tells which requests are left.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from firesteel.datastream.connectors.kafka_properties import timeout_s
 from firesteel.datastream.connectors.kafka_writer import RecordProducer
 
 _TRANSACTION_TIMEOUT_MS = "300000"
-"""A transaction is open for as long as it takes to produce one checkpoint's records."""
+"""Must cover the time to produce the records of one checkpoint, while the transaction is open."""
 
 _UNUSED_S = 600.0
-"""A producer that commits nothing for so long is closed when another one commits."""
+"""Idle time after which a producer is closed when another one commits."""
 
 _OF_A_FENCED_PRODUCER = frozenset({"_FENCED", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
 
 
 class TransactionalProducer:
-    """A producer with a transactional id, and what its writers are known to have committed.
+    """A producer with a transactional id and the known markers of its writers.
 
     Raises:
-        KafkaError: (all methods) a broker refuses or does not answer; the producer is of no use any more.
+        KafkaError: (all methods) a broker rejects the request or does not respond; the producer is unusable afterwards.
     """
 
     def __init__(self, properties: Mapping[str, str], transactional_id: str) -> None:
@@ -45,10 +46,10 @@ class TransactionalProducer:
         self._call("begin to write", self._producer.client.init_transactions, self._timeout_s)
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Produce, in one transaction, the records of those requests of one writer that were not committed before.
+        """Produce the records of one writer's uncommitted requests in one transaction.
 
         Args:
-            requests: In the order of their numbers.
+            requests: Requests in the order of their numbers.
         """
         group = _group(self._id, requests[0])
         if group not in self._markers:
@@ -65,7 +66,7 @@ class TransactionalProducer:
         topic, following = min(new[-1].committable.topics), new[-1].number + 1
         offsets = [kafka_library().TopicPartition(topic, 0, following)]
         self._call("note the commit", client.send_offsets_to_transaction, offsets, metadata, self._timeout_s)
-        # This waits until brokers have all records.
+        # Waits until brokers have received all records.
         self._call("commit a transaction", client.commit_transaction, self._producer.timeout_s)
         self._markers[group] = following, metadata
 
@@ -86,7 +87,7 @@ class TransactionalProducer:
             raise self._producer.errors.about(f"{what} with transactional id {self._id!r}", reason) from error
 
     def abandon(self) -> None:
-        """Drop what was not committed: the next producer of the same id aborts it."""
+        """Discard uncommitted records; the next producer with the same id aborts the transaction."""
         self._producer.client.purge()
 
 
@@ -96,7 +97,7 @@ def _group(transactional_id: str, request: CommitRequest) -> str:
 
 
 def _group_metadata(group: str) -> Any:
-    """Return the name of a group as a transaction takes it: only a consumer can make it, which needs no broker."""
+    """Return the metadata of a consumer group for a transaction; only a consumer can create it, but needs no broker."""
     consumer = kafka_library().Consumer({**QUIET, "group.id": group})
     try:
         return consumer.consumer_group_metadata()
@@ -118,10 +119,10 @@ _shared_lock = threading.Lock()
 
 
 def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[CommitRequest]) -> None:
-    """Commit requests of one writer; the producer stays open for the next ones.
+    """Commit requests of one writer; the producer stays open for later requests.
 
     Raises:
-        KafkaError: they were not committed, or nobody knows whether they were: commit them again.
+        KafkaError: the requests were not committed, or the outcome is unknown: commit them again.
     """
     transactional_id = requests[0].committable.transactional_id
     shared = _shared_producer((properties["bootstrap.servers"], transactional_id))
@@ -137,7 +138,7 @@ def commit_in_transaction(properties: Mapping[str, str], requests: Sequence[Comm
 
 
 def _shared_producer(key: tuple[str, str]) -> _Shared:
-    """Return the producer of an id, and forget those of jobs that seem to be over."""
+    """Return the producer of an id, and remove producers that have been idle for long."""
     now = time.monotonic()
     with _shared_lock:
         for other, shared in tuple(_shared.items()):

@@ -1,4 +1,4 @@
-"""The writers of a `KafkaSink`: one produces at once, the other stages records for the commit."""
+"""The writers of a `KafkaSink`: one produces immediately, the other stages records for the commit."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from firesteel.datastream.connectors.kafka_records import KafkaRecordSerializati
 from firesteel.datastream.connectors.staging import PreparedRows, StagedRows
 
 _INLINE_BYTES = 128 * 1024
-"""More bytes of one batch travel in a file."""
+"""Maximum number of bytes of one batch that are kept in memory; more are staged in a file."""
 
 _DELIVERY_TIMEOUT_MS = "120000"
 _MOST_BYTES = "1000000"
 
 
 class RecordProducer:
-    """Produces records and remembers the first one that could not be delivered.
+    """Produces records and stores the first delivery error.
 
     Args:
-        properties: Of the Java client.
-        settings: More of librdkafka's.
+        properties: Properties of the Java client.
+        settings: Additional settings of librdkafka.
 
     Attributes:
-        timeout_s: How long delivery may take (seconds).
-        errors: What the client told about its connections.
+        timeout_s: Delivery timeout in seconds.
+        errors: The last connection error of the client.
         client: librdkafka's producer.
     """
 
@@ -50,7 +50,7 @@ class RecordProducer:
             self._failed = (error, message.topic())
 
     def produce(self, records: Sequence[Record]) -> None:
-        """Hand records to the client; waits while its buffer is full.
+        """Pass records to the client; block while its buffer is full.
 
         Raises:
             KafkaError: a record was not delivered.
@@ -73,10 +73,10 @@ class RecordProducer:
                 return
 
     def flush(self) -> None:
-        """Wait until brokers have all records.
+        """Wait until brokers have received all records.
 
         Raises:
-            KafkaError: a record was not delivered, or not within `delivery.timeout.ms`.
+            KafkaError: a record was not delivered within `delivery.timeout.ms`, or delivery failed.
         """
         try:
             left = self.client.flush(self.timeout_s)
@@ -94,13 +94,13 @@ class RecordProducer:
 
 
 class KafkaWriter(SinkWriter[Any]):
-    """Produces records as they come.
+    """Produces records immediately.
 
     Args:
-        properties: Of the Java client.
-        serializer: Makes the records.
-        context: Who the writer is.
-        flushes: Whether all records must have arrived before a checkpoint: at least once.
+        properties: Properties of the Java client.
+        serializer: Converts elements to records.
+        context: Context of the writer.
+        flushes: Whether a checkpoint waits for the delivery of all records (at-least-once).
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class KafkaWriter(SinkWriter[Any]):
         self._serializer = serializer
         self._is_checkpoint = context.is_checkpoint
         self._flushes = flushes
-        # As Java's producer, which neither loses nor doubles a record when it tries again.
+        # As in Java's producer, retries neither lose nor duplicate records.
         exact = {"enable.idempotence": True} if properties.get("acks", "all") in ("all", "-1") else {}
         self._producer = RecordProducer(properties, **exact)
 
@@ -130,7 +130,7 @@ class KafkaWriter(SinkWriter[Any]):
         self._producer.produce(self._serializer.records(elements, timestamps))
 
     def flush(self, end_of_input: bool) -> None:
-        """Wait for what was written, where a checkpoint or the end of the job would lose it otherwise.
+        """Wait for the delivery of records if a checkpoint or the end of the job would lose them otherwise.
 
         Raises:
             KafkaError: a record was not delivered.
@@ -139,7 +139,7 @@ class KafkaWriter(SinkWriter[Any]):
             self._producer.flush()
 
     def close(self) -> None:
-        """Drop what was not delivered: it was not asked for, or is written again after a restart."""
+        """Discard undelivered records: they are not guaranteed, or are written again after a restart."""
         self._producer.client.purge()
         self._producer.client.flush(0)
 
@@ -150,9 +150,9 @@ class PreparedRecords:
 
     Attributes:
         rows: The records.
-        topics: Those that they are for.
-        transactional_id: Of the writer. A job that goes on with another prefix commits them with this one: the marker
-            of their commit is kept for it.
+        topics: Their topics.
+        transactional_id: The writer's transactional id. A job restarted with another prefix still commits them with
+            this one, because the marker of their commit belongs to it.
     """
 
     rows: PreparedRows
@@ -161,7 +161,7 @@ class PreparedRecords:
 
 
 class StagingKafkaWriter(SinkWriter[Any]):
-    """Keeps records until their checkpoint is committed, in a file if they are many."""
+    """Stages records until their checkpoint is committed, in a file if there are many."""
 
     def __init__(
         self,
@@ -179,14 +179,15 @@ class StagingKafkaWriter(SinkWriter[Any]):
         self._prepared: list[PreparedRecords] = []
 
     def write(self, element: Any, timestamp: int | None) -> None:
-        """Take one element."""
+        """Stage one element."""
         self.write_all([element], [timestamp])
 
     def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
-        """Take elements.
+        """Stage several elements.
 
         Raises:
-            KafkaError: a record is larger than the producer may send: nothing that was decided may fail for ever.
+            KafkaError: a record exceeds the producer's limit; it is rejected here because a completed checkpoint must
+                not contain a record that can never be produced.
         """
         records = self._serializer.records(elements, timestamps)
         sizes = [len(key or b"") + len(value or b"") for _, key, value, _, _ in records]
@@ -200,11 +201,11 @@ class StagingKafkaWriter(SinkWriter[Any]):
             self._bytes = 0
 
     def snapshot_state(self) -> int | None:
-        """Return how many files there were."""
+        """Return the number of files used so far."""
         return self._staged.files or None
 
     def restore_state(self, state: int) -> None:
-        """Go on with the next file."""
+        """Continue with the next file number."""
         self._staged.files = max(self._staged.files, state)
 
     def flush(self, end_of_input: bool) -> None:
@@ -215,10 +216,10 @@ class StagingKafkaWriter(SinkWriter[Any]):
         self._topics, self._bytes = set(), 0
 
     def prepare_commit(self) -> Sequence[PreparedRecords]:
-        """Return the records that were finished."""
+        """Return the finished records."""
         prepared, self._prepared = self._prepared, []
         return prepared
 
     def close(self) -> None:
-        """Remove the file of a batch that was not finished."""
+        """Remove the file of an unfinished batch."""
         self._staged.close()

@@ -1,4 +1,4 @@
-"""Amazon Kinesis (module as `pyflink.datastream.connectors.kinesis`)."""
+"""Amazon Kinesis connectors (module as `pyflink.datastream.connectors.kinesis`)."""
 
 from firesteel.datastream.connectors.kinesis_consumer import (
     FlinkKinesisConsumer,

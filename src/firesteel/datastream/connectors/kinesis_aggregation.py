@@ -1,7 +1,7 @@
-"""Records that Amazon's Kinesis Producer Library has packed into one.
+"""Aggregated records of Amazon's Kinesis Producer Library.
 
-Such a record is four bytes of magic, a message of protocol buffers and its MD5 digest. The message has, as field 3, a
-message for each record, whose field 3 is the record's data.
+Such a record consists of four magic bytes, a protocol buffers message and its MD5 digest. Field 3 of the message is a
+message per record, whose field 3 is the record's data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 
 
 def deaggregated(data: bytes) -> list[bytes]:
-    """Return the data of the records that are packed into one, or of the one itself if it is no such record.
+    """Return the data of the records in an aggregated record; other records are returned as they are.
 
     Flink: `UserRecord.deaggregate` of Amazon's client library.
 
@@ -37,7 +37,7 @@ def deaggregated(data: bytes) -> list[bytes]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and content of each field that holds bytes."""
+    """Yield number and content of each length-delimited field."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
@@ -51,11 +51,11 @@ def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
         elif kind in (_FIXED_64, _FIXED_32):
             at += 8 if kind == _FIXED_64 else 4
         else:
-            raise ValueError(f"an aggregated record of Kinesis has a field of the unknown wire type {kind}")
+            raise ValueError(f"aggregated Kinesis record: unknown wire type {kind}")
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return a number and the position behind it."""
+    """Return a number and the position after it."""
     value = shift = 0
     while True:
         byte = message[at]

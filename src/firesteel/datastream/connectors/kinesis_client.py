@@ -1,4 +1,4 @@
-"""Connections to Kinesis, through boto3: shards, and pages of their records."""
+"""Kinesis client on top of boto3: shards and pages of their records."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from firesteel.datastream.connectors.kinesis_properties import (
 from firesteel.errors import FiresteelError
 
 _TIMES = 1 << 62
-"""A position below 0 is a time: so many milliseconds less. All sequence numbers come after all times."""
+"""Offset of positions that are times: they are negative, so that all sequence numbers come after all times."""
 
 
 class KinesisError(FiresteelError):
-    """Kinesis refused something or did not answer."""
+    """Kinesis rejected a request or did not respond."""
 
 
 def make_client(service: str, properties: Mapping[str, str]) -> Any:
@@ -53,7 +53,7 @@ def make_client(service: str, properties: Mapping[str, str]) -> Any:
 
 
 def time_position(time_ms: int) -> int:
-    """Return the position before the first record that arrived at a time (ms since 1970) or later."""
+    """Return the position before the first record that arrived at `time_ms` (ms since the epoch) or later."""
     return time_ms - _TIMES
 
 
@@ -62,8 +62,8 @@ class Shard:
     """A shard of a stream.
 
     Attributes:
-        shard_id: Its name, unique within the stream.
-        parents: The shards that were split or merged into it.
+        shard_id: Id, unique within the stream.
+        parents: Ids of the shards that were split or merged into it.
     """
 
     shard_id: str
@@ -72,7 +72,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record: its sequence number, when it arrived (ms since 1970), and its bytes."""
+    """A record: sequence number, arrival time (ms since the epoch) and data."""
 
     sequence_number: int
     time_ms: int
@@ -81,12 +81,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Records that follow each other.
+    """Consecutive records of a shard.
 
     Attributes:
-        records: In the order of their sequence numbers.
-        iterator: Where to go on; None: the shard was closed, and this is its end.
-        behind_ms: How old the shard's newest record makes them (milliseconds).
+        records: Records ordered by sequence number.
+        iterator: Shard iterator of the next page; None at the end of a closed shard.
+        behind_ms: How far the page lags behind the newest record of the shard, in milliseconds.
     """
 
     records: list[Record]
@@ -95,11 +95,11 @@ class Page:
 
 
 class KinesisStream:
-    """A stream and the client for it.
+    """A stream and its client.
 
     Args:
         name: Name or ARN of the stream.
-        properties: Of the consumer.
+        properties: Properties of the consumer.
     """
 
     def __init__(self, name: str, properties: Mapping[str, str]) -> None:
@@ -109,10 +109,10 @@ class KinesisStream:
         self._stream = stream_argument(name)
 
     def shards(self) -> list[Shard]:
-        """Return all shards, also closed ones whose records are not expired.
+        """Return all shards, including closed ones whose records have not expired.
 
         Raises:
-            KinesisError: the stream does not exist, or there is no answer.
+            KinesisError: the stream does not exist, or Kinesis does not respond.
         """
         found, page = [], self._stream
         while True:
@@ -125,10 +125,10 @@ class KinesisStream:
             page = {"NextToken": answer["NextToken"]}
 
     def iterator(self, shard_id: str, position: int) -> str:
-        """Return where to read from a position on: a time, or the sequence number after the last record that was read.
+        """Return a shard iterator for a position: a time, or the number after the last record read.
 
         Raises:
-            KinesisError: the shard does not exist, or there is no answer.
+            KinesisError: the shard does not exist, or Kinesis does not respond.
         """
         if position >= 0:
             start = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "StartingSequenceNumber": str(position - 1)}
@@ -142,10 +142,10 @@ class KinesisStream:
         return str(self._call(what, lambda: self._client.get_shard_iterator(**arguments))["ShardIterator"])
 
     def page(self, shard_id: str, iterator: str, limit: int) -> Page | None:
-        """Return the next records, `limit` of them at most; None: the iterator expired, or too much is being read.
+        """Return up to `limit` next records; None if the iterator expired or the read was throttled.
 
         Raises:
-            KinesisError: there is no answer.
+            KinesisError: Kinesis does not respond.
         """
         exceptions = self._client.exceptions
         try:
@@ -180,5 +180,5 @@ class KinesisStream:
 
 
 def stream_argument(name: str) -> dict[str, str]:
-    """Return the argument that names a stream, by name or ARN."""
+    """Return the request argument for a stream's name or ARN."""
     return {"StreamARN" if name.startswith("arn:") else "StreamName": name}

@@ -1,4 +1,4 @@
-"""Reading from Kinesis: re-exported by `firesteel.datastream.connectors.kinesis`."""
+"""Kinesis consumer: re-exported by `firesteel.datastream.connectors.kinesis`."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class KinesisSourceSettings:
-    """What a `KinesisSource` reads, and how.
+    """Settings of a `KinesisSource`.
 
     Attributes:
         streams: Names or ARNs.
-        deserializer: Makes elements of the bytes of records.
-        properties: Flink's.
+        deserializer: Deserializes the data of records.
+        properties: Flink's properties of the consumer.
     """
 
     streams: tuple[str, ...]
@@ -39,17 +39,17 @@ class KinesisSourceSettings:
 
     @property
     def most_records(self) -> int:
-        """How many records a request asks for."""
+        """Maximum number of records per request."""
         return min(10_000, int(self.properties.get(MOST_RECORDS, 10_000)))
 
     @property
     def polling_ms(self) -> int:
-        """How often the ends of shards are looked for (milliseconds)."""
+        """Interval in milliseconds at which the ends of shards are polled."""
         return int(self.properties.get(POLLING_INTERVAL, 400))
 
     @property
     def discovery_ms(self) -> int:
-        """How often new shards are looked for (milliseconds)."""
+        """Interval in milliseconds at which new shards are discovered."""
         return int(self.properties.get(DISCOVERY_INTERVAL, 10_000))
 
     def __repr__(self) -> str:
@@ -57,12 +57,12 @@ class KinesisSourceSettings:
 
 
 class KinesisSource(Source[Any]):
-    """The records of Kinesis streams, with their arrival times; `FlinkKinesisConsumer` becomes one.
+    """Reads Kinesis streams, with the arrival times of records as timestamps; made from a `FlinkKinesisConsumer`.
 
-    A split is a shard, and a position is the sequence number after the last record that was read.
+    A split is a shard, and a position is the number after the sequence number of the last record read.
 
     Attributes:
-        settings: What it reads, and how.
+        settings: Settings of the source.
     """
 
     def __init__(self, settings: KinesisSourceSettings) -> None:
@@ -70,42 +70,42 @@ class KinesisSource(Source[Any]):
         self.settings = settings
 
     def is_bounded(self) -> bool:
-        """Return False: streams have no end."""
+        """Return False: streams are unbounded."""
         return False
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Type of the elements, as the deserializer says."""
+        """Type of the elements, as declared by the deserializer."""
         return self.settings.deserializer.get_produced_type()
 
 
 class KinesisShardAssigner:
-    """Says which subtask reads a shard. Without effect: shards are dealt in turn."""
+    """Assigns shards to subtasks. It has no effect: shards are assigned in round-robin order."""
 
     def __init__(self, j_kinesis_shard_assigner: Any = None) -> None:
         if j_kinesis_shard_assigner is not None:
-            raise NotImplementedError("KinesisShardAssigner wraps a Java object; shards are dealt in turn")
+            raise NotImplementedError("KinesisShardAssigner wraps a Java object; shards are assigned round-robin")
 
     @staticmethod
     def default_shard_assigner() -> KinesisShardAssigner:
-        """Return an assigner; as all of them it deals shards in turn."""
+        """Return an assigner, which has no effect."""
         return KinesisShardAssigner()
 
     @staticmethod
     def uniform_shard_assigner() -> KinesisShardAssigner:
-        """Return an assigner; as all of them it deals shards in turn."""
+        """Return an assigner, which has no effect."""
         return KinesisShardAssigner()
 
 
 class KinesisDeserializationSchema:
-    """Wraps a Java object in PyFlink, so there is none here: use a `DeserializationSchema`."""
+    """A wrapper of a Java object in PyFlink, not supported here: use a `DeserializationSchema`."""
 
     def __init__(self, j_kinesis_deserialization_schema: Any) -> None:
         raise NotImplementedError("KinesisDeserializationSchema wraps a Java object; use a DeserializationSchema")
 
 
 class WatermarkTracker:
-    """Keeps the shards of a consumer together. Without effect: `with_watermark_alignment` does it."""
+    """Aligns the shards of a consumer. It has no effect: use `with_watermark_alignment`."""
 
     def __init__(self, j_watermark_tracker: Any = None) -> None:
         if j_watermark_tracker is not None:
@@ -115,21 +115,21 @@ class WatermarkTracker:
     def job_manager_watermark_tracker(
         aggregate_name: str, log_accumulator_interval_millis: int = -1
     ) -> WatermarkTracker:
-        """Return a tracker, which changes nothing."""
+        """Return a tracker, which has no effect."""
         return WatermarkTracker()
 
 
 class FlinkKinesisConsumer(SourceFunction[Any]):
     """Reads Kinesis streams, for `add_source` (Flink: `streaming.connectors.kinesis.FlinkKinesisConsumer`).
 
-    Exactly once: checkpoints have the sequence number that each shard was read up to. Elements have the arrival times
-    of their records. New shards are read when all records of the shards were read that they were made of. Needs
+    It is exactly-once: checkpoints contain the sequence number up to which each shard was read. The timestamps of
+    elements are the arrival times of their records. A new shard is read after all records of its parent shards. Needs
     `pip install 'firesteel[kinesis]'`.
 
     Args:
-        streams: One name, or a list of them.
-        deserializer: Makes elements of the bytes of records.
-        config_props: Flink's properties.
+        streams: One name, or a list of names.
+        deserializer: Deserializes the data of records.
+        config_props: Flink's properties of the consumer.
 
     Example:
         >>> properties = {"aws.region": "us-east-1", "flink.stream.initpos": "TRIM_HORIZON"}
@@ -149,18 +149,18 @@ class FlinkKinesisConsumer(SourceFunction[Any]):
             )
         names = (streams,) if isinstance(streams, str) else tuple(streams)
         if not names:
-            raise ValueError("FlinkKinesisConsumer: streams can't be empty")
+            raise ValueError("FlinkKinesisConsumer: streams must not be empty")
         properties = checked(config_props, "FlinkKinesisConsumer")
         initial_time_ms(properties, 0)
         self._settings = KinesisSourceSettings(names, deserializer, properties)
 
     def as_source(self) -> KinesisSource:
-        """Return the source that takes its place."""
+        """Return the equivalent `KinesisSource`."""
         return KinesisSource(self._settings)
 
     def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
-        """Change nothing: shards are dealt to the subtasks in turn."""
-        logger.warning("set_shard_assigner() has no effect: shards are dealt to the subtasks in turn")
+        """Log a warning: shards are assigned to the subtasks in round-robin order."""
+        logger.warning("set_shard_assigner() has no effect: shards are assigned to the subtasks in round-robin order")
         return self
 
     def set_periodic_watermark_assigner(
@@ -174,6 +174,6 @@ class FlinkKinesisConsumer(SourceFunction[Any]):
         raise NotImplementedError("set_periodic_watermark_assigner(): use assign_timestamps_and_watermarks()")
 
     def set_watermark_tracker(self, watermark_tracker: WatermarkTracker) -> FlinkKinesisConsumer:
-        """Change nothing: `with_watermark_alignment` keeps splits together."""
+        """Log a warning: `with_watermark_alignment` aligns splits."""
         logger.warning("set_watermark_tracker() has no effect: use with_watermark_alignment()")
         return self

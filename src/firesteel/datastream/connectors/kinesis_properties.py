@@ -1,4 +1,4 @@
-"""Flink's properties for AWS and for its Kinesis consumer, and what boto3 calls them."""
+"""Translation of Flink's AWS and Kinesis properties to arguments of boto3."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _PROVIDERS = (*_AMBIENT, "BASIC", "PROFILE", "ASSUME_ROLE")
 
 
 def checked(properties: Mapping[str, Any], connector: str) -> dict[str, str]:
-    """Return the properties as text; a warning names those that have no effect.
+    """Return the properties as text, and log a warning with those that have no effect.
 
     Raises:
-        InvalidProgramError: there is neither region nor endpoint, or the credentials are incomplete.
+        InvalidProgramError: region and endpoint are both missing, or the credentials are incomplete.
     """
     texts = {str(key): str(value) for key, value in properties.items()}
     if REGION not in texts and ENDPOINT not in texts:
@@ -75,12 +75,12 @@ def session_settings(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def profile_path(properties: Mapping[str, str]) -> str | None:
-    """Return the file of the profiles, if it is not the usual one."""
+    """Return the path of the profiles file, or None for the default one."""
     return properties.get(_PROFILE_PATH) if _provider(properties) == "PROFILE" else None
 
 
 def role_settings(properties: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the arguments of STS's AssumeRole; None: no role is assumed."""
+    """Return the arguments of STS's AssumeRole, or None if no role is assumed."""
     if _provider(properties) != "ASSUME_ROLE":
         return None
     settings = {"RoleArn": properties[_ROLE], "RoleSessionName": properties.get(_ROLE_SESSION, "firesteel")}
@@ -88,7 +88,7 @@ def role_settings(properties: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of a client of the session."""
+    """Return the arguments of `Session.client`."""
     settings: dict[str, Any] = {}
     if ENDPOINT in properties:
         settings["endpoint_url"] = properties[ENDPOINT]
@@ -98,12 +98,12 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def initial_time_ms(properties: Mapping[str, str], now_ms: int) -> int:
-    """Return the arrival time (ms since 1970) of the first record that is read; 0: the oldest there is.
+    """Return the arrival time (ms since the epoch) from which records are read; 0 reads from the oldest one.
 
-    `LATEST` is the time when the job begins, so that a job that goes on from a checkpoint loses nothing.
+    `LATEST` is the start time of the job, so that a job restored from a checkpoint loses nothing.
 
     Raises:
-        InvalidProgramError: the position or its timestamp is not understood.
+        InvalidProgramError: the position or its timestamp is invalid.
     """
     position = properties.get(INITIAL_POSITION, "LATEST")
     if position == "TRIM_HORIZON":
@@ -128,7 +128,7 @@ def _parsed_ms(text: str) -> int:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
         raise InvalidProgramError(
-            f"FlinkKinesisConsumer: {INITIAL_TIMESTAMP} must be seconds since 1970 or a time such as "
+            f"FlinkKinesisConsumer: {INITIAL_TIMESTAMP} must be seconds since the epoch or a time such as "
             f"2024-01-31T12:00:00.000+01:00, found {text!r}; {TIMESTAMP_FORMAT} has no effect"
         ) from None
     return int(moment.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Writing to Kinesis streams and Firehose: re-exported by `firesteel.datastream.connectors.kinesis`."""
+"""Sinks of Kinesis streams and Firehose: re-exported by `firesteel.datastream.connectors.kinesis`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from firesteel.errors import InvalidProgramError
 
 
 class PartitionKeyGenerator:
-    """Says which partition key a record gets, and so which shard (Flink: interface of the same name).
+    """Generates the partition key of a record, which determines its shard (Flink: interface of the same name).
 
-    Beyond PyFlink, `set_partition_key_generator` also takes a function from element to key.
+    Beyond PyFlink, `set_partition_key_generator` also accepts a function from element to key.
     """
 
     def __init__(self, j_partition_key_generator: Any = None) -> None:
@@ -28,25 +28,25 @@ class PartitionKeyGenerator:
 
     @staticmethod
     def fixed() -> PartitionKeyGenerator:
-        """Give all records of a subtask one key."""
+        """Return a generator that gives all records of a subtask the same key."""
         made = PartitionKeyGenerator()
         made._is_fixed = True
         return made
 
     @staticmethod
     def random() -> PartitionKeyGenerator:
-        """Give each record a random key."""
+        """Return a generator that gives each record a random key."""
         return PartitionKeyGenerator()
 
     def for_subtask(self, subtask_index: int) -> Callable[[Any], str]:
-        """Return the function from element to key in a subtask."""
+        """Return the function from element to key for a subtask."""
         if self._is_fixed:
             return lambda element: str(subtask_index)
         return lambda element: f"{random.getrandbits(128):032x}"
 
 
 class _AwsSinkBuilder:
-    """What the builders of both sinks share: the limits of requests."""
+    """The base class of both builders: limits of requests."""
 
     _settings: BatchSettings
 
@@ -56,38 +56,38 @@ class _AwsSinkBuilder:
         return self
 
     def set_serialization_schema(self, serialization_schema: SerializationSchema[Any]) -> Self:
-        """Set what makes the bytes of elements."""
+        """Set the serialization schema of elements."""
         return self._change(serializer=serialization_schema)
 
     def set_fail_on_error(self, fail_on_error: bool) -> Self:
-        """Set whether a record that is refused fails the job at once; if not (the default), it is sent again."""
+        """Set whether a rejected record fails the job; by default it is sent again."""
         return self._change(fails_on_error=fail_on_error)
 
     def set_max_batch_size(self, max_batch_size: int) -> Self:
-        """Set how many records a request has at most (500, which is the service's limit)."""
+        """Set the maximum number of records in a request (default 500, which is the service's limit)."""
         return self._change(max_records=min(500, _positive("max_batch_size", max_batch_size)))
 
     def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:
-        """Change nothing: a writer sends one request at a time."""
+        """Do nothing: a writer sends one request at a time."""
         _positive("max_in_flight_requests", max_in_flight_requests)
         return self
 
     def set_max_buffered_requests(self, max_buffered_requests: int) -> Self:
-        """Change nothing: no more records are kept than a request has."""
+        """Do nothing: a writer buffers no more records than a request contains."""
         _positive("max_buffered_requests", max_buffered_requests)
         return self
 
     def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> Self:
-        """Set how many bytes a request has at most."""
+        """Set the maximum size of a request in bytes."""
         return self._change(max_bytes=_positive("max_batch_size_in_bytes", max_batch_size_in_bytes))
 
     def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> Self:
-        """Change nothing: buffered records are sent at the end of each batch."""
+        """Do nothing: buffered records are sent at the end of each batch."""
         _positive("max_time_in_buffer_ms", max_time_in_buffer_ms)
         return self
 
     def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> Self:
-        """Set how many bytes a record has at most."""
+        """Set the maximum size of a record in bytes."""
         return self._change(max_record_bytes=_positive("max_record_size_in_bytes", max_record_size_in_bytes))
 
 
@@ -98,12 +98,12 @@ def _positive(name: str, value: int) -> int:
 
 
 class KinesisStreamsSink(Sink[Any]):
-    """Writes to a Kinesis stream, at least once (Flink: `connector.kinesis.sink.KinesisStreamsSink`).
+    """Writes to a Kinesis stream, at-least-once (Flink: `connector.kinesis.sink.KinesisStreamsSink`).
 
     Needs `pip install 'firesteel[kinesis]'`.
 
     Attributes:
-        settings: What it writes, and how.
+        settings: Settings of the sink.
 
     Example:
         >>> sink = (
@@ -141,7 +141,7 @@ class KinesisStreamsSink(Sink[Any]):
 
 
 class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
-    """Builds a `KinesisStreamsSink` (Flink: class of the same name)."""
+    """A builder of `KinesisStreamsSink` (Flink: class of the same name)."""
 
     def __init__(self) -> None:
         self._settings = BatchSettings("kinesis")
@@ -152,13 +152,13 @@ class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
         return self._change(target=stream_name if isinstance(stream_name, str) else "".join(stream_name[:1]))
 
     def set_kinesis_client_properties(self, kinesis_client_properties: Mapping[str, Any]) -> KinesisStreamsSinkBuilder:
-        """Set Flink's properties for AWS: region, endpoint, credentials."""
+        """Set Flink's AWS properties: region, endpoint and credentials."""
         return self._change(properties=checked(kinesis_client_properties, "KinesisStreamsSink"))
 
     def set_partition_key_generator(
         self, partition_key_generator: PartitionKeyGenerator | Callable[[Any], str]
     ) -> KinesisStreamsSinkBuilder:
-        """Set what says which partition key a record gets."""
+        """Set the generator of partition keys."""
         self._keys = partition_key_generator
         return self
 
@@ -177,10 +177,10 @@ class KinesisStreamsSinkBuilder(_AwsSinkBuilder):
 
 
 class KinesisFirehoseSink(Sink[Any]):
-    """Writes to a delivery stream of Firehose, at least once (Flink: `connector.firehose.sink.KinesisFirehoseSink`).
+    """Writes to a Firehose delivery stream, at-least-once (Flink: `connector.firehose.sink.KinesisFirehoseSink`).
 
     Attributes:
-        settings: What it writes, and how.
+        settings: Settings of the sink.
     """
 
     def __init__(self, settings: BatchSettings) -> None:
@@ -205,7 +205,7 @@ class KinesisFirehoseSink(Sink[Any]):
 
 
 class KinesisFirehoseSinkBuilder(_AwsSinkBuilder):
-    """Builds a `KinesisFirehoseSink` (Flink: class of the same name)."""
+    """A builder of `KinesisFirehoseSink` (Flink: class of the same name)."""
 
     def __init__(self) -> None:
         self._settings = BatchSettings("firehose", max_bytes=4 * 1024 * 1024, max_record_bytes=1000 * 1024)
@@ -217,7 +217,7 @@ class KinesisFirehoseSinkBuilder(_AwsSinkBuilder):
     def set_firehose_client_properties(
         self, firehose_client_properties: Mapping[str, Any]
     ) -> KinesisFirehoseSinkBuilder:
-        """Set Flink's properties for AWS: region, endpoint, credentials."""
+        """Set Flink's AWS properties: region, endpoint and credentials."""
         return self._change(properties=checked(firehose_client_properties, "KinesisFirehoseSink"))
 
     def build(self) -> KinesisFirehoseSink:

@@ -1,4 +1,4 @@
-"""The writer of the sinks for Kinesis streams and Firehose: requests of many records, failed ones sent again."""
+"""The writer of the Kinesis and Firehose sinks: sends batched requests and retries failed records."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _GIVE_UP_S = 120.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.1, 5.0
 
 Put = Callable[[Any, list[dict[str, Any]]], list[dict[str, Any]]]
-"""(client, records) -> the result of each record."""
+"""A function of client and records that returns the result of each record."""
 
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """How a sink writes.
+    """Settings of a sink.
 
     Attributes:
         service: boto3's name of the service.
-        target: What is written to: the name of the stream.
-        serializer: Makes the bytes of elements.
-        properties: Flink's, for the client.
-        fails_on_error: Whether a record that is refused fails the job at once; else it is sent again.
-        max_records: A request has at most so many records.
-        max_bytes: A request has at most so many bytes.
-        max_record_bytes: A record has at most so many bytes.
+        target: Name of the stream.
+        serializer: Serializes elements.
+        properties: Flink's properties of the client.
+        fails_on_error: Whether a rejected record fails the job; otherwise it is sent again.
+        max_records: Maximum number of records in a request.
+        max_bytes: Maximum size of a request in bytes.
+        max_record_bytes: Maximum size of a record in bytes.
     """
 
     service: str
@@ -44,28 +44,28 @@ class BatchSettings:
     max_record_bytes: int = 1024 * 1024
 
     def checked(self, sink: str, method: str) -> Self:
-        """Return the settings.
+        """Check the settings and return them.
 
         Raises:
-            InvalidProgramError: something is missing, or limits contradict each other.
+            InvalidProgramError: a setting is missing, or limits contradict each other.
         """
         for is_there, what in ((self.target, method), (self.serializer, "set_serialization_schema()")):
             if not is_there:
                 raise InvalidProgramError(f"{sink}: call {what}")
         if self.max_record_bytes > self.max_bytes:
             raise InvalidProgramError(
-                f"{sink}: the limit of a record ({self.max_record_bytes} bytes) must not be larger than that of a "
+                f"{sink}: the size limit of a record ({self.max_record_bytes} bytes) must not exceed that of a "
                 f"request ({self.max_bytes} bytes)"
             )
         return self
 
 
 class BatchWriter(SinkWriter[Any]):
-    """Gathers records and sends them: when a request is full, and at the end of each batch.
+    """Buffers records and sends them when a request is full and at the end of each batch.
 
     Args:
-        settings: Of the sink.
-        entry_of: (element, its bytes) -> an entry of a request.
+        settings: Settings of the sink.
+        entry_of: Returns the entry of a request for an element and its bytes.
         put: Sends a request.
     """
 
@@ -79,10 +79,10 @@ class BatchWriter(SinkWriter[Any]):
         self._bytes = 0
 
     def write(self, element: Any, timestamp: int | None) -> None:
-        """Take one element.
+        """Write one element.
 
         Raises:
-            KinesisError: it is too large, or records were refused.
+            KinesisError: the record is too large, or records were rejected.
         """
         settings = self._settings
         data = self._serialize(element)
@@ -99,10 +99,10 @@ class BatchWriter(SinkWriter[Any]):
             self._send()
 
     def flush(self, end_of_input: bool) -> None:
-        """Send the buffered records: a checkpoint may follow.
+        """Send the buffered records, as a checkpoint may follow.
 
         Raises:
-            KinesisError: records were refused.
+            KinesisError: records were rejected.
         """
         if self._entries:
             self._send()
@@ -118,7 +118,7 @@ class BatchWriter(SinkWriter[Any]):
             first = failed[0][1]
             if self._settings.fails_on_error or time.monotonic() > deadline:
                 about = f"{first['ErrorCode']}: {first.get('ErrorMessage')}"
-                raise self._error(f"{len(failed)} of {len(entries)} records were refused: {about}")
+                raise self._error(f"{len(failed)} of {len(entries)} records were rejected: {about}")
             entries = [entry for entry, _ in failed]
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -133,5 +133,5 @@ class BatchWriter(SinkWriter[Any]):
         return KinesisError(f"{self._settings.service.capitalize()} {self._settings.target!r}: {text}")
 
     def close(self) -> None:
-        """Close the connections; what was not sent is written again after a restart."""
+        """Close the connections; unsent records are written again after a restart."""
         self._client.close()

@@ -11,7 +11,7 @@ __all__ = ["NumberSequenceSource"]
 
 
 class NumberSequenceSource(Source[int]):
-    """The numbers from `start` to `end`, both included; split among the subtasks.
+    """The numbers from `start` to `end`, both inclusive, distributed over the subtasks.
 
     Attributes:
         start: First number.
@@ -28,5 +28,5 @@ class NumberSequenceSource(Source[int]):
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Whole numbers."""
+        """The type of the numbers: `Types.LONG()`."""
         return BasicTypeInfo.LONG_TYPE_INFO()

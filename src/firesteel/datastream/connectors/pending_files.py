@@ -1,4 +1,4 @@
-"""Names of the part files of file sinks that are not committed yet."""
+"""Names of uncommitted part files of file sinks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import re
 
 Began = tuple[int, int, int]
-"""Run, batch and try in which a writer was made."""
+"""Run, batch and attempt in which a writer was created."""
 
 PENDING = re.compile(r"\..*-([0-9a-f]{32})-\d+.*\.inprogress\.(\d+)-(\d+)-(\d+)-\w+(?:\.\w+)?")
-"""The name of a part file while nobody is to see it: `uid` of its writers, and when its writer was made."""
+"""The hidden name of a part file, which contains the `uid` of its writer and `Began`."""
 
 
 def pending_name(final: str, began: Began, writer: str) -> str:
-    """Return where the part file of a name is while nobody is to see it.
+    """Return the hidden path of a part file.
 
     Example:
         >>> pending_name("/out/part-7-0.csv", (1, 12, 1), "a3f9")
@@ -24,6 +24,6 @@ def pending_name(final: str, began: Began, writer: str) -> str:
 
 
 def began_of(name: str, uid: str) -> Began | None:
-    """Return when the writer was made of a hidden part file of a name, if it is of the writers with that `uid`."""
+    """Return when the writer of a hidden part file was created, or None if `name` is not a file of that `uid`."""
     found = PENDING.fullmatch(name)
     return None if found is None or found[1] != uid else (int(found[2]), int(found[3]), int(found[4]))

@@ -1,4 +1,4 @@
-"""What file sinks want to have committed on remote file systems, and what is removed there with it."""
+"""Committables of file sinks on remote file systems."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class UploadedPart:
-    """A part file all of which was sent (Flink: `S3Committer`).
+    """A completely uploaded part file (Flink: `S3Committer`).
 
     Attributes:
-        final: Where it is to be seen.
-        upload_id: The multipart upload.
+        final: Its final path.
+        upload_id: Id of the multipart upload.
         parts: The parts of the upload that make up the file.
-        replaced: Objects that are not needed once it is committed.
+        replaced: Objects that are removed when it is committed.
     """
 
     final: str
@@ -31,15 +31,15 @@ class UploadedPart:
     replaced: tuple[str, ...] = ()
 
     def commit(self, remote: RemoteFileSystem) -> None:
-        """Complete the upload; does nothing when that was done before."""
+        """Complete the upload; does nothing if that was done before."""
         MultipartUploads(remote).complete(self.final, self.upload_id, self.parts)
         remote.remove(self.replaced)
 
     def check(self, remote: RemoteFileSystem) -> None:
-        """Check that it can be committed.
+        """Check that the upload can be completed.
 
         Raises:
-            RemoteFileError: it can't.
+            RemoteFileError: it cannot.
         """
         MultipartUploads(remote).check(self.final, self.upload_id, self.parts)
 
@@ -50,31 +50,31 @@ class UploadedPart:
 
 @dataclass(frozen=True, slots=True)
 class StagedPart:
-    """A part file that is complete under a hidden name, on a file system without multipart uploads.
+    """A complete part file under a hidden name, on a file system without multipart uploads.
 
     Attributes:
-        pending: Where it is.
-        final: Where it is to be seen.
+        pending: Its hidden path.
+        final: Its final path.
     """
 
     pending: str
     final: str
 
     def commit(self, remote: RemoteFileSystem) -> None:
-        """Rename it; does nothing when that was done before."""
+        """Rename the file; does nothing if that was done before."""
         try:
             remote.rename(self.pending, self.final)
         except RemoteFileNotFoundError:
             self.check(remote)
 
     def check(self, remote: RemoteFileSystem) -> None:
-        """Check that it is there.
+        """Check that the file exists.
 
         Raises:
-            RemoteFileNotFoundError: it is not.
+            RemoteFileNotFoundError: it does not.
         """
         if remote.size(self.pending) is None and remote.size(self.final) is None:
-            raise RemoteFileNotFoundError("commit", self.final, f"part file {self.pending} is gone")
+            raise RemoteFileNotFoundError("commit", self.final, f"part file {self.pending} not found")
 
     def hidden(self) -> Iterator[str]:
         """Yield the objects that the next checkpoint refers to."""
@@ -83,33 +83,34 @@ class StagedPart:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenObjects:
-    """Objects that no checkpoint needs any more once the next one is decided."""
+    """Objects that are obsolete once the next checkpoint is completed."""
 
     paths: tuple[str, ...]
 
     def commit(self, remote: RemoteFileSystem) -> None:
-        """Remove them."""
+        """Remove the objects."""
         remote.remove(self.paths)
 
     def check(self, remote: RemoteFileSystem) -> None:
-        """There is nothing to check."""
+        """Do nothing: there is nothing to check."""
 
     @property
     def final(self) -> str:
-        """Where they are."""
+        """A path on their file system."""
         return self.paths[0]
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteLeftovers:
-    """Uploads and hidden objects that writers left which were killed, failed or superseded, as `LeftoverParts`.
+    """Uploads and hidden objects of writers that were killed, failed or superseded, like `LeftoverParts`.
 
     Attributes:
-        base: Below which they are.
-        uid: Names the writer; it is in the names of its files.
-        before: Objects of writers that were made before this one are removed; None: those of all writers.
-        needed: Uploads and objects that are not to be removed.
-        uploads: Path and id of the uploads to abort, which were open when their writer began; None: all of the writer.
+        base: The directory that contains them.
+        uid: Id of the writer, which is part of the names of its files.
+        before: Remove objects of writers created before this one; None removes the objects of all writers.
+        needed: Uploads and objects to keep.
+        uploads: Path and id of the uploads to abort, which were open when their writer was created; None aborts all
+            uploads of the writer.
     """
 
     base: str
@@ -119,7 +120,7 @@ class RemoteLeftovers:
     uploads: tuple[tuple[str, str], ...] | None
 
     def remove(self, remote: RemoteFileSystem, objects: Sequence[str]) -> None:
-        """Remove what of the objects below `base` is left over, and abort uploads."""
+        """Remove the leftovers among the objects below `base`, and abort uploads."""
         remote.remove([path for path in objects if self._covers(path)])
         if not MultipartUploads.can_upload(remote):
             return
@@ -141,7 +142,7 @@ def check_remote(committables: Sequence[RemoteCommittable], configuration: Mappi
     """Check that all part files can be committed.
 
     Raises:
-        RemoteFileError: one can't.
+        RemoteFileError: a part file cannot be committed.
     """
     files = Files(configuration)
     parts = [one for one in committables if not isinstance(one, RemoteLeftovers)]
@@ -150,7 +151,7 @@ def check_remote(committables: Sequence[RemoteCommittable], configuration: Mappi
 
 
 def commit_remote(committables: Sequence[RemoteCommittable], configuration: Mapping[str, str]) -> None:
-    """Commit all part files, then remove what is left over; each directory is listed once for all writers."""
+    """Commit all part files, then remove leftovers; each directory is listed once for all writers."""
     files = Files(configuration)
     parts = [one for one in committables if not isinstance(one, RemoteLeftovers)]
     with ThreadPoolExecutor(_AT_ONCE) as threads:

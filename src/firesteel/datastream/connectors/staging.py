@@ -1,4 +1,4 @@
-"""Rows that wait for their checkpoint: few in memory, many in a file beside the checkpoints."""
+"""Rows staged until their checkpoint is committed: in memory if they are few, else in a file near the checkpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class PreparedRows:
-    """Rows of one writer, ready for the driver: those in the file at `staged`, if it is set, then `rows`."""
+    """Rows of one writer, ready for the driver: those in the file `staged`, if it is set, then `rows`."""
 
     staged: str | None
     rows: tuple[_Row, ...]
@@ -43,9 +43,9 @@ class PreparedRows:
             yield from chunk
 
     def discard(self) -> None:
-        """Remove the file and those that other attempts made in its place; their directory with the last one.
+        """Remove the file and the files of other attempts in its place; remove the directory if it is empty.
 
-        It is committed, so no other attempt of its number can be decided any more.
+        The rows are committed, so no checkpoint can refer to another attempt any more.
         """
         if self.staged is not None:
             path = Path(self.staged)
@@ -56,10 +56,10 @@ class PreparedRows:
 
 
 class StagedRows:
-    """Gathers the rows of one writer and batch.
+    """Buffers the rows of one writer and batch.
 
     Attributes:
-        files: How many files there were: a part of the writer's state.
+        files: Number of files used so far, which is part of the writer's state.
     """
 
     def __init__(self, context: WriterInitContext) -> None:
@@ -72,11 +72,11 @@ class StagedRows:
         self.files = 0
 
     def __len__(self) -> int:
-        """How many rows are in memory."""
+        """Return the number of rows in memory."""
         return len(self._rows)
 
     def add(self, rows: Sequence[_Row]) -> None:
-        """Keep rows in memory."""
+        """Add rows in memory."""
         self._rows += rows
 
     def stage(self) -> None:
@@ -90,7 +90,7 @@ class StagedRows:
         self._rows = []
 
     def finish(self) -> PreparedRows:
-        """Return the rows of the batch; the file, if there is one, outlives a crash of the machine."""
+        """Return the rows of the batch; the file, if there is one, is durable."""
         rows, self._rows = tuple(self._rows), []
         staged = None
         if self._file is not None:
@@ -103,7 +103,7 @@ class StagedRows:
         return PreparedRows(staged, rows)
 
     def close(self) -> None:
-        """Remove the file of a batch that was not finished."""
+        """Remove the file of an unfinished batch."""
         if self._file is not None:
             self._file.close()
             os.unlink(self._file.name)
@@ -111,10 +111,10 @@ class StagedRows:
 
 
 def _staging_directory(context: WriterInitContext) -> Path:
-    """Return a directory beside the checkpoints if these are local, else in the run directory, this user's own.
+    """Return the directory next to local checkpoints, or a private one in the run directory for remote checkpoints.
 
     Raises:
-        UnsafeDirectoryError: the run directory can't be trusted.
+        UnsafeDirectoryError: the run directory cannot be trusted.
     """
     configured = context.configuration.get(CHECKPOINT_DIRECTORY)
     if configured is None or scheme_of(configured) is not None:

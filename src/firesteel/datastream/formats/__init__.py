@@ -1,1 +1,1 @@
-"""Formats of records at the border of a job (as `pyflink.datastream.formats`)."""
+"""Record formats of sources and sinks (as `pyflink.datastream.formats`)."""

@@ -1,4 +1,4 @@
-"""Rows as Avro (module as `pyflink.datastream.formats.avro`), by the package fastavro and not by Java's classes."""
+"""The Avro format (module as `pyflink.datastream.formats.avro`), implemented with the package fastavro."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AvroSchema:
     """An Avro schema.
 
     Attributes:
-        json_schema: Its JSON text.
+        json_schema: The schema as JSON text.
 
     Example:
         >>> schema = AvroSchema.parse_string('{"type": "record", "name": "A", "fields": []}')
@@ -41,21 +41,21 @@ class AvroSchema:
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
-        """Return the schema of a JSON text.
+        """Parse a schema given as JSON text.
 
         Raises:
-            ValueError: it is no JSON.
-            fastavro.schema.SchemaParseException: it is no schema.
+            ValueError: the text is not valid JSON.
+            fastavro.schema.SchemaParseException: the JSON is not an Avro schema.
         """
         return AvroSchema(json_schema)
 
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
-        """Return the schema of a file.
+        """Parse the schema in a file.
 
         Raises:
-            OSError: the file can't be read.
-            ValueError: it is no JSON.
+            OSError: the file cannot be read.
+            ValueError: the file is not valid JSON.
         """
         return AvroSchema(Path(file_path).read_text())
 
@@ -76,7 +76,7 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
     """The type of records of an Avro schema, which are dicts.
 
     Attributes:
-        schema: Of the records.
+        schema: The schema of the records.
     """
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -85,11 +85,11 @@ class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
 
 
 class AvroInputFormat(InputFormat):
-    """Avro container files, for `env.create_input`: gives dicts.
+    """An input format for Avro container files, for `env.create_input`; records are dicts.
 
     Args:
         path: A file or directory.
-        schema: Of the records; files may be written with another one that Avro can resolve to it.
+        schema: The reader schema; files may be written with another schema that Avro can resolve to it.
 
     Example:
         >>> stream = env.create_input(AvroInputFormat("/data/in.avro", AvroSchema.parse_file("/data/in.avsc")))
@@ -105,7 +105,7 @@ class AvroInputFormat(InputFormat):
 
 
 class AvroFormat(StreamFormat[Any]):
-    """Reads Avro container files."""
+    """A stream format that reads Avro container files."""
 
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__("avro")
@@ -113,16 +113,16 @@ class AvroFormat(StreamFormat[Any]):
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Records of the schema."""
+        """The type of the records."""
         return GenericRecordAvroTypeInfo(self.schema)
 
 
 class AvroBulkWriters:
-    """Writes Avro container files from dicts."""
+    """Factory of bulk writers of Avro container files."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Writes files of a schema, for `FileSink.for_bulk_format`.
+        """Return a writer factory for dicts of a schema, for `FileSink.for_bulk_format`.
 
         Example:
             >>> sink = FileSink.for_bulk_format("/data/out", AvroBulkWriters.for_generic_record(schema)).build()
@@ -131,16 +131,16 @@ class AvroBulkWriters:
 
 
 class AvroRowDeserializationSchema(DeserializationSchema[Row]):
-    """Avro's binary form of a record to a Row (Flink: `formats.avro.AvroRowDeserializationSchema`).
+    """Deserializes Avro's binary encoding of a record to a Row (Flink: `formats.avro.AvroRowDeserializationSchema`).
 
     Args:
-        record_class: Refused: there are no Java classes.
-        avro_schema_string: JSON text of the schema of a record.
+        record_class: Must be None, as Java classes are not supported.
+        avro_schema_string: Schema of the records as JSON text.
 
     Raises:
-        TypeError: there is no schema.
-        ValueError: the schema is no record, or no type holds its values.
-        NotImplementedError: a class is given.
+        TypeError: no schema is given.
+        ValueError: the schema is not a record schema, or has a type that is not supported.
+        NotImplementedError: `record_class` is given.
         ModuleNotFoundError: fastavro is not installed.
     """
 
@@ -150,14 +150,14 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
         self._decode = fastavro().schemaless_reader
 
     def deserialize(self, message: bytes) -> Row:
-        """Return the Row.
+        """Return the Row of a message.
 
         Raises:
-            ValueError: the message is no record of the schema.
+            ValueError: the message is not a record of the schema.
         """
         try:
             return self._row(message)
-        except OSError:  # of a schema registry; the message may be fine
+        except OSError:  # from a schema registry; the message may be valid
             raise
         except Exception as error:  # fastavro raises errors of many kinds for malformed bytes
             raise ValueError(f"Failed to deserialize Avro {message[:200]!r}: {_text(error)}") from error
@@ -166,12 +166,12 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
         """Return the Rows of several messages.
 
         Raises:
-            ValueError: a message is bad; the text names its position.
+            ValueError: a message is invalid; the error names its position.
         """
         return decode_all(messages, lambda some: list(map(self.deserialize, some)), self.deserialize)
 
     def get_produced_type(self) -> TypeInformation[Any]:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self.row_type
 
     def _row(self, message: bytes) -> Row:
@@ -183,16 +183,16 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row]):
 
 
 class AvroRowSerializationSchema(SerializationSchema[Any]):
-    """A Row to Avro's binary form of a record (Flink: `formats.avro.AvroRowSerializationSchema`).
+    """Serializes a Row to Avro's binary encoding of a record (Flink: `formats.avro.AvroRowSerializationSchema`).
 
     Args:
-        record_class: Refused: there are no Java classes.
-        avro_schema_string: JSON text of the schema of a record.
+        record_class: Must be None, as Java classes are not supported.
+        avro_schema_string: Schema of the records as JSON text.
 
     Raises:
-        TypeError: there is no schema.
-        ValueError: the schema is no record, or no type holds its values.
-        NotImplementedError: a class is given.
+        TypeError: no schema is given.
+        ValueError: the schema is not a record schema, or has a type that is not supported.
+        NotImplementedError: `record_class` is given.
         ModuleNotFoundError: fastavro is not installed.
     """
 
@@ -205,7 +205,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         """Return the bytes of a record.
 
         Raises:
-            ValueError: the element is no record of the schema.
+            ValueError: the element is not a record of the schema.
         """
         buffer = io.BytesIO()
         try:
@@ -220,13 +220,13 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
 
 def _schema_of(record_class: str | None, avro_schema_string: str | None) -> tuple[AvroSchema, TypeInformation[Any]]:
     if record_class is not None:
-        raise NotImplementedError(f"Avro by the Java class {record_class!r}: give avro_schema_string")
+        raise NotImplementedError(f"Avro: the Java class {record_class!r} is not supported; pass avro_schema_string")
     if avro_schema_string is None:
         raise TypeError("record_class or avro_schema_string should be specified.")
     schema = AvroSchema(avro_schema_string)
     found = json.loads(avro_schema_string)
     if not isinstance(found, dict) or found.get("type") != "record":
-        raise ValueError(f"Avro: rows need the schema of a record, found {avro_schema_string[:200]}")
+        raise ValueError(f"Avro: rows need a record schema, found {avro_schema_string[:200]}")
     return schema, avro_type(found)
 
 

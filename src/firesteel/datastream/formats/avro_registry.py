@@ -1,4 +1,4 @@
-"""Avro messages in Confluent's wire format, whose schemas are in a schema registry."""
+"""Avro messages in Confluent's wire format, whose schemas are stored in a schema registry."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 
 
 class SchemaRegistry:
-    """A client of a schema registry; each schema is asked for once.
+    """A client of a schema registry that caches schemas.
 
     Args:
-        url: Such as `http://registry:8081`.
+        url: Address of the registry, such as `http://registry:8081`.
     """
 
     def __init__(self, url: str) -> None:
@@ -35,19 +35,19 @@ class SchemaRegistry:
         """Return the schema with an id.
 
         Raises:
-            ValueError: the registry has none.
-            OSError: the registry can't be reached.
+            ValueError: the registry has no such schema.
+            OSError: the registry is unreachable.
         """
         if schema_id not in self._schemas:
             self._schemas[schema_id] = AvroSchema(self._ask(f"/schemas/ids/{schema_id}")["schema"])
         return self._schemas[schema_id]
 
     def register(self, subject: str, schema: AvroSchema) -> int:
-        """Register a schema under a subject, if it is not there yet, and return its id.
+        """Register a schema under a subject unless it is registered already, and return its id.
 
         Raises:
-            ValueError: the registry refuses it.
-            OSError: the registry can't be reached.
+            ValueError: the registry rejects the schema.
+            OSError: the registry is unreachable.
         """
         key = subject, schema.json_schema
         if key not in self._ids:
@@ -70,7 +70,7 @@ class SchemaRegistry:
 
 
 class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
-    """Messages with the id of the schema that they were written with, to Rows of another schema.
+    """Deserializes messages that contain the id of their writer schema to Rows of a reader schema.
 
     Flink: `formats.avro.registry.confluent.ConfluentRegistryAvroDeserializationSchema` (Java only).
 
@@ -84,13 +84,13 @@ class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
 
     @staticmethod
     def for_generic(avro_schema: AvroSchema, url: str) -> ConfluentRegistryAvroDeserializationSchema:
-        """Return the schema that reads records as `avro_schema`, with the registry at `url`."""
+        """Return a deserialization schema with `avro_schema` as reader schema and the registry at `url`."""
         return ConfluentRegistryAvroDeserializationSchema(avro_schema, SchemaRegistry(url))
 
     def _row(self, message: bytes) -> Row:
         magic, schema_id = _HEAD.unpack_from(message)
         if magic != _MAGIC:
-            raise ValueError(f"the first byte must be {_MAGIC}, found {magic}: it is not in Confluent's wire format")
+            raise ValueError(f"not in Confluent's wire format: the first byte must be {_MAGIC}, found {magic}")
         body = io.BytesIO(message[_HEAD.size :])
         row: Row = self._read(self._decode(body, self._registry.schema(schema_id).parsed, self.schema.parsed))
         return row
@@ -100,7 +100,9 @@ class ConfluentRegistryAvroDeserializationSchema(AvroRowDeserializationSchema):
 
 
 class ConfluentRegistryAvroSerializationSchema(AvroRowSerializationSchema):
-    """Rows to messages with the id of their schema, which is registered when the first one is written.
+    """Serializes Rows to messages that contain the id of their schema.
+
+    The schema is registered when the first message is written.
 
     Flink: `formats.avro.registry.confluent.ConfluentRegistryAvroSerializationSchema` (Java only).
 
@@ -116,15 +118,15 @@ class ConfluentRegistryAvroSerializationSchema(AvroRowSerializationSchema):
 
     @staticmethod
     def for_generic(subject: str, avro_schema: AvroSchema, url: str) -> ConfluentRegistryAvroSerializationSchema:
-        """Return the schema that writes records as `avro_schema`, with the registry at `url`."""
+        """Return a serialization schema for records of `avro_schema`, with the registry at `url`."""
         return ConfluentRegistryAvroSerializationSchema(subject, avro_schema, SchemaRegistry(url))
 
     def serialize(self, element: Any) -> bytes:
         """Return the bytes of a record.
 
         Raises:
-            ValueError: the element is no record of the schema, or the registry refuses the schema.
-            OSError: the registry can't be reached.
+            ValueError: the element is not a record of the schema, or the registry rejects the schema.
+            OSError: the registry is unreachable.
         """
         schema_id = self._registry.register(self._subject, self.schema)
         return _HEAD.pack(_MAGIC, schema_id) + super().serialize(element)

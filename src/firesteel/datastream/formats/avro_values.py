@@ -1,4 +1,4 @@
-"""Values of Avro schemas as Rows of declared types, by the package fastavro."""
+"""Conversion between values that fastavro reads and writes and Rows of declared types."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _LOGICAL: dict[str, Callable[[], TypeInformation[Any]]] = {
 
 
 def fastavro() -> ModuleType:
-    """Return the package that reads and writes Avro.
+    """Import and return the package fastavro.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the text says how to install it.
+        ModuleNotFoundError: fastavro is not installed; the message says how to install it.
     """
     try:
         import fastavro as package
@@ -54,14 +54,14 @@ def fastavro() -> ModuleType:
 
 
 def avro_type(schema: Any, known: dict[str, Any] | None = None) -> TypeInformation[Any]:
-    """Return the type of values of a schema, as Flink's `AvroSchemaConverter` converts it.
+    """Return the type of the values of a schema, as Flink's `AvroSchemaConverter` does.
 
     Args:
         schema: The schema as JSON data.
-        known: Schemas by name, which the schema may refer to.
+        known: Named schemas that the schema may refer to.
 
     Raises:
-        ValueError: no type holds the values, such as a union of two types besides null.
+        ValueError: the schema has a type that is not supported, such as a union of two types besides null.
 
     Example:
         >>> avro_type({"type": "record", "name": "Person", "fields": [{"name": "age", "type": ["null", "int"]}]})
@@ -71,7 +71,7 @@ def avro_type(schema: Any, known: dict[str, Any] | None = None) -> TypeInformati
     if isinstance(schema, list):
         variants = [variant for variant in schema if variant != "null"]
         if len(variants) != 1:
-            raise ValueError(f"Avro: a union may have one type besides null, found {schema}")
+            raise ValueError(f"Avro: a union must have exactly one type besides null, found {schema}")
         return avro_type(variants[0], known)
     if isinstance(schema, str):
         return avro_type(known[schema], known) if schema in known else _simple(schema)
@@ -96,18 +96,18 @@ def _complex(schema: dict[str, Any], known: dict[str, Any]) -> TypeInformation[A
 
 def _simple(name: str) -> TypeInformation[Any]:
     if name not in _SIMPLE:
-        raise ValueError(f"Avro: no type holds {name!r}")
+        raise ValueError(f"Avro: type {name!r} is not supported")
     return _SIMPLE[name]()
 
 
 def avro_reader(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
-    """Return the function that makes a value of `type_info` of what fastavro reads."""
+    """Return the function that converts a value read by fastavro to a value of `type_info`."""
     read, coerce = _plain(type_info, _without_zone), coercer(type_info)
     return read if coerce is None else lambda value: coerce(read(value))
 
 
 def avro_writer(type_info: TypeInformation[Any]) -> Callable[[Any], Any]:
-    """Return the function that makes what fastavro writes of a value of `type_info`."""
+    """Return the function that converts a value of `type_info` to one that fastavro writes."""
     return _plain(type_info, _in_utc)
 
 
@@ -120,7 +120,7 @@ def _in_utc(value: datetime.datetime) -> datetime.datetime:
 
 
 def _plain(type_info: TypeInformation[Any], of_timestamp: Callable[[datetime.datetime], Any]) -> Callable[[Any], Any]:
-    """Return the function that turns Rows into dicts, and timestamps as it is told, at any depth."""
+    """Return the function that converts Rows to dicts and applies `of_timestamp` to timestamps, at any depth."""
     convert = _container(type_info, of_timestamp)
     return lambda value: None if value is None else convert(value)
 

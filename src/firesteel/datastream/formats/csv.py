@@ -1,4 +1,4 @@
-"""Rows as CSV (module as `pyflink.datastream.formats.csv`)."""
+"""The CSV format (module as `pyflink.datastream.formats.csv`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Row as one line of CSV: re-exported by `firesteel.datastream.formats.csv`."""
+"""CSV serialization schemas for Rows: re-exported by `firesteel.datastream.formats.csv`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no number") from None
+        raise ValueError(f"{text!r} is not a number") from None
 
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """How a line is written."""
+    """The syntax of a CSV line."""
 
     field_delimiter: str = ","
     line_delimiter: str = "\n"
@@ -48,7 +48,7 @@ class CsvDialect:
     ignore_parse_errors: bool = False
 
     def reader_options(self) -> dict[str, Any]:
-        """As options of Python's csv module."""
+        """Return the options for Python's csv module."""
         return {
             "delimiter": self.field_delimiter,
             "quotechar": self.quote_character,
@@ -71,7 +71,13 @@ _NUMBERS: dict[BasicType, Any] = {
 
 
 class CsvRowDeserializationSchema(DeserializationSchema[Row]):
-    """A line of CSV to a Row of a declared type."""
+    """Deserializes a CSV line to a Row of a declared type.
+
+    Example:
+        >>> row_type = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+        >>> CsvRowDeserializationSchema.Builder(row_type).build().deserialize(b"Ann,7")
+        Row(name='Ann', age=7)
+    """
 
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
         self.row_type = row_type
@@ -81,10 +87,10 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         self._readers = [(name, self._nullable(self._reader_of(one))) for name, one in zip(names, types, strict=True)]
 
     def deserialize(self, message: bytes) -> Row | None:
-        """Return the Row; None for comments and for what can't be read, if errors are ignored.
+        """Return the Row of a line; None for a comment, and for an invalid line if parse errors are ignored.
 
         Raises:
-            ValueError: the line has another number of fields, or a field is of another type; the text names it.
+            ValueError: the number of fields is wrong, or a field has another type; the error names it.
         """
         text = message.decode()
         if self._is_comment(text):
@@ -97,15 +103,15 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             raise ValueError(f"Failed to deserialize CSV row {text[:200]!r}: {error}") from error
 
     def deserialize_all(self, messages: list[bytes]) -> list[Row | None]:
-        """Return the Rows of several messages: faster than one call for each.
+        """Return the Rows of several messages, which is faster than one call per message.
 
         Raises:
-            ValueError: a message is bad; the text names its position and the field.
+            ValueError: a message is invalid; the error names its position and the field.
         """
         return decode_all(messages, self._rows, self.deserialize)
 
     def get_produced_type(self) -> TypeInformation[Any]:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self.row_type
 
     def _is_comment(self, text: str) -> bool:
@@ -118,14 +124,14 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         return [self._row(fields) for fields in self._split(texts)]
 
     def _split(self, texts: list[str]) -> list[list[str]]:
-        """Return the fields of each message; a quote that is not closed would join it with the next."""
+        """Return the fields of each message; raise an error if an unclosed quote joins a message with the next."""
         stripped = [text.rstrip("\r\n") for text in texts]
         try:
             lines = list(csv.reader(stripped, strict=True, **self.dialect.reader_options()))
         except csv.Error as error:
             raise ValueError(str(error)) from error
         if len(lines) != len(texts):
-            raise ValueError("a message is no single line of CSV")
+            raise ValueError("a message is not a single CSV line")
         return lines
 
     def _row(self, fields: list[str]) -> Row:
@@ -136,7 +142,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         return row
 
     def _reader_of(self, type_info: TypeInformation[Any]) -> Callable[[str], Any]:
-        """Return the function that makes a value of the text of a field."""
+        """Return the function that converts the text of a field to a value."""
         separator = self.dialect.array_element_delimiter
         if isinstance(type_info, ElementTypeInfo):
             element = self._nullable(self._reader_of(type_info.element_type))
@@ -154,7 +160,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
         return type(self), (self.row_type, self.dialect)
 
     class Builder:
-        """Builds a `CsvRowDeserializationSchema`."""
+        """A builder of `CsvRowDeserializationSchema`."""
 
         def __init__(self, type_info: TypeInformation[Any]) -> None:
             self._type_info = _row_type(type_info)
@@ -165,40 +171,40 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row]):
             return self
 
         def set_field_delimiter(self, delimiter: str) -> Self:
-            """Sets what separates fields."""
+            """Set the delimiter of fields (default `,`)."""
             return self._with(field_delimiter=delimiter)
 
         def set_allow_comments(self, allow_comments: bool) -> Self:
-            """Skips lines that start with `#`."""
+            """Set whether lines that start with `#` are skipped as comments (default False)."""
             return self._with(allow_comments=allow_comments)
 
         def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """Sets what separates the elements of an array."""
+            """Set the delimiter of array elements (default `;`)."""
             return self._with(array_element_delimiter=delimiter)
 
         def set_quote_character(self, c: str) -> Self:
-            """Sets what fields are quoted with."""
+            """Set the quote character (default `"`)."""
             return self._with(quote_character=c)
 
         def set_escape_character(self, c: str) -> Self:
-            """Sets what escapes a character."""
+            """Set the escape character (default: none)."""
             return self._with(escape_character=c)
 
         def set_null_literal(self, null_literal: str) -> Self:
-            """Sets the text that stands for null."""
+            """Set the text that represents null (default: none)."""
             return self._with(null_literal=null_literal)
 
         def set_ignore_parse_errors(self, ignore_parse_errors: bool) -> Self:
-            """Skips what can't be read."""
+            """Set whether lines that cannot be parsed are skipped (default False)."""
             return self._with(ignore_parse_errors=ignore_parse_errors)
 
         def build(self) -> CsvRowDeserializationSchema:
-            """The schema."""
+            """Return the schema."""
             return CsvRowDeserializationSchema(self._type_info, self._dialect)
 
 
 class CsvRowSerializationSchema(SerializationSchema[Any]):
-    """A Row of a declared type to a line of CSV."""
+    """Serializes a Row of a declared type to a CSV line."""
 
     def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect) -> None:
         self.row_type = row_type
@@ -209,7 +215,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         return type(self), (self.row_type, self.dialect)
 
     def serialize(self, element: Any) -> bytes:
-        """The line, its end included."""
+        """Return the line, including its line delimiter."""
         types = self.row_type.get_field_types()
         fields = [self._field(value, type_info) for value, type_info in zip(element, types, strict=True)]
         return (self.dialect.field_delimiter.join(fields) + self.dialect.line_delimiter).encode()
@@ -227,7 +233,7 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
         return java_formatter(type_info)(value)
 
     class Builder:
-        """Builds a `CsvRowSerializationSchema`."""
+        """A builder of `CsvRowSerializationSchema`."""
 
         def __init__(self, type_info: TypeInformation[Any]) -> None:
             self._type_info = _row_type(type_info)
@@ -238,35 +244,35 @@ class CsvRowSerializationSchema(SerializationSchema[Any]):
             return self
 
         def set_field_delimiter(self, c: str) -> Self:
-            """Sets what separates fields."""
+            """Set the delimiter of fields (default `,`)."""
             return self._with(field_delimiter=c)
 
         def set_line_delimiter(self, delimiter: str) -> Self:
-            """Sets what ends a line."""
+            """Set the delimiter of lines (default a line feed)."""
             return self._with(line_delimiter=delimiter)
 
         def set_array_element_delimiter(self, delimiter: str) -> Self:
-            """Sets what separates the elements of an array."""
+            """Set the delimiter of array elements (default `;`)."""
             return self._with(array_element_delimiter=delimiter)
 
         def disable_quote_character(self) -> Self:
-            """Quotes nothing."""
+            """Disable quoting."""
             return self._with(quote_character=None)
 
         def set_quote_character(self, c: str) -> Self:
-            """Sets what fields are quoted with."""
+            """Set the quote character (default `"`)."""
             return self._with(quote_character=c)
 
         def set_escape_character(self, c: str) -> Self:
-            """Sets what escapes a character."""
+            """Set the escape character (default: none)."""
             return self._with(escape_character=c)
 
         def set_null_literal(self, s: str) -> Self:
-            """Sets the text that stands for null."""
+            """Set the text that represents null (default: empty)."""
             return self._with(null_literal=s)
 
         def build(self) -> CsvRowSerializationSchema:
-            """The schema."""
+            """Return the schema."""
             return CsvRowSerializationSchema(self._type_info, self._dialect)
 
 

@@ -1,4 +1,4 @@
-"""Files of CSV with columns: re-exported by `firesteel.datastream.formats.csv`."""
+"""CSV files with typed columns: re-exported by `firesteel.datastream.formats.csv`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firesteel.datastream.connectors.file_source import StreamFormat
 
 @dataclass(frozen=True)
 class CsvColumn:
-    """One column; `array_separator` is set for arrays."""
+    """A column; `array_separator` is set for arrays."""
 
     name: str
     type_info: TypeInformation[Any]
@@ -21,7 +21,7 @@ class CsvColumn:
 
 @dataclass(frozen=True)
 class CsvSchema:
-    """Columns and layout of a CSV file.
+    """The columns and the syntax of a CSV file.
 
     Example:
         >>> schema = CsvSchema.builder().add_string_column("name").add_number_column("age").build()
@@ -43,11 +43,11 @@ class CsvSchema:
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
-        """A builder."""
+        """Return a builder."""
         return CsvSchemaBuilder()
 
     def size(self) -> int:
-        """Number of columns."""
+        """Return the number of columns."""
         return len(self.columns)
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """Builds a `CsvSchema`."""
+    """A builder of `CsvSchema`."""
 
     def __init__(self) -> None:
         self._schema = CsvSchema()
@@ -68,106 +68,106 @@ class CsvSchemaBuilder:
         return self._with(columns=(*self._schema.columns, column))
 
     def add_string_column(self, name: str) -> Self:
-        """Adds a column of text."""
+        """Add a string column."""
         return self._add(CsvColumn(name, Types.STRING()))
 
     def add_boolean_column(self, name: str) -> Self:
-        """Adds a column of truth values."""
+        """Add a boolean column."""
         return self._add(CsvColumn(name, Types.BOOLEAN()))
 
     def add_number_column(self, name: str, number_type: TypeInformation[Any] | None = None) -> Self:
-        """Adds a column of numbers (`Types.LONG()`)."""
+        """Add a number column, of type `Types.LONG()` by default."""
         return self._add(CsvColumn(name, _checked(number_type, name) or Types.LONG()))
 
     def add_array_column(
         self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
     ) -> Self:
-        """Adds a column of arrays (of `Types.STRING()`)."""
+        """Add an array column, with elements of type `Types.STRING()` by default."""
         return self._add(CsvColumn(name, ListTypeInfo(_checked(element_type, name) or Types.STRING()), separator))
 
     def add_columns_from(self, schema: CsvSchema) -> Self:
-        """Adds the columns of another schema."""
+        """Add the columns of another schema."""
         return self._with(columns=(*self._schema.columns, *schema.columns))
 
     def clear_columns(self) -> Self:
-        """Removes all columns."""
+        """Remove all columns."""
         return self._with(columns=())
 
     def set_allow_comments(self, allow: bool = True) -> Self:
-        """Skips lines that start with `#`."""
+        """Set whether lines that start with `#` are skipped as comments (default False)."""
         return self._with(allow_comments=allow)
 
     def set_any_property_name(self, name: str) -> Self:
-        """Refused.
+        """Raise an error: surplus fields cannot be collected.
 
         Raises:
             NotImplementedError: always.
         """
-        raise NotImplementedError("CsvSchemaBuilder.set_any_property_name: surplus fields can't be collected")
+        raise NotImplementedError("CsvSchemaBuilder.set_any_property_name: surplus fields cannot be collected")
 
     def set_array_element_separator(self, separator: str) -> Self:
-        """Sets what separates the elements of arrays."""
+        """Set the separator of array elements (default `;`)."""
         return self._with(array_element_separator=separator)
 
     def disable_array_element_separator(self) -> Self:
-        """Takes arrays as one element."""
+        """Do not split arrays: each array has one element."""
         return self._with(array_element_separator="")
 
     def remove_array_element_separator(self, index: int) -> Self:
-        """Takes the arrays of one column as one element."""
+        """Do not split the arrays of one column: each array has one element."""
         columns = list(self._schema.columns)
         columns[index] = replace(columns[index], array_separator="")
         return self._with(columns=tuple(columns))
 
     def set_column_separator(self, char: str) -> Self:
-        """Sets what separates columns."""
+        """Set the separator of columns (default `,`)."""
         return self._with(column_separator=char)
 
     def set_escape_char(self, char: str) -> Self:
-        """Sets what escapes a character."""
+        """Set the escape character (default: none)."""
         return self._with(escape_char=char)
 
     def disable_escape_char(self) -> Self:
-        """Escapes nothing."""
+        """Disable escaping."""
         return self._with(escape_char=None)
 
     def set_line_separator(self, separator: str) -> Self:
-        """Sets what ends a line."""
+        """Set the separator of lines (default a line feed)."""
         return self._with(line_separator=separator)
 
     def set_null_value(self, null_value: str) -> Self:
-        """Sets the text that stands for null."""
+        """Set the text that represents null (default: none)."""
         return self._with(null_value=null_value)
 
     def set_quote_char(self, char: str) -> Self:
-        """Sets what fields are quoted with."""
+        """Set the quote character (default `"`)."""
         return self._with(quote_char=char)
 
     def disable_quote_char(self) -> Self:
-        """Quotes nothing."""
+        """Disable quoting."""
         return self._with(quote_char=None)
 
     def set_skip_first_data_row(self, skip: bool = True) -> Self:
-        """Skips the first row of data."""
+        """Set whether the first row of data is skipped (default False)."""
         return self._with(skip_first_data_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> Self:
-        """Refuses files whose header names other columns."""
+        """Set whether files whose header names other columns are rejected (default False)."""
         return self._with(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> Self:
-        """Reads and writes a header line."""
+        """Set whether files have a header line (default False)."""
         return self._with(use_header=use)
 
     def size(self) -> int:
-        """Number of columns."""
+        """Return the number of columns."""
         return self._schema.size()
 
     def __len__(self) -> int:
         return self._schema.size()
 
     def build(self) -> CsvSchema:
-        """The schema."""
+        """Return the schema."""
         columns = self._schema.columns
         row_type = RowTypeInfo([column.type_info for column in columns], [column.name for column in columns])
         return replace(self._schema, row_type=row_type)
@@ -183,12 +183,12 @@ def _checked(type_info: Any, column: str) -> TypeInformation[Any] | None:
 
 
 class CsvReaderFormat(StreamFormat[Any]):
-    """Reads CSV files as Rows, each file as one split.
+    """A stream format that reads CSV files as Rows, with each file as one split.
 
-    A header line is skipped, and compared with the columns if headers are strict; columns are found by position.
+    The header line is skipped, and compared with the columns if headers are strict. Columns are matched by position.
 
     Attributes:
-        schema: Columns and layout.
+        schema: Columns and syntax.
     """
 
     def __init__(self, schema: CsvSchema) -> None:
@@ -197,19 +197,19 @@ class CsvReaderFormat(StreamFormat[Any]):
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Rows with the columns of the schema."""
+        """The type of the Rows, with the columns of the schema."""
         return self.schema.row_type
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
-        """Reads files of that schema."""
+        """Return a format that reads files of this schema."""
         return CsvReaderFormat(schema)
 
 
 class CsvBulkWriters:
-    """Writes CSV files from Rows."""
+    """Factory of bulk writers of CSV files."""
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
-        """Writes files of that schema, for `FileSink.for_bulk_format`."""
+        """Return a writer factory for Rows of a schema, for `FileSink.for_bulk_format`."""
         return BulkWriterFactory("csv", schema)

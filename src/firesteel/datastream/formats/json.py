@@ -1,4 +1,4 @@
-"""Rows as JSON (module as `pyflink.datastream.formats.json`)."""
+"""The JSON format (module as `pyflink.datastream.formats.json`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
 
 class JsonRowDeserializationSchema(DeserializationSchema[Row]):
-    """A JSON object to a Row of a declared type.
+    """Deserializes a JSON object to a Row of a declared type.
 
     Example:
         >>> schema = JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["a"], [Types.INT()])).build()
@@ -34,14 +34,14 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
-        """A builder."""
+        """Return a builder."""
         return JsonRowDeserializationSchema.Builder()
 
     def deserialize(self, message: bytes) -> Row | None:
-        """Return the Row; None for what can't be read, if errors are ignored.
+        """Return the Row of a message, or None for an invalid message if parse errors are ignored.
 
         Raises:
-            ValueError: the message is no JSON object, or a field is missing or of another type; the text names it.
+            ValueError: the message is not a JSON object, or a field is missing or has another type; the error names it.
         """
         try:
             return self._read_one(message)
@@ -51,21 +51,21 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             raise ValueError(f"Failed to deserialize JSON {message[:200]!r}: {error}") from error
 
     def deserialize_all(self, messages: list[bytes]) -> list[Row | None]:
-        """Return the Rows of several messages: much faster than one call for each.
+        """Return the Rows of several messages, which is much faster than one call per message.
 
         Raises:
-            ValueError: a message is bad; the text names its position and the field.
+            ValueError: a message is invalid; the error names its position and the field.
         """
         return decode_all(messages, self._read_all, self.deserialize)
 
     def get_produced_type(self) -> TypeInformation[Any]:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self.row_type
 
     def _read_one(self, message: bytes) -> Row:
         value = parse_json(message, self.row_type)
         if not isinstance(value, dict):
-            raise ValueError("it is no object")
+            raise ValueError("the message is not a JSON object")
         missing = [name for name in self.row_type.get_field_names() if name not in value]
         if missing and self.fail_on_missing_field:
             raise ValueError(f"could not find field with name {missing[0]!r}")
@@ -76,7 +76,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
         return type(self), (self.row_type, self.fail_on_missing_field, self.ignore_parse_errors)
 
     class Builder:
-        """Builds a `JsonRowDeserializationSchema`."""
+        """A builder of `JsonRowDeserializationSchema`."""
 
         def __init__(self) -> None:
             self._type_info: TypeInformation[Any] | None = None
@@ -84,70 +84,70 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             self._ignore_parse_errors = False
 
         def type_info(self, type_info: TypeInformation[Any]) -> JsonRowDeserializationSchema.Builder:
-            """Sets the type of the rows."""
+            """Set the type of the rows."""
             self._type_info = type_info
             return self
 
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
-            """Set the type of the rows by a JSON schema: whole numbers are `BIG_INT`, other numbers `BIG_DEC`.
+            """Set the type of the rows by a JSON schema: integers become `BIG_INT`, other numbers `BIG_DEC`.
 
             Raises:
-                ValueError: the schema has what no type holds.
+                ValueError: the schema has a type that is not supported.
             """
             self._type_info = type_of_json_schema(json_schema)
             return self
 
         def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
-            """Refuses objects without one of the fields; else it is null."""
+            """Reject objects without one of the fields, which is null otherwise."""
             self._fail_on_missing_field = True
             return self
 
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
-            """Skips what can't be read."""
+            """Skip messages that cannot be parsed."""
             self._ignore_parse_errors = True
             return self
 
         def build(self) -> JsonRowDeserializationSchema:
-            """The schema.
+            """Return the schema.
 
             Raises:
-                ValueError: no row type is set, or both ways to treat errors.
+                ValueError: no row type is set, or both error options are set.
             """
             if not isinstance(self._type_info, RowTypeInfo):
                 raise ValueError(f"type_info() must be given a Types.ROW, found {self._type_info!r}")
             if self._fail_on_missing_field and self._ignore_parse_errors:
-                raise ValueError("fail_on_missing_field() and ignore_parse_errors() can't both be set")
+                raise ValueError("fail_on_missing_field() and ignore_parse_errors() cannot both be set")
             return JsonRowDeserializationSchema(self._type_info, self._fail_on_missing_field, self._ignore_parse_errors)
 
 
 class JsonRowSerializationSchema(SerializationSchema[Any]):
-    """A Row of a declared type to a JSON object."""
+    """Serializes a Row of a declared type to a JSON object."""
 
     def __init__(self, row_type: RowTypeInfo) -> None:
         self.row_type = row_type
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
-        """A builder."""
+        """Return a builder."""
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, element: Any) -> bytes:
-        """The JSON object, without blanks."""
+        """Return the JSON object, without whitespace."""
         return json.dumps(json_value(element, self.row_type), separators=(",", ":"), ensure_ascii=False).encode()
 
     class Builder:
-        """Builds a `JsonRowSerializationSchema`."""
+        """A builder of `JsonRowSerializationSchema`."""
 
         def __init__(self) -> None:
             self._type_info: TypeInformation[Any] | None = None
 
         def with_type_info(self, type_info: TypeInformation[Any]) -> JsonRowSerializationSchema.Builder:
-            """Sets the type of the rows."""
+            """Set the type of the rows."""
             self._type_info = type_info
             return self
 
         def build(self) -> JsonRowSerializationSchema:
-            """The schema.
+            """Return the schema.
 
             Raises:
                 ValueError: no row type is set.

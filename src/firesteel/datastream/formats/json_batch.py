@@ -1,4 +1,4 @@
-"""Rows of many JSON messages, by a parser and a function that is compiled for the row type."""
+"""Deserialization of many JSON messages at once, with a function compiled for the row type."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ BatchDecoder = Callable[[list[bytes]], list[Row]]
 
 
 def json_batch_decoder(row_type: RowTypeInfo, fail_on_missing_field: bool) -> BatchDecoder:
-    """Return the function that gives a Row for each message, or raises something if one of them is bad."""
+    """Return a function that converts messages to Rows and raises an error if any message is invalid."""
     parse = _parser(row_type)
     rows = _compiled(row_type, fail_on_missing_field)
     return lambda messages: rows(parse(messages))
 
 
 def parse_json(message: bytes, row_type: RowTypeInfo) -> Any:
-    """Return what one message holds; decimals are exact if the type asks for them."""
+    """Parse one message; decimals are exact if the type requires it."""
     return json.loads(message, parse_float=Decimal) if _is_exact(row_type) else json.loads(message)
 
 
 def _parser(row_type: RowTypeInfo) -> Callable[[list[bytes]], list[list[Any]]]:
-    """Return the function that gives the content of each message in a list of its own.
+    """Return the function that parses each message into a list with one value.
 
     Measured with objects of 92 bytes, per message: `json.loads` in a loop 3.2 us, of all messages at once 1.3 us,
     `orjson.loads` in a loop 0.45 us, of all at once 0.55 us.
@@ -51,10 +51,10 @@ def _parse_joined(row_type: RowTypeInfo, messages: list[bytes]) -> list[list[Any
 
 
 def _joined(messages: list[bytes]) -> bytes:
-    """Return one JSON array with an array per message.
+    """Return one JSON array that contains an array per message.
 
-    A line feed can't stand in a string and a closing bracket not in an object: parts of an object in two messages are
-    never taken for one.
+    A string cannot contain a line feed, and an object cannot contain an unbalanced closing bracket. So two messages
+    with parts of one object never parse as a single object.
     """
     return b"[[" + b"],\n[".join(messages) + b"]]"
 
@@ -64,7 +64,7 @@ def _is_exact(type_info: TypeInformation[Any]) -> bool:
 
 
 def _has_big_numbers(type_info: TypeInformation[Any]) -> bool:
-    """Return whether a type has numbers that do not fit into 64 bits, which orjson rounds."""
+    """Return whether a type has numbers that may exceed 64 bits, which orjson rounds."""
     return bool({Types.BIG_DEC(), Types.BIG_INT()} & _scalar_types(type_info))
 
 
@@ -79,7 +79,7 @@ def _scalar_types(type_info: TypeInformation[Any]) -> set[TypeInformation[Any]]:
 
 
 def _compiled(row_type: RowTypeInfo, fail_on_missing_field: bool) -> Callable[[list[list[Any]]], list[Row]]:
-    """Return one function over all parsed messages: a field that fits its type costs no call."""
+    """Return one function for all parsed messages; a field that already has its type costs no function call."""
     names, types = row_type.get_field_names(), row_type.get_field_types()
     scope: dict[str, Any] = {"Row": Row, "new": Row.__new__, "insert": RowKind.INSERT, "names": tuple(names)}
     scope |= {"immutable": IMMUTABLE} | {f"read{i}": json_reader(type_info) for i, type_info in enumerate(types)}

@@ -1,4 +1,4 @@
-"""Types of JSON schemas, as Flink's `JsonRowSchemaConverter` converts them."""
+"""Conversion of JSON schemas to types, as in Flink's `JsonRowSchemaConverter`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _REFUSED = ("allOf", "anyOf", "not")
 
 
 def type_of_json_schema(json_schema: str) -> TypeInformation[Any]:
-    """Return the type of what a JSON schema describes.
+    """Return the type of the values that a JSON schema describes.
 
     Raises:
-        ValueError: it is no JSON, or has what no type holds; the text says where.
+        ValueError: the text is not valid JSON, or the schema has an unsupported part; the error says where.
 
     Example:
         >>> type_of_json_schema('{"type": "object", "properties": {"a": {"type": "integer"}}}')
@@ -37,7 +37,7 @@ def type_of_json_schema(json_schema: str) -> TypeInformation[Any]:
 
 def _type_of(node: Any, root: Any, where: str) -> TypeInformation[Any]:
     if not isinstance(node, dict):
-        raise ValueError(f"JSON schema, {where}: a schema is an object, found {node!r}")
+        raise ValueError(f"JSON schema, {where}: a schema must be an object, found {node!r}")
     if refused := [word for word in _REFUSED if word in node]:
         raise ValueError(f"JSON schema, {where}: {refused[0]!r} is not supported")
     if "$ref" in node:
@@ -52,7 +52,7 @@ def _type_of(node: Any, root: Any, where: str) -> TypeInformation[Any]:
 
 def _only(variants: list[Any], where: str, convert: Any) -> TypeInformation[Any]:
     if len(variants) != 1:
-        raise ValueError(f"JSON schema, {where}: one type besides null is supported, found {variants}")
+        raise ValueError(f"JSON schema, {where}: exactly one type besides null is supported, found {variants}")
     type_info: TypeInformation[Any] = convert(variants[0])
     return type_info
 
@@ -88,10 +88,10 @@ def _text(node: dict[str, Any]) -> TypeInformation[Any]:
 
 
 def _referred(reference: str, root: Any, where: str) -> Any:
-    """Return the part of the schema that a reference such as `#/definitions/address` names."""
+    """Return the part of the schema that a reference such as `#/definitions/address` points to."""
     node = root
     for step in reference.removeprefix("#").strip("/").split("/"):
         if not reference.startswith("#/") or not isinstance(node, dict) or step not in node:
-            raise ValueError(f"JSON schema, {where}: nothing is at the reference {reference!r}")
+            raise ValueError(f"JSON schema, {where}: reference {reference!r} not found")
         node = node[step]
     return node

@@ -1,4 +1,4 @@
-"""Values of declared types in JSON, as the schemas of Flink read and write them."""
+"""Conversion of values of declared types from and to JSON, as in Flink's JSON schemas."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _DATES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
 def json_reader(type_info: TypeInformation[Any]) -> Reader:
-    """Return the function that makes a value of `type_info` of what a JSON parser gives.
+    """Return the function that converts a parsed JSON value to a value of `type_info`.
 
-    Numbers may be written as text and text as numbers, as Flink allows. The function raises `ValueError` or
-    `TypeMismatchError` where no value can be made.
+    As in Flink, numbers may be written as text and text as numbers. The function raises `ValueError` or
+    `TypeMismatchError` if the value cannot be converted.
 
     Example:
         >>> json_reader(Types.SQL_TIMESTAMP())("2021-01-09T12:00:00Z")
@@ -89,7 +89,7 @@ def _decimal(value: Any) -> Any:
     try:
         return Decimal(value) if isinstance(value, str) else value
     except InvalidOperation:
-        raise ValueError(f"{value!r} is no number") from None
+        raise ValueError(f"{value!r} is not a number") from None
 
 
 def _boolean(value: Any) -> Any:
@@ -119,7 +119,7 @@ def _timestamp(value: Any) -> datetime.datetime:
 
 def _check_utc(text: str, offset: datetime.timedelta | None) -> None:
     if offset:
-        raise ValueError(f"{text!r} must be in UTC, which is written as Z")
+        raise ValueError(f"{text!r} must be in UTC, with the suffix Z")
 
 
 _SCALARS: dict[BasicType, Reader] = {
@@ -142,7 +142,7 @@ def _row(type_info: Any) -> Reader:
         if isinstance(value, list) and len(value) == len(fields):
             value = dict(zip(type_info.get_field_names(), value, strict=True))
         if not isinstance(value, dict):
-            raise ValueError(f"an object is expected, found {value!r}")
+            raise ValueError(f"expected an object, found {value!r}")
         return [_field(name, field, value.get(name)) for name, field in fields]
 
     return read
@@ -181,7 +181,7 @@ _READERS: tuple[tuple[type, Callable[[Any], Reader]], ...] = (
 
 
 def json_value(value: Any, type_info: TypeInformation[Any] | None = None) -> Any:
-    """Return what a JSON writer takes for a value; without type by what the value is.
+    """Return a value in the form that the JSON writer accepts; without a type, convert it by its Python type.
 
     Example:
         >>> json_value(Row("a", datetime.time(1, 2, 3)), Types.ROW([Types.STRING(), Types.SQL_TIME()]))

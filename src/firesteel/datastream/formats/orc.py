@@ -1,4 +1,4 @@
-"""Rows as ORC files (module as `pyflink.datastream.formats.orc`), by pyarrow and not by Java's writer."""
+"""The ORC format (module as `pyflink.datastream.formats.orc`), implemented with pyarrow."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DEFAULTS = {_COMPRESSION: "ZLIB", _STRIPE_SIZE: str(64 << 20)}
 
 @dataclass(frozen=True)
 class OrcSettings:
-    """How ORC files are written.
+    """Settings of an ORC writer.
 
     Attributes:
-        row_type: Their columns.
-        compression: pyarrow's name.
-        stripe_bytes: Size of a stripe (bytes).
+        row_type: The columns.
+        compression: pyarrow's name of the compression.
+        stripe_bytes: Size of a stripe in bytes.
     """
 
     row_type: RowTypeInfo
@@ -33,7 +33,7 @@ class OrcSettings:
 
 
 class OrcBulkWriters:
-    """Writes ORC files from Rows."""
+    """Factory of bulk writers of ORC files."""
 
     @staticmethod
     def for_row_type(
@@ -41,16 +41,17 @@ class OrcBulkWriters:
         writer_properties: Configuration | None = None,
         hadoop_config: Configuration | None = None,
     ) -> BulkWriterFactory:
-        """Write files with a column per field, for `FileSink.for_bulk_format`.
+        """Return a writer factory for files with one column per field, for `FileSink.for_bulk_format`.
 
-        Needs the package pyarrow (`pip install 'firesteel[parquet]'`).
-        Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, that of the properties
-        only `orc.compress` and `orc.stripe.size` are taken, and that `hadoop_config` has no effect.
+        It needs the package pyarrow (`pip install 'firesteel[parquet]'`).
+
+        Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, the only supported
+        properties are `orc.compress` and `orc.stripe.size`, and `hadoop_config` has no effect.
 
         Raises:
-            TypeError: it is no row type.
-            ValueError: a property is not known, or has a value that is not allowed.
-            NotImplementedError: a field is a time of day, which ORC does not have.
+            TypeError: `row_type` is not a row type.
+            ValueError: a property is unknown or has an invalid value.
+            NotImplementedError: a field is a time of day, which ORC does not support.
 
         Example:
             >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
@@ -60,7 +61,7 @@ class OrcBulkWriters:
             raise TypeError(f"OrcBulkWriters.for_row_type takes a Types.ROW_NAMED, found {row_type!r}")
         for name, field in zip(row_type.get_field_names(), row_type.get_field_types(), strict=True):
             if _is_time_of_day(field):
-                raise NotImplementedError(f"ORC files: no column holds the times of day of field {name!r}")
+                raise NotImplementedError(f"ORC files: field {name!r} is a time of day, which ORC does not support")
         given = {} if writer_properties is None else writer_properties.to_dict()
         unknown = given.keys() - _DEFAULTS.keys()
         if unknown:

@@ -1,4 +1,4 @@
-"""Rows as Parquet files (module as `pyflink.datastream.formats.parquet`), by pyarrow and not by Java's writer."""
+"""The Parquet format (module as `pyflink.datastream.formats.parquet`), implemented with pyarrow."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _PRIMITIVE = (BasicTypeInfo, DateTypeInfo, PrimitiveArrayTypeInfo, TimestampType
 
 
 class ParquetColumnarRowInputFormat(BulkFormat[Row]):
-    """Reads Parquet files as Rows, each file as one split, for `FileSource.for_bulk_file_format`.
+    """Reads Parquet files as Rows, with each file as one split, for `FileSource.for_bulk_file_format`.
 
-    Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, and in that there are no
-    settings of Hadoop.
+    Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, and `hadoop_config` has no
+    effect.
 
     Args:
-        row_type: The columns to read, of primitive types; those that a file does not have are null.
-        hadoop_config: Without effect.
-        batch_size: Rows that are read at once.
-        is_utc_timestamp: Whether times with a zone are read as in UTC; else as in the local zone.
-        is_case_sensitive: Whether columns must have the very names of the fields.
+        row_type: The columns to read, of primitive types; columns that a file does not have are null.
+        hadoop_config: Ignored.
+        batch_size: Number of rows read at once.
+        is_utc_timestamp: Whether timestamps with a time zone are read in UTC rather than in the local time zone.
+        is_case_sensitive: Whether the names of columns and fields are compared case-sensitively.
 
     Raises:
-        TypeError: it is no row type of primitive types.
+        TypeError: `row_type` is not a row type of primitive types.
 
     Example:
         >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
@@ -74,7 +74,7 @@ class ParquetColumnarRowInputFormat(BulkFormat[Row]):
 
 
 class AvroParquetFormat(StreamFormat[Any]):
-    """Reads Parquet files as records of an Avro schema."""
+    """A stream format that reads Parquet files as records of an Avro schema."""
 
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__("parquet_records")
@@ -82,7 +82,7 @@ class AvroParquetFormat(StreamFormat[Any]):
 
     @property
     def produced_type(self) -> TypeInformation[Any]:
-        """Records of the schema."""
+        """The type of the records."""
         return GenericRecordAvroTypeInfo(self.schema)
 
     @property
@@ -92,42 +92,42 @@ class AvroParquetFormat(StreamFormat[Any]):
 
 
 class AvroParquetReaders:
-    """Reads Parquet files as dicts."""
+    """Factory of formats that read Parquet files as dicts."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat[Any]:
-        """Reads files with the columns of a schema, for `FileSource.for_record_stream_format`."""
+        """Return a format that reads the columns of a schema, for `FileSource.for_record_stream_format`."""
         return AvroParquetFormat(schema)
 
 
 class AvroParquetWriters:
-    """Writes Parquet files from dicts."""
+    """Factory of bulk writers of Parquet files from dicts."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        """Writes files with the columns of a schema, for `FileSink.for_bulk_format`.
+        """Return a writer factory for files with the columns of a schema, for `FileSink.for_bulk_format`.
 
         Raises:
-            ValueError: no type holds the values of the schema.
+            ValueError: the schema has a type that is not supported.
         """
         return BulkWriterFactory("parquet", avro_type(json.loads(schema.json_schema)))
 
 
 class ParquetBulkWriters:
-    """Writes Parquet files from Rows."""
+    """Factory of bulk writers of Parquet files from Rows."""
 
     @staticmethod
     def for_row_type(
         row_type: RowTypeInfo, hadoop_config: Configuration | None = None, utc_timestamp: bool = False
     ) -> RowDataBulkWriterFactory:
-        """Writes files with a column per field, for `FileSink.for_bulk_format`.
+        """Return a writer factory for files with one column per field, for `FileSink.for_bulk_format`.
 
-        Differs from PyFlink in that the type is a `Types.ROW_NAMED`, as there is no Table API, that `hadoop_config` has
-        no effect, and that times are written without a zone, whatever `utc_timestamp` is. Decimals have 38 digits, 18
-        of them behind the point.
+        Differences to PyFlink: the type is a `Types.ROW_NAMED` instead of a `DataTypes.ROW`, `hadoop_config` has no
+        effect, and timestamps are written without a time zone, regardless of `utc_timestamp`. Decimals have 38 digits,
+        18 of them after the decimal point.
 
         Raises:
-            TypeError: it is no row type.
+            TypeError: `row_type` is not a row type.
 
         Example:
             >>> row_type = Types.ROW_NAMED(["word", "total"], [Types.STRING(), Types.INT()])
