@@ -168,7 +168,9 @@ def test_what_can_not_be_committed_is_refused_before(writers: Writers):
     writers.bucket.fs.call_s3(
         "abort_multipart_upload", Bucket=writers.bucket.name, Key=name, UploadId=upload["UploadId"]
     )
-    with pytest.raises(RemoteFileError, match=r"cannot complete s3://.*: its upload of 6 bytes was removed .* no object"):
+    with pytest.raises(
+        RemoteFileError, match=r"cannot complete s3://.*: its upload of 6 bytes was removed .* no object"
+    ):
         writers.commit(committables)
 
 

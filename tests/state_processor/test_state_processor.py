@@ -125,9 +125,9 @@ def test_each_kind_of_state(all_kinds: SavepointReader) -> None:
 def test_what_is_not_there_is_told_with_what_is(all_kinds: SavepointReader, tmp_path: Path) -> None:
     with pytest.raises(StateNotFoundError, match=r"'KEYED PROCESS' has no state 'lost'; it has 'bare' \(value\)"):
         list(all_kinds.read_keyed_state(STATES, "lost"))
-    with pytest.raises(StateNotFoundError, match=r"'map' .* is a map state, asked was for value"):
+    with pytest.raises(StateNotFoundError, match=r"'map' .* is a map state, expected value"):
         list(all_kinds.read_keyed_state(STATES, "map"))
-    with pytest.raises(StateNotFoundError, match=r"no operator 00 in .*; there are .*'KEYED PROCESS' \("):
+    with pytest.raises(StateNotFoundError, match=r"no operator 00 in .*; found .*'KEYED PROCESS' \("):
         list(all_kinds.read_keyed_state(OperatorIdentifier.for_uid_hash("00"), "map"))
     with pytest.raises(CheckpointNotFoundError):
         SavepointReader.read(str(tmp_path / "nowhere"))

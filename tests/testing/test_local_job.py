@@ -34,7 +34,7 @@ def test_source_that_never_ends_is_refused() -> None:
     text = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/nowhere")
     source = text.monitor_continuously(Duration.of_seconds(1)).build()
     env.from_source(source, WatermarkStrategy.no_watermarks(), "tail").print()
-    with pytest.raises(TranslationError, match=r"'Source: tail -> .*' never ends"):
+    with pytest.raises(TranslationError, match=r"'Source: tail -> .*' is unbounded"):
         run_local(env)
 
 

@@ -1,4 +1,4 @@
-"""Submits jobs: to a cluster inside this process, or to that of a JobManager."""
+"""Submission of jobs: to a cluster inside this process, or to the cluster of a JobManager."""
 
 from firesteel.client.execution import TARGET, collect, execute, execute_async
 from firesteel.client.job_client import EmbeddedJobClient

@@ -1,4 +1,4 @@
-"""What a job takes along to another machine: the files that its options name, and modules that are the user's own."""
+"""Artifacts of a job that is submitted to another machine: files named by options, and the user's own modules."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from firesteel.graph.job_graph import ARTIFACT, ARTIFACT_DIRECTORY, JobGraph
 
 
 class ArtifactError(FiresteelError):
-    """A file that the job needs can't be read; the arguments are the option, the path and why."""
+    """A file that the job needs cannot be read; the arguments are the option, the path and the reason."""
 
     def __str__(self) -> str:
         option, path, reason = self.args
-        return f"option {option!r}: {path} can't be read: {reason}"
+        return f"option {option!r}: cannot read {path}: {reason}"
 
 
 def pack_artifacts(job_graph: JobGraph) -> dict[str, bytes]:
-    """The files that a job's options name, by a name of their own; from now on the options say these names.
+    """Return the files that a job's options name, and replace the paths in the options by artifact names.
 
     Raises:
-        ArtifactError: a file can't be read.
+        ArtifactError: a file cannot be read.
     """
     artifacts: dict[str, bytes] = {}
     files = Files(job_graph.configuration)
@@ -73,10 +73,10 @@ def _tar(directory: Path) -> bytes:
 
 
 def pickle_user_modules_by_value() -> None:
-    """Let functions and classes of the user's own modules travel with what refers to them.
+    """Pickle functions and classes of the user's own modules by value.
 
-    These are the modules below the directory of the program. Nobody else has them, and two jobs may have modules of
-    the same name.
+    These are the modules below the directory of the program. They are not installed on the cluster, and two jobs may
+    have modules of the same name.
     """
     for module in _user_modules():
         cloudpickle.register_pickle_by_value(module)

@@ -1,4 +1,4 @@
-"""What `execute_and_collect` iterates over."""
+"""Iteration over collected elements for `execute_and_collect`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from firesteel.spark.collect_buffers import CollectRequest, CollectResponse
 def elements_of(
     fetch: Callable[[CollectRequest], CollectResponse], is_over: Callable[[], bool], version: str = ""
 ) -> Iterator[Any]:
-    """Yield the elements of a collecting sink as they come: all of them, or an error is raised.
+    """Yield the elements of a collecting sink as they arrive; raise an error if some are lost.
 
     Args:
-        fetch: Asks for the elements after an offset; may wait a while for some. It raises an error if some are lost.
-        is_over: Whether the job has ended, so that no more will come.
-        version: Of the sink's buffer when the job began, if it is known.
+        fetch: Requests the elements after an offset; may wait for some. It raises an error if elements are lost.
+        is_over: Returns whether the job has ended, so that no more elements will arrive.
+        version: Version of the sink's buffer when the job began, if it is known.
     """
     asked = CollectRequest(version)
     while True:

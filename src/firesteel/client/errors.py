@@ -1,4 +1,4 @@
-"""How a job can end that did not finish.
+"""Errors of jobs that did not finish.
 
 JobExecutionError
   +- JobFailedError
@@ -15,7 +15,7 @@ class JobFailedError(JobExecutionError):
     """The job failed; the text begins with the user's operator and line (Flink: `JobExecutionException`).
 
     Attributes:
-        failure: Why, in parts; `failure.user_traceback` and `failure.details` tell more.
+        failure: The cause; `failure.user_traceback` and `failure.details` contain more.
     """
 
     def __init__(self, job_id: str, failure: TaskFailure | None) -> None:

@@ -1,4 +1,4 @@
-"""What `env.execute()` and its kin call."""
+"""Execution of programs: the implementation of `env.execute()` and related methods."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _running: weakref.WeakSet[EmbeddedJobClient] = weakref.WeakSet()
 
 
 def execute_async(stream_graph: StreamGraph, configuration: Configuration) -> EmbeddedJobClient | RemoteJobClient:
-    """Submit the job and return at once.
+    """Submit the job and return without waiting for its end.
 
-    `execution.target` says where: `local`, in this process, with which the job ends at the latest; `application`, as
-    `local`, but with a REST API and dashboard; `remote`, on the cluster at `rest.address`.
+    The option `execution.target` sets where the job runs: `local` in this process, at whose end the job ends, too;
+    `application` like `local`, with a REST API and a dashboard; `remote` on the cluster at `rest.address`.
 
     Raises:
-        InvalidOptionError: there is no such target.
+        InvalidOptionError: the target is unknown.
     """
     options = configuration.to_dict()
     target = options.get(TARGET, "local")
     if target not in _TARGETS:
-        raise InvalidOptionError(f"option {TARGET!r} is {target!r}, allowed are {', '.join(_TARGETS)}")
+        raise InvalidOptionError(f"option {TARGET!r} is {target!r}; allowed: {', '.join(_TARGETS)}")
     job_graph = stream_graph.get_job_graph()
     job_graph.configuration = {**options, **job_graph.configuration}
     if target == "remote":
@@ -53,7 +53,7 @@ def _embedded(job_graph: JobGraph, serves_rest: bool) -> EmbeddedJobClient:
     leave_log_to_the_program()
     client = EmbeddedJobClient(job_graph, serves_rest)
     if not _running:
-        # Now and not at import: so it runs before what ends the JVM, which was registered with the first job.
+        # Registered now rather than at import, so that it runs before the handler that stops the JVM.
         atexit.unregister(_close_all)
         atexit.register(_close_all)
     _running.add(client)
@@ -61,7 +61,7 @@ def _embedded(job_graph: JobGraph, serves_rest: bool) -> EmbeddedJobClient:
 
 
 def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecutionResult:
-    """Submit the job and wait for its end; an interrupt cancels it.
+    """Submit the job and wait until it ends; an interrupt cancels it.
 
     Raises:
         JobFailedError: the job failed.
@@ -77,7 +77,7 @@ def execute(stream_graph: StreamGraph, configuration: Configuration) -> JobExecu
 def collect(
     stream_graph: StreamGraph, configuration: Configuration, collect_id: str, limit: int | None
 ) -> CloseableIterator[Any]:
-    """Submit the job and iterate over what its collecting sink gets, at most `limit` elements."""
+    """Submit the job and return an iterator over up to `limit` elements of its collecting sink."""
     client = execute_async(stream_graph, configuration)
     elements: Any = client.collected(collect_id)
     if limit is not None:

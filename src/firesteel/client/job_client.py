@@ -1,4 +1,4 @@
-"""The handle to a job that runs in this process."""
+"""Client of a job that runs in this process."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _POLL_S = 0.2
 
 
 class EmbeddedJobClient(JobClient):
-    """Asks after the job of a MiniCluster and ends the cluster with the job.
+    """A client of the job of a MiniCluster; the cluster ends with the job.
 
     Args:
-        job_graph: The job; submitted by the constructor.
-        serves_rest: Whether its cluster has a REST API.
+        job_graph: The job, which the constructor submits.
+        serves_rest: Whether the cluster has a REST API.
     """
 
     def __init__(self, job_graph: JobGraph, serves_rest: bool = False) -> None:
@@ -47,28 +47,28 @@ class EmbeddedJobClient(JobClient):
         )
 
     def get_job_id(self) -> JobID:
-        """Id of the job."""
+        """Return the id of the job."""
         return JobID(self._job_id)
 
     def get_job_status(self) -> CompletableFuture:
-        """Future `JobStatus`."""
+        """Return a future of the current `JobStatus`."""
         if self._result.done():
             return CompletableFuture(self._result, lambda result: JobStatus[result.status.name])
         status = self._cluster.ask(lambda dispatcher: dispatcher.request_job_status(self._job_id))
         return CompletableFuture(status, lambda found: JobStatus[found.name])
 
     def cancel(self) -> CompletableFuture:
-        """Cancels the job; the future is done when the cancellation was accepted."""
+        """Cancel the job; the future completes when the cancellation is accepted."""
         return CompletableFuture(self._cluster.ask(lambda dispatcher: dispatcher.cancel_job(self._job_id)))
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
-        """Takes a savepoint and ends the job with it; future path of the savepoint.
+        """Stop the job with a savepoint and return a future of the savepoint's path.
 
         Args:
-            advance_to_end_of_event_time: Whether all event-time timers and windows fire before, and the sources end.
-            savepoint_directory: Where savepoints go, if not where `execution.checkpointing.savepoint-dir` says.
+            advance_to_end_of_event_time: Whether to fire all event-time timers and windows and end the sources first.
+            savepoint_directory: Directory of the savepoint; None uses `execution.checkpointing.savepoint-dir`.
         """
         return CompletableFuture(
             self._cluster.ask(
@@ -79,21 +79,21 @@ class EmbeddedJobClient(JobClient):
         )
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
-        """Takes a savepoint of the running job; future path of the savepoint."""
+        """Trigger a savepoint of the running job and return a future of its path."""
         return CompletableFuture(
             self._cluster.ask(lambda dispatcher: dispatcher.trigger_savepoint(self._job_id, savepoint_directory))
         )
 
     def get_accumulators(self) -> CompletableFuture:
-        """Future values of the job's accumulators by name."""
+        """Return a future of the values of the job's accumulators by name."""
         return CompletableFuture(self._result, lambda result: dict(result.accumulators))
 
     def get_job_execution_result(self) -> CompletableFuture:
-        """Future `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
+        """Return a future of the `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
         return CompletableFuture(self._result, _execution_result)
 
     def wait(self) -> JobExecutionResult:
-        """Wait for the end of the job, reporting its progress; then the cluster is gone.
+        """Wait until the job ends, reporting its progress, and close the cluster.
 
         Raises:
             JobFailedError: the job failed.
@@ -120,23 +120,23 @@ class EmbeddedJobClient(JobClient):
         return self._cluster.ask(lambda dispatcher: dispatcher.request_job_details(self._job_id)).result()
 
     def collected(self, collect_id: str) -> Iterator[Any]:
-        """The elements of a collecting sink as they come; raises the job's error at the end, if it failed."""
+        """Yield the elements of a collecting sink as they arrive; at the end, raise the job's error if it failed."""
         buffers = self._cluster.collected
         yield from elements_of(lambda asked: buffers.fetch(collect_id, asked, _POLL_S), self._result.done)
         self.close()
         _execution_result(self._result.result())
 
     def cancel_and_wait(self) -> None:
-        """Cancel the job unless it is over, and end the cluster."""
+        """Cancel the job unless it has ended, and close the cluster."""
         if not self._result.done():
-            # It may end by itself before the Dispatcher hears of the wish to cancel it.
+            # The job may end before the Dispatcher handles the cancellation.
             with contextlib.suppress(JobNotFoundError):
                 self.cancel().result()
             self._result.result()
         self.close()
 
     def close(self) -> None:
-        """End the cluster, and with it the job."""
+        """Close the cluster, which ends the job."""
         self._cluster.close()
 
 

@@ -1,4 +1,4 @@
-"""Who is told how a job is doing while a client waits for it."""
+"""Reporting of a job's progress while a client waits for it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from firesteel.runtime.executiongraph.job_details import JobDetails
 
 
 class ProgressReporter(Protocol):
-    """Shows how a job is doing."""
+    """Reports the progress of jobs."""
 
     def serves(self, address: str) -> None:
-        """The job's cluster has a REST API and a dashboard at that address."""
+        """Report that the cluster has a REST API and a dashboard at `address`."""
 
     def submitted(self, job_id: str) -> None:
-        """The job was taken, and will be waited for."""
+        """Report that a job was submitted and the client waits for it."""
 
     def detached(self, job_id: str) -> None:
-        """The job was taken, and nobody waits for it."""
+        """Report that a job was submitted and the client does not wait for it."""
 
     def progressed(self, details: JobDetails) -> None:
-        """How it is doing now; called a few times a second, and once at the end."""
+        """Report the current progress; called a few times per second, and once at the end."""
 
     def ended(self, details: JobDetails) -> None:
-        """The job is over."""
+        """Report that the job has ended."""
 
 
 class _Silent:
@@ -47,10 +47,10 @@ _reporter: list[ProgressReporter] = [_Silent()]
 
 
 def set_progress_reporter(reporter: ProgressReporter) -> None:
-    """Tell `reporter` about all jobs that this process waits for from now on."""
+    """Set the reporter for all jobs that this process waits for from now on."""
     _reporter[0] = reporter
 
 
 def progress_reporter() -> ProgressReporter:
-    """Who is told."""
+    """Return the current reporter."""
     return _reporter[0]

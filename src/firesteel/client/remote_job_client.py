@@ -1,4 +1,4 @@
-"""The handle to a job that runs on another process's cluster."""
+"""Client of a job that runs on the cluster of another process."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _COLLECT_POLL_S = 0.05
 
 
 class RemoteJobClient(JobClient):
-    """Asks a cluster's REST API after a job; the job goes on without this process.
+    """A client that uses a cluster's REST API; the job continues without this process.
 
     Args:
         cluster: The cluster.
-        job_graph: The job; submitted by the constructor.
+        job_graph: The job, which the constructor submits.
 
     Raises:
-        ClusterClientError: the cluster refused it, or its results could not be trusted.
+        ClusterClientError: the cluster rejected the job, or its results cannot be trusted.
     """
 
     def __init__(self, cluster: RestClusterClient, job_graph: JobGraph) -> None:
@@ -48,38 +48,38 @@ class RemoteJobClient(JobClient):
         return CompletableFuture(self._threads.submit(question))
 
     def get_job_id(self) -> JobID:
-        """Id of the job."""
+        """Return the id of the job."""
         return JobID(self._job_id)
 
     def get_job_status(self) -> CompletableFuture:
-        """Future `JobStatus`."""
+        """Return a future of the current `JobStatus`."""
         return self._ask(lambda: JobStatus[self._cluster.job_status(self._job_id)])
 
     def cancel(self) -> CompletableFuture:
-        """Cancels the job; the future is done when the cancellation was accepted."""
+        """Cancel the job; the future completes when the cancellation is accepted."""
         return self._ask(lambda: self._cluster.cancel(self._job_id))
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
-        """Takes a savepoint and ends the job with it; future path of the savepoint."""
+        """Stop the job with a savepoint and return a future of the savepoint's path."""
         return self._savepoint(
             lambda: self._cluster.trigger_stop(self._job_id, savepoint_directory, advance_to_end_of_event_time)
         )
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
-        """Takes a savepoint of the running job; future path of the savepoint."""
+        """Trigger a savepoint of the running job and return a future of its path."""
         return self._savepoint(lambda: self._cluster.trigger_savepoint(self._job_id, savepoint_directory))
 
     def _savepoint(self, trigger: Callable[[], str]) -> CompletableFuture:
         return self._ask(lambda: self._cluster.savepoint_location(self._job_id, trigger()))
 
     def get_accumulators(self) -> CompletableFuture:
-        """Future values of the job's accumulators by name."""
+        """Return a future of an empty dict: the REST API does not transfer accumulators."""
         return self._ask(dict)
 
     def get_job_execution_result(self) -> CompletableFuture:
-        """Future `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
+        """Return a future of the `JobExecutionResult`; its error is a `JobFailedError` or `JobCanceledError`."""
         return self._ask(self._result)
 
     def _result(self) -> JobExecutionResult:
@@ -88,12 +88,12 @@ class RemoteJobClient(JobClient):
         return _execution_result(result)
 
     def collected(self, collect_id: str) -> Iterator[Any]:
-        """Iterate over the elements of a collecting sink as they come.
+        """Return an iterator over the elements of a collecting sink as they arrive.
 
-        The iterator raises the job's error at the end, if the job failed, and a `ClusterClientError` if elements are
-        lost because another JobManager took the job over.
+        At the end the iterator raises the job's error if the job failed. It raises a `ClusterClientError` if elements
+        are lost because another JobManager took over the job.
         """
-        # Asked now, and not with the first element: so it is known which JobManager the job began with.
+        # Requested now rather than with the first element, to know the JobManager with which the job began.
         with contextlib.suppress(ClusterClientError):
             return self._elements(
                 collect_id, self._cluster.collected(self._job_id, collect_id, CollectRequest()).version
@@ -111,15 +111,15 @@ class RemoteJobClient(JobClient):
         self._result()
 
     def cancel_and_wait(self) -> None:
-        """Cancel the job unless it is over."""
-        # It may end by itself before the cluster hears of the wish to cancel it.
+        """Cancel the job unless it has ended, and wait for its end."""
+        # The job may end before the cluster handles the cancellation.
         with contextlib.suppress(ClusterClientError):
             self._cluster.cancel(self._job_id)
         while self._cluster.execution_result(self._job_id) is None:
             time.sleep(_POLL_S)
 
     def wait(self) -> JobExecutionResult:
-        """Wait for the end of the job; an interrupt leaves it running.
+        """Wait until the job ends; an interrupt leaves it running.
 
         Raises:
             JobFailedError: the job failed.

@@ -1,4 +1,4 @@
-"""Asks a cluster's REST API. Flink: `client.program.rest.RestClusterClient`."""
+"""Client of a cluster's REST API (Flink: `client.program.rest.RestClusterClient`)."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _PLAN_FILE = "jobgraph.pickle"
 
 
 class ClusterClientError(FiresteelError):
-    """A cluster refused a request, or can't be reached.
+    """A cluster rejected a request or is unreachable.
 
     Args:
-        status: The HTTP status; 0: there was no answer.
-        message: What it said.
+        status: The HTTP status; 0 means that there was no response.
+        message: The message of the cluster.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -56,15 +56,15 @@ class ClusterClientError(FiresteelError):
 
 
 class RestClusterClient:
-    """The cluster at an address.
+    """A client of the cluster at an address.
 
     Args:
         address: `host:port`, `http://host:port` or `https://host:port`.
-        token: The bearer token, if the cluster wants one; else that of this user's JobManager on this machine, if any.
-        configuration: Says whether it speaks TLS, whom this client trusts and what certificate it shows.
+        token: The bearer token; None uses the token of this user's JobManager on this machine, if there is one.
+        configuration: The TLS options: whether to use TLS, the trusted certificates and the client's own one.
 
     Raises:
-        InvalidOptionError: a file that TLS needs can't be used.
+        InvalidOptionError: a file of the TLS options cannot be used.
         UnsafeDirectoryError: other users could have written the token.
     """
 
@@ -78,10 +78,10 @@ class RestClusterClient:
         self._opener = _opener(self.address, self._tls)
 
     def get(self, path: str) -> Any:
-        """What the cluster answers to a GET; asked again while a leader is elected.
+        """Return the response to a GET request; retry while a leader is elected.
 
         Raises:
-            ClusterClientError: it refused, or can't be reached.
+            ClusterClientError: the cluster rejected the request or is unreachable.
         """
         return self._while_leader_is_elected(lambda: self._send("GET", path))
 
@@ -96,10 +96,10 @@ class RestClusterClient:
         return ask()
 
     def text(self, path: str, offset: int) -> bytes:
-        """What there is of a log file behind `offset` bytes.
+        """Return the contents of a log file from byte `offset` on.
 
         Raises:
-            ClusterClientError: there is none, or the cluster can't be reached.
+            ClusterClientError: there is no such file, or the cluster is unreachable.
         """
         request = urllib.request.Request(self.address + path, headers={"Range": f"bytes={offset}-"})
         try:
@@ -110,50 +110,50 @@ class RestClusterClient:
             raise
 
     def list_jobs(self) -> list[dict[str, Any]]:
-        """All jobs, as `/jobs/overview` shows them."""
+        """Return all jobs as in `/jobs/overview`."""
         return self.get("/jobs/overview")["jobs"]  # type: ignore[no-any-return]
 
     def job_status(self, job_id: str) -> str:
-        """A job's status."""
+        """Return the status of a job."""
         return str(self.get(f"/jobs/{job_id}/status")["status"])
 
     def cancel(self, job_id: str) -> None:
-        """Cancel a job; answered before it is cancelled."""
+        """Request the cancellation of a job; return before it is cancelled."""
         self._send("PATCH", f"/jobs/{job_id}?mode=cancel")
 
     def trigger_savepoint(self, job_id: str, directory: str | None, cancels: bool = False) -> str:
-        """Begin a savepoint, with which the job is cancelled perhaps: its trigger id."""
+        """Trigger a savepoint, optionally cancel the job with it, and return the trigger id."""
         body = {"target-directory": directory, "cancel-job": cancels}
         return str(self._send("POST", f"/jobs/{job_id}/savepoints", body)["request-id"])
 
     def trigger_stop(self, job_id: str, directory: str | None, drain: bool) -> str:
-        """Begin a savepoint that ends the job: its trigger id."""
+        """Trigger a savepoint that stops the job, and return the trigger id."""
         trigger = self._send("POST", f"/jobs/{job_id}/stop", {"targetDirectory": directory, "drain": drain})
         return str(trigger["request-id"])
 
     def savepoint_location(self, job_id: str, trigger_id: str) -> str:
-        """Wait for a savepoint: where it is.
+        """Wait for a savepoint and return its path.
 
         Raises:
-            ClusterClientError: it could not be taken.
+            ClusterClientError: the savepoint failed.
         """
         return str(self._outcome(f"/jobs/{job_id}/savepoints/{trigger_id}")["location"])
 
     def checkpoint(self, job_id: str, checkpoint_type: str) -> int:
-        """Take a checkpoint that is CONFIGURED, FULL or INCREMENTAL: its id."""
+        """Take a checkpoint of type CONFIGURED, FULL or INCREMENTAL and return its id."""
         trigger = self._send("POST", f"/jobs/{job_id}/checkpoints", {"checkpointType": checkpoint_type})
         return int(self._outcome(f"/jobs/{job_id}/checkpoints/{trigger['request-id']}")["checkpointId"])
 
     def dispose_savepoint(self, path: str) -> None:
-        """Remove a savepoint."""
+        """Dispose of a savepoint."""
         trigger = self._send("POST", "/savepoint-disposal", {"savepoint-path": path})
         self._outcome(f"/savepoint-disposal/{trigger['request-id']}")
 
     def _outcome(self, path: str) -> dict[str, Any]:
-        """Wait for an operation: what it gave.
+        """Wait for an asynchronous operation and return its result.
 
         Raises:
-            ClusterClientError: it failed.
+            ClusterClientError: the operation failed.
         """
         while (answer := self.get(path))["status"]["id"] != "COMPLETED":
             time.sleep(_POLL_S)
@@ -164,11 +164,11 @@ class RestClusterClient:
         return operation
 
     def submit(self, job_graph: JobGraph) -> None:
-        """Submit a job, with the files that its options name: it runs code on the cluster.
+        """Submit a job, together with the files that its options name.
 
         Raises:
-            ArtifactError: one of the files can't be read.
-            ClusterClientError: it was refused.
+            ArtifactError: a file cannot be read.
+            ClusterClientError: the cluster rejected the job.
         """
         artifacts = pack_artifacts(job_graph)
         pickle_user_modules_by_value()
@@ -185,7 +185,7 @@ class RestClusterClient:
         self._upload("/jobs", data, f"multipart/form-data; boundary={boundary}")
 
     def _upload(self, path: str, data: bytes, content_type: str) -> None:
-        """Send it, again and again while too many others upload."""
+        """Upload data; retry while there are too many concurrent uploads."""
         deadline_s = time.monotonic() + _UPLOAD_PATIENCE_S
         while True:
             try:
@@ -197,10 +197,10 @@ class RestClusterClient:
             time.sleep(_RETRY_UPLOAD_S)
 
     def collected(self, job_id: str, collect_id: str, request: CollectRequest) -> CollectResponse:
-        """Return what a collecting sink of a job has for its client; asked again while a leader is elected.
+        """Return the next elements of a collecting sink; retry while a leader is elected.
 
         Raises:
-            ClusterClientError: elements are lost, the cluster can't be reached, or its results can't be trusted.
+            ClusterClientError: elements are lost, or the cluster is unreachable or not trusted.
         """
         self.check_results_can_be_trusted()
         path = f"/jobs/{job_id}/coordinators/{collect_id}"
@@ -210,25 +210,25 @@ class RestClusterClient:
         return response
 
     def check_results_can_be_trusted(self) -> None:
-        """Check that only a trusted cluster can answer: results are unpickled, which can run code in this process.
+        """Check that only a trusted cluster can respond: unpickling its results can run code in this process.
 
-        Over TLS the cluster shows a certificate. On this machine, or at the near end of a tunnel, it is the one whose
-        token the user has.
+        With TLS the cluster presents a certificate. On this machine, or at the local end of a tunnel, the user's token
+        identifies it.
 
         Raises:
-            ClusterClientError: somebody else could answer.
+            ClusterClientError: another process could respond.
         """
         is_local = is_loopback(urlsplit(self.address).hostname or "")
         if not self.address.startswith("https://") and not (is_local and self._token):
             raise ClusterClientError(
                 0,
-                f"results are not collected from {self.address}, since whoever answers there could run code in this "
-                "process: use https (security.ssl.rest.enabled), "
+                f"cannot collect results from {self.address}: any process that responds there could run code in this "
+                "process; use https (security.ssl.rest.enabled), "
                 + (f"or a token ({TOKEN})" if is_local else "a tunnel to a port of this machine, or write to a sink"),
             )
 
     def execution_result(self, job_id: str) -> dict[str, Any] | None:
-        """How a job ended, None while it goes on."""
+        """Return the result of a job, or None while it is running."""
         return self.get(f"/jobs/{job_id}/execution-result")["job-execution-result"]  # type: ignore[no-any-return]
 
     def _send(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> Any:
@@ -248,11 +248,11 @@ class RestClusterClient:
             raise ClusterClientError(error.code, _message(error)) from None
         except OSError as error:
             reason = getattr(error, "reason", error)
-            raise ClusterClientError(0, f"no JobManager answers at {self.address}: {reason}") from None
+            raise ClusterClientError(0, f"no JobManager responds at {self.address}: {reason}") from None
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Leaves redirects alone: the cluster sends none, and the token is for nobody else."""
+    """Rejects redirects: the cluster sends none, and the token must not be sent elsewhere."""
 
     def redirect_request(self, *arguments: Any) -> None:
         """Return None: the redirect becomes an error."""
@@ -260,7 +260,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _opener(address: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDirector:
-    """What sends requests; loopback is never asked of a proxy, which has a loopback of its own."""
+    """Return the opener of requests; loopback addresses bypass proxies, for which they would mean another machine."""
     handlers: list[urllib.request.BaseHandler] = [_NoRedirects()]
     if is_loopback(urlsplit(address).hostname or ""):
         handlers.append(urllib.request.ProxyHandler({}))
@@ -270,7 +270,7 @@ def _opener(address: str, tls: ssl.SSLContext | None) -> urllib.request.OpenerDi
 
 
 def _local_token(address: str) -> str | None:
-    """Return the token that a JobManager of this user has left on this machine."""
+    """Return the token that a JobManager of this user has stored on this machine."""
     place = urlsplit(address)
     return read_token(place.port) if place.port and is_loopback(place.hostname or "") else None
 

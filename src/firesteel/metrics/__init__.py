@@ -1,4 +1,4 @@
-"""Metrics that user functions register (as `pyflink.metrics`)."""
+"""Metrics of user functions (as `pyflink.metrics`)."""
 
 from firesteel.metrics.metricbase import Counter, Distribution, Meter, Metric, MetricGroup
 

@@ -7,64 +7,64 @@ from collections.abc import Callable
 
 
 class Metric(ABC):  # noqa: B024 - a marker, as in Flink
-    """Anything that can be registered in a `MetricGroup`."""
+    """A metric that can be registered in a `MetricGroup`."""
 
 
 class Counter(Metric, ABC):
-    """Counts up and down."""
+    """A metric that counts up and down."""
 
     @abstractmethod
     def inc(self, n: int = 1) -> None:
-        """Adds `n`."""
+        """Add `n`."""
 
     @abstractmethod
     def dec(self, n: int = 1) -> None:
-        """Takes `n` away."""
+        """Subtract `n`."""
 
     @abstractmethod
     def get_count(self) -> int:
-        """The current count."""
+        """Return the current count."""
 
 
 class Distribution(Metric, ABC):
-    """Sum, count, minimum, maximum and mean of what was reported."""
+    """A metric of the sum, count, minimum, maximum and mean of the reported values."""
 
     @abstractmethod
     def update(self, value: int) -> None:
-        """Reports a value."""
+        """Report a value."""
 
 
 class Meter(Metric, ABC):
-    """Events per second."""
+    """A metric of the rate of events per second."""
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
-        """Reports so many events."""
+        """Report `value` events."""
 
     @abstractmethod
     def get_count(self) -> int:
-        """Events so far."""
+        """Return the number of events so far."""
 
 
 class MetricGroup(ABC):
-    """Names metrics and groups of metrics of one operator's subtask."""
+    """A group of metrics and subgroups of an operator's subtask."""
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """The subgroup of that name; with `extra` a pair of key and value."""
+        """Return the subgroup `name`, or the key-value group of `name` and `extra`."""
 
     @abstractmethod
     def counter(self, name: str) -> Counter:
-        """Registers a counter."""
+        """Register and return a counter."""
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """Registers a function that gives a number when asked."""
+        """Register a gauge: a function that returns the current value."""
 
     @abstractmethod
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """Registers a meter over that time span."""
+        """Register and return a meter that averages over a time span in seconds."""
 
     @abstractmethod
     def distribution(self, name: str) -> Distribution:
-        """Registers a distribution."""
+        """Register and return a distribution."""

@@ -1,8 +1,7 @@
-"""Reads and writes the state of checkpoints and savepoints without running their job.
+"""State Processor API: reads and writes the state of checkpoints and savepoints without running the job.
 
-Flink: the State Processor API (`flink-state-processor-api`, since 1.9), which PyFlink does not have. Differs in that a
-state is read by its name and not by a function that is called for each key, and in that the reader is an iterator, or a
-DataFrame of Spark, and no DataStream.
+Flink: `flink-state-processor-api` (since 1.9), which PyFlink does not have. Differences: state is read by its name
+instead of by a function per key, and the reader returns an iterator or a Spark DataFrame instead of a DataStream.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What state a checkpoint or savepoint has, for people."""
+"""Summaries of the state in a checkpoint or savepoint."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ _SHOWN = 3
 
 @dataclass(slots=True)
 class StateSummary:
-    """One state of an operator.
+    """A state of an operator.
 
     Attributes:
-        name: Its name.
-        kind: `value` (also lists and what is reduced or aggregated), `map`, `broadcast`, or `window` (also timers).
-        has_ttl: Whether its values live for a limited time.
-        entries: How many values there are.
-        bytes: About how many bytes they take in the files.
-        key_type: The class of the first key, in Python.
-        value_type: The class of the first value, in Python.
+        name: Name of the state.
+        kind: `value` (including list, reducing and aggregating state), `map`, `broadcast`, or `window` (including
+            timers).
+        has_ttl: Whether it has a time to live.
+        entries: Number of entries.
+        bytes: Approximate size in the files, in bytes.
+        key_type: Python class of the first key.
+        value_type: Python class of the first value.
         keys: The first keys.
     """
 
@@ -39,7 +40,7 @@ class StateSummary:
 
     @property
     def shown_kind(self) -> str:
-        """The kind, and whether values live for a limited time."""
+        """The kind, and whether the state has a time to live."""
         return f"{self.kind} with ttl" if self.has_ttl else self.kind
 
     def add(self, entry: Any, value: Any, size: int) -> None:
@@ -57,12 +58,12 @@ class StateSummary:
 
 @dataclass(slots=True)
 class OperatorSummary:
-    """An operator with state.
+    """An operator with its state.
 
     Attributes:
-        operator_id: Its id.
-        name: Its name.
-        vertex: The name of its vertex.
+        operator_id: Id of the operator.
+        name: Name of the operator.
+        vertex: Name of its vertex.
         parallelism: Number of its subtasks.
         max_parallelism: Number of key groups.
         states: Its keyed and broadcast states.
@@ -82,14 +83,14 @@ class SavepointSummary:
 
     Attributes:
         path: Its directory.
-        is_savepoint: Whether it has files of its own.
+        is_savepoint: Whether it is a savepoint, which has files of its own.
         checkpoint_id: Its number.
-        timestamp_ms: When it was taken.
-        job_id: The job.
-        job_name: The job's name.
+        timestamp_ms: Time at which it was taken, in ms since the epoch.
+        job_id: Id of the job.
+        job_name: Name of the job.
         files: Number of its state files.
-        bytes: Their size.
-        operators: All operators, those without keyed or broadcast state, too.
+        bytes: Total size of its state files.
+        operators: All operators, including those without keyed or broadcast state.
     """
 
     path: str
@@ -103,11 +104,11 @@ class SavepointSummary:
     operators: list[OperatorSummary]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
+        """Return the summary as plain data."""
         return asdict(self)
 
     def text(self) -> str:
-        """Return it as lines of text."""
+        """Return the summary as lines of text."""
         taken = datetime.fromtimestamp(self.timestamp_ms / 1000, UTC).isoformat(sep=" ", timespec="seconds")
         kind = "Savepoint" if self.is_savepoint else "Checkpoint"
         lines = [
@@ -134,14 +135,14 @@ def _table(states: list[StateSummary]) -> list[str]:
 
 
 def inspect_savepoint(path: str, configuration: Mapping[str, str] | None = None) -> SavepointSummary:
-    """Read all of a checkpoint or savepoint and say what state it has.
+    """Read a checkpoint or savepoint and return a summary of its state.
 
     Args:
         path: Its directory or the `_metadata` file in it, on any file system.
         configuration: Options of file systems.
 
     Raises:
-        CheckpointNotFoundError: there is none.
+        CheckpointNotFoundError: there is no checkpoint at the path.
         StateFileError: a file is missing or damaged.
     """
     files = SavepointFiles(path, configuration)
@@ -175,7 +176,7 @@ def _states(files: SavepointFiles, operator_id: str, parallelism: int) -> list[S
     for subtask in range(parallelism):
         for table, (entry, value), size in files.all_entries(operator_id, subtask):
             if table.kind == "broadcast" and subtask:
-                continue  # Each subtask has all of it.
+                continue  # Each subtask has the whole state.
             if table not in found:
                 found[table] = StateSummary(table.state, table.kind, table.has_ttl)
             found[table].add(entry, value, size)

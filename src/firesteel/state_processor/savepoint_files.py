@@ -1,4 +1,4 @@
-"""The state files of one checkpoint or savepoint, operator by operator."""
+"""The state files of a checkpoint or savepoint, by operator."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from firesteel.task.versions import Chain
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """What the name of a table of state says.
+    """The parts of the name of a state table.
 
     Attributes:
-        text: The name as it is in state files.
+        text: The name in state files.
 
     Example:
         >>> table = TableName("visits" + OF_MAPS)
@@ -38,12 +38,12 @@ class TableName:
 
     @property
     def has_ttl(self) -> bool:
-        """Whether values have the time in them when their life began."""
+        """Whether values are stored with the time at which their life began."""
         return self.text.endswith(WITH_TTL)
 
     @property
     def kind(self) -> str:
-        """`value` (also lists and what is reduced or aggregated), `map`, `broadcast`, or `window` (also timers)."""
+        """The kind: `value` (including list, reducing and aggregating state), `map`, `broadcast`, or `window`."""
         if self.text.startswith(BROADCAST):
             return "broadcast"
         if self.text.startswith(NAMESPACED):
@@ -52,7 +52,7 @@ class TableName:
 
 
 class SavepointFiles:
-    """Opens a checkpoint or savepoint.
+    """Access to the files of a checkpoint or savepoint.
 
     Args:
         path: Its directory or the `_metadata` file in it, on any file system.
@@ -60,10 +60,10 @@ class SavepointFiles:
 
     Attributes:
         path: Its directory.
-        metadata: What it is.
+        metadata: Its metadata.
 
     Raises:
-        CheckpointNotFoundError: there is none.
+        CheckpointNotFoundError: there is no checkpoint at the path.
         StateFileError: the metadata is damaged.
     """
 
@@ -74,11 +74,11 @@ class SavepointFiles:
 
     @property
     def operators(self) -> dict[str, tuple[str, VertexLayout]]:
-        """Operator id -> its name, and where the state of its vertex is."""
+        """Name and state layout of each operator, by operator id."""
         return {id_: (name, layout) for layout in self.metadata.vertices for id_, name in layout.operators}
 
     def chain_of(self, layout: VertexLayout, subtask: int) -> Chain:
-        """Return the files of a subtask; none if its part of the job had done nothing yet."""
+        """Return the files of a subtask; none if its region had not run yet."""
         return self.metadata.chains.get((layout.stage, layout.first_slot + subtask), ())
 
     def frames(self, chain: Chain) -> Iterator[Frame]:
@@ -90,7 +90,7 @@ class SavepointFiles:
         return read_any(self._base, chain)
 
     def deltas(self, operator_id: str, subtask: int) -> Iterator[tuple[Delta, int]]:
-        """Yield the parts of an operator's keyed and broadcast state, the newest first, with their sizes in bytes."""
+        """Yield the deltas of an operator's keyed and broadcast state, the newest first, with their sizes in bytes."""
         _, layout = self.operators[operator_id]
         for file in reversed(self.chain_of(layout, subtask)):
             for vertex_id, found, state in self.frames((file,)):
@@ -98,11 +98,11 @@ class SavepointFiles:
                     yield pickle.loads(state), len(state)
 
     def entries(self, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, Any]]:
-        """Yield the entries of a table of one subtask with their values, in no order."""
+        """Yield the entries of a subtask's table with their values, in arbitrary order."""
         yield from (item for found, item, _ in self.all_entries(operator_id, subtask) if found == table)
 
     def all_entries(self, operator_id: str, subtask: int) -> Iterator[tuple[TableName, tuple[Any, Any], int]]:
-        """Yield the tables of one subtask, each entry with its value, and about how many bytes it takes."""
+        """Yield the entries of all tables of a subtask: table, (entry, value), and approximate size in bytes."""
         _, layout = self.operators[operator_id]
         is_one_file = len(self.chain_of(layout, subtask)) <= 1
         seen: set[tuple[str, Any]] = set()
@@ -118,5 +118,5 @@ class SavepointFiles:
 
 
 def without_time(stored: Any) -> Any:
-    """Return the value, or the list of them, of a state with a time to live."""
+    """Return the value, or the list of values, of a state with a time to live."""
     return [value for value, _ in stored] if isinstance(stored, list) else stored[0]

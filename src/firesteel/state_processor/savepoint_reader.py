@@ -1,4 +1,4 @@
-"""Reads the state of a checkpoint or savepoint (Flink: `state.api.SavepointReader`, since 1.15)."""
+"""Reader of the state in a checkpoint or savepoint (Flink: `state.api.SavepointReader`, since 1.15)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from firesteel.state_processor.savepoint_files import SavepointFiles, TableName,
 
 
 class StateNotFoundError(FiresteelError):
-    """A savepoint has no such operator or state; the argument says what was asked for and what there is."""
+    """A savepoint does not contain an operator or state; the argument is the message."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -23,10 +23,10 @@ class StateNotFoundError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class OperatorIdentifier:
-    """Names an operator (Flink: `state.api.OperatorIdentifier`).
+    """Identifies an operator (Flink: `state.api.OperatorIdentifier`).
 
     Attributes:
-        operator_id: 32 hex digits.
+        operator_id: 32 hexadecimal digits.
 
     Example:
         >>> OperatorIdentifier.for_uid("counter").operator_id
@@ -37,19 +37,19 @@ class OperatorIdentifier:
 
     @classmethod
     def for_uid(cls, uid: str) -> OperatorIdentifier:
-        """Return the operator that has been given a `uid()`."""
+        """Return the identifier of the operator with a `uid()`."""
         return cls(uid_hash(uid).hex())
 
     @classmethod
     def for_uid_hash(cls, uid_hash: str) -> OperatorIdentifier:
-        """Return the operator of that id, as `firesteel savepoint inspect` and the REST API show it."""
+        """Return the identifier of an operator id, as shown by `firesteel savepoint inspect` and the REST API."""
         return cls(uid_hash)
 
 
 class SavepointReader:
     """Reads keyed and broadcast state by name, subtask by subtask.
 
-    Of a state with a time to live also what has expired and was not removed yet is read.
+    State with a time to live may include expired values that were not removed yet.
 
     Example:
         reader = SavepointReader.read("s3://bucket/savepoints/savepoint-1a2b3c")
@@ -69,16 +69,18 @@ class SavepointReader:
             configuration: Options of file systems, such as `s3.endpoint`.
 
         Raises:
-            CheckpointNotFoundError: there is none.
+            CheckpointNotFoundError: there is no checkpoint at the path.
             StateFileError: the metadata is damaged.
         """
         return cls(SavepointFiles(path, configuration))
 
     def read_keyed_state(self, operator: OperatorIdentifier, name: str) -> Iterator[tuple[Any, Any]]:
-        """Yield `(key, value)` of a value, list, reducing or aggregating state; of the last one the accumulator.
+        """Yield `(key, value)` of a value, list, reducing or aggregating state.
+
+        The value of an aggregating state is its accumulator.
 
         Raises:
-            StateNotFoundError: there is no such operator, or no such state in it.
+            StateNotFoundError: there is no such operator, or it has no such state.
             StateFileError: a file is missing or damaged.
         """
         for row in self._rows(operator, name, "value"):
@@ -93,16 +95,16 @@ class SavepointReader:
         yield from self._rows(operator, name, "broadcast")
 
     def to_dataframe(self, session: Any, operator: OperatorIdentifier, name: str, schema: Any = None) -> Any:
-        """Return a state as a DataFrame of Spark, which reads the subtasks in parallel.
+        """Return a state as a Spark DataFrame; Spark reads the subtasks in parallel.
 
         Args:
-            session: The SparkSession; its workers reach the savepoint under the same path.
+            session: The SparkSession; its workers must reach the savepoint under the same path.
             operator: The operator.
-            name: The name of the state.
-            schema: The types of the columns `key`, `map_key` (of map states only) and `value`; None: Spark looks.
+            name: Name of the state.
+            schema: Types of the columns `key`, `map_key` (map state only) and `value`; None lets Spark infer them.
 
         Raises:
-            StateNotFoundError: there is no such operator, or no such state in it.
+            StateNotFoundError: there is no such operator, or it has no such state.
         """
         table = self._table(operator, name)
         names = {"value": ("key", "value"), "map": ("key", "map_key", "value"), "broadcast": ("map_key", "value")}
@@ -115,13 +117,13 @@ class SavepointReader:
     def _rows(self, operator: OperatorIdentifier, name: str, kind: str) -> Iterator[Any]:
         table = self._table(operator, name)
         if table.kind != kind:
-            text = f"state {name!r} of operator {operator.operator_id} is a {table.kind} state, asked was for {kind}"
+            text = f"state {name!r} of operator {operator.operator_id} is a {table.kind} state, expected {kind}"
             raise StateNotFoundError(text)
         for subtask in self._subtasks_of(operator, table):
             yield from rows_of(self._files, operator.operator_id, table, subtask)
 
     def _subtasks_of(self, operator: OperatorIdentifier, table: TableName) -> range:
-        # Each subtask has all of a broadcast state.
+        # Each subtask has the whole broadcast state.
         _, layout = self._files.operators[operator.operator_id]
         return range(1 if table.kind == "broadcast" else layout.parallelism)
 
@@ -129,7 +131,7 @@ class SavepointReader:
         found = self._files.operators.get(operator.operator_id)
         if found is None:
             known = ", ".join(f"{name!r} ({id_})" for id_, (name, _) in self._files.operators.items())
-            raise StateNotFoundError(f"no operator {operator.operator_id} in {self._files.path}; there are {known}")
+            raise StateNotFoundError(f"no operator {operator.operator_id} in {self._files.path}; found {known}")
         tables = set()
         for subtask in range(found[1].parallelism):
             for (text, _), _ in self._files.deltas(operator.operator_id, subtask):
@@ -142,7 +144,7 @@ class SavepointReader:
 
 
 def rows_of(files: SavepointFiles, operator_id: str, table: TableName, subtask: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a state in one subtask: the key, the key in the map, and the value, as far as there are."""
+    """Yield the rows of a state in one subtask: key and value, with the map key in between for map state."""
     for entry, stored in files.entries(operator_id, table, subtask):
         value = without_time(stored) if table.has_ttl else stored
         if table.kind == "map":
@@ -157,7 +159,7 @@ def _plain_rows(files: SavepointFiles, operator_id: str, table: TableName, subta
 
 
 def _plain(value: Any) -> Any:
-    """Return what Spark makes columns of: rows become tuples, or dicts if their fields have names."""
+    """Return a value that Spark accepts as a column: rows become tuples, or dicts if their fields are named."""
     if not isinstance(value, Row):
         return value
     return value.as_dict() if hasattr(value, "_fields") and value._fields else tuple(value)

@@ -1,4 +1,4 @@
-"""Writes savepoints that jobs can begin with (Flink: `state.api.SavepointWriter`, since 1.15)."""
+"""Writer of savepoints (Flink: `state.api.SavepointWriter`, since 1.15)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Slot = tuple[int, int]
 
 
 class SavepointWriteError(FiresteelError):
-    """A savepoint can't be written; the argument says why."""
+    """A savepoint cannot be written; the argument is the reason."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class SavepointWriter:
-    """Changes the keyed state of a savepoint, or makes a new one, and writes it to another directory.
+    """Modifies the keyed state of a savepoint, or creates a new one, and writes it to another directory.
 
     Example:
         counts = ((word, 0) for word in words)
@@ -68,10 +68,10 @@ class SavepointWriter:
 
     @classmethod
     def from_existing_savepoint(cls, path: str, configuration: Mapping[str, str] | None = None) -> SavepointWriter:
-        """Begin with all that a checkpoint or savepoint has, which stays as it is.
+        """Return a writer that starts with the state of a checkpoint or savepoint, which is left unchanged.
 
         Raises:
-            CheckpointNotFoundError: there is none.
+            CheckpointNotFoundError: there is no checkpoint at the path.
             StateFileError: its metadata is damaged.
         """
         files = Files(configuration or {})
@@ -81,16 +81,16 @@ class SavepointWriter:
     def new_savepoint(
         cls, max_parallelism: int = _DEFAULT_MAX_PARALLELISM, configuration: Mapping[str, str] | None = None
     ) -> SavepointWriter:
-        """Begin with nothing.
+        """Return a writer that starts without state.
 
         Args:
-            max_parallelism: Number of key groups of all operators; jobs that begin with the savepoint take it over.
+            max_parallelism: Number of key groups of all operators, which jobs adopt with the savepoint.
             configuration: Options of file systems.
         """
         return cls(None, max_parallelism, Files(configuration or {}))
 
     def remove_operator(self, operator: OperatorIdentifier) -> SavepointWriter:
-        """Leave out all state of an operator.
+        """Omit all state of an operator.
 
         Raises:
             SavepointWriteError: there is no such operator.
@@ -107,19 +107,19 @@ class SavepointWriter:
         entries: Iterable[tuple[Any, Any]],
         key_type: Any = None,
     ) -> SavepointWriter:
-        """Set a state of an operator, in place of what it had of that name.
+        """Set a state of an operator; it replaces an existing state of the same name.
 
         Args:
-            operator: The operator; one that the savepoint does not have is added.
-            descriptor: The state, as the job declares it; without a time to live.
-            entries: `(key, value)`; of map states the value is a dict.
-            key_type: The type that `key_by` declares in the job, None if it declares none.
+            operator: The operator; it is added if the savepoint does not have it.
+            descriptor: The descriptor as in the job, without a time to live.
+            entries: `(key, value)` pairs; the value of a map state is a dict.
+            key_type: The type declared by `key_by` in the job; None if it declares none.
 
         Raises:
             SavepointWriteError: the state has a time to live.
         """
         if has_ttl(descriptor):
-            raise SavepointWriteError(f"state {descriptor.name!r} has a time to live, which can't be written")
+            raise SavepointWriteError(f"state {descriptor.name!r} has a time to live, which is not supported")
         name = table_name(descriptor, namespaced=False, limited=False)
         layout = self._layout_of(operator.operator_id)
         stored = _stored_form(descriptor)
@@ -148,11 +148,11 @@ class SavepointWriter:
         return layout
 
     def write(self, path: str) -> str:
-        """Write the savepoint to a directory that must not have one, and return its path.
+        """Write the savepoint to a directory without a savepoint, and return its path.
 
         Raises:
-            SavepointWriteError: there is a savepoint, or no operator has state.
-            StateFileError: a file can't be read or written.
+            SavepointWriteError: the directory contains a savepoint, or there is no state to write.
+            StateFileError: a file cannot be read or written.
         """
         directory = self._files.path(self._files.resolve(path))
         if size_of(directory / METADATA) is not None:
@@ -218,7 +218,7 @@ class SavepointWriter:
 
 
 def _stored_form(descriptor: Any) -> Callable[[Any, Any], dict[Any, Any]]:
-    """Return what makes entries of a state's table of a key and its value."""
+    """Return the function that converts a key and its value to entries of a state table."""
     if isinstance(descriptor, MapStateDescriptor):
         keep = key_keeper(descriptor.key_type_info)
         convert = coercer(descriptor.value_type_info) or _same

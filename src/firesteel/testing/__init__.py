@@ -1,7 +1,7 @@
-"""Test kit: operators one by one, and whole jobs in this process without Spark.
+"""Test kit for single operators and for whole jobs in this process, without Spark.
 
-`OperatorHarness` feeds one operator and shows what it emits. `run_local` runs a program with the very code that runs in
-slot processes, batch by batch, and can make slots fail in the middle. `ManualClock` is the time of both.
+`OperatorHarness` passes elements to one operator and records its output. `run_local` runs a program batch by batch with
+the code of the slot processes, and can simulate failures of slots. `ManualClock` controls the processing time of both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A whole job in this process, without Spark: the slots' code, run stage by stage and batch by batch."""
+"""Execution of a whole job in this process, without Spark: the code of the slots, run stage by stage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,14 @@ _EVERYTHING = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The slot dies in that stage of that batch, after it put out so many rows; the batch is then tried anew."""
+    """A simulated failure: the slot dies after a number of output rows, and the batch is retried.
+
+    Attributes:
+        batch: Number of the batch.
+        stage: Number of the stage.
+        slot: Number of the slot.
+        after_rows: Number of output rows before the failure.
+    """
 
     batch: int
     stage: int
@@ -52,16 +59,16 @@ class Fault:
 
 @dataclass(slots=True)
 class LocalResult:
-    """What a local run did.
+    """The result of a local run.
 
     Attributes:
-        lines: What print sinks wrote.
-        collected: What collecting sinks got, by collect id.
-        files: The part files that were committed, in order.
+        lines: Lines written by print sinks.
+        collected: Elements of collecting sinks, by collect id.
+        files: Committed part files, in order.
         subtasks: The last report of each subtask, by (vertex name, subtask).
-        batches: How many batches ran.
-        stages: How many stages the job has.
-        savepoint: The directory of the savepoint that was taken.
+        batches: Number of batches.
+        stages: Number of stages of the job.
+        savepoint: Directory of the savepoint, if one was taken.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -74,7 +81,7 @@ class LocalResult:
 
     @property
     def elements(self) -> list[Any]:
-        """What all collecting sinks got."""
+        """The elements of all collecting sinks."""
         return [element for elements in self.collected.values() for element in elements]
 
 
@@ -91,26 +98,33 @@ def run_local(
     batches: int | None = None,
     savepoint: Path | None = None,
 ) -> LocalResult:
-    """Run a program with bounded sources to its end, or with any sources for some batches.
+    """Run a program with bounded sources to its end, or with any sources for a number of batches.
 
     Args:
-        program: An environment with a program in it, its StreamGraph or JobGraph.
-        default_parallelism: Of BATCH vertices whose parallelism is left to the scheduler.
-        batch_elements: STREAMING: how much a batch reads for each subtask of a source; None: one batch reads all.
-        faults: Where slots die.
-        replayed: Batches that are run again in fresh slots before their checkpoint is decided, and committed again
-            behind it, as by a job that goes on after a failure; what counts is what ran last.
-        checkpoint: The job's checkpoint directory; a temporary one if None. If there are checkpoints in it already, the
-            job goes on from the last one.
-        clock: The processing time, if it is not the machine's.
-        clock_step_ms: How far the clock is moved on behind each batch.
-        batches: STREAMING: after how many batches the job is killed; None: it runs to its end.
-        savepoint: STREAMING: where a savepoint is taken behind the last batch.
+        program: An environment with a program, or its StreamGraph or JobGraph.
+        default_parallelism: Parallelism of BATCH vertices that leave it to the scheduler.
+        batch_elements: Number of elements that a batch reads per subtask of a source (STREAMING only); None reads all
+            in one batch.
+        faults: Failures to simulate.
+        replayed: Batches to run again in new slots before their checkpoint is completed, and to commit again
+            afterwards, as after a failure. Only the last run counts.
+        checkpoint: Directory of the job's checkpoints; None uses a temporary one. If it contains checkpoints, the job
+            restores the last one.
+        clock: The processing time; None uses the machine's clock.
+        clock_step_ms: Milliseconds by which the clock advances after each batch.
+        batches: Number of batches after which the job is killed (STREAMING only); None runs it to its end.
+        savepoint: Directory of a savepoint that is taken after the last batch (STREAMING only).
 
     Raises:
-        UserFunctionError: user code raised.
-        TranslationError: a source never ends, and it is not said after how many batches the job is killed.
-        StateRestoreError: the state that `execution.state-recovery.path` names does not fit the program.
+        UserFunctionError: user code raised an error.
+        TranslationError: a source is unbounded, and `batches` is not set.
+        StateRestoreError: the state at `execution.state-recovery.path` does not fit the program.
+
+    Example:
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> _ = env.from_collection([1, 2]).map(lambda n: n * 10).collect_async()
+        >>> sorted(run_local(env).elements)
+        [10, 20]
     """
     job_graph = _job_graph_of(program)
     _resolve_parallelism(job_graph, default_parallelism)
@@ -119,7 +133,7 @@ def run_local(
         closing(_LocalJob(job_graph, checkpoint or Path(temporary), faults, batch_elements)) as job,
     ):
         if batches is None and (endless := SplitEnumerator(job_graph).endless):
-            raise TranslationError(f"source {endless[0]!r} never ends: a local run needs bounded ones, or batches")
+            raise TranslationError(f"source {endless[0]!r} is unbounded: a local run needs bounded sources, or batches")
         if job_graph.job_type == "BATCH":
             job.run_batch(SplitEnumerator(job_graph).plan_all())
             return job.result
@@ -144,7 +158,7 @@ def _job_graph_of(program: StreamExecutionEnvironment | StreamGraph | JobGraph) 
 
 
 def _resolve_parallelism(job_graph: JobGraph, default: int) -> None:
-    """As the scheduler does before it makes the ExecutionGraph."""
+    """Set the parallelism of vertices, as the scheduler does before it creates the ExecutionGraph."""
     for vertex in job_graph.vertices:
         if vertex.parallelism < 1:
             wanted = default if job_graph.dynamic else 1
@@ -157,11 +171,11 @@ def _resolve_parallelism(job_graph: JobGraph, default: int) -> None:
 
 
 class _SlotDiedError(Exception):
-    """A slot died, as a fault says: the batch needs another try."""
+    """A slot died because of a fault: the batch has to be retried."""
 
 
 class _LocalRegion:
-    """One pipelined region of the job: what it reads, and its part of the checkpoints."""
+    """A pipelined region of the job: its source splits and its part of the checkpoints."""
 
     def __init__(
         self,
@@ -206,21 +220,21 @@ class _LocalJob:
 
     @property
     def has_ended(self) -> bool:
-        """True when all input was processed."""
+        """Whether all input was processed."""
         return all(region.enumerator.has_ended for region in self._regions)
 
     def recover(self) -> None:
-        """Go on from the last checkpoint, or from the one that the configuration names."""
+        """Restore the last checkpoint, or the one that the configuration names."""
         for region in self._regions:
             region.checkpoints.recover(region.enumerator)
 
     def run_next_batch(self, replayed: Collection[int]) -> None:
-        """Run the next batch of each region; if it is among the replayed ones, try and commit it twice."""
+        """Run the next batch of each region; run and commit a replayed batch twice."""
         self._run_regions(lambda enumerator: enumerator.plan(0), replayed)
         self.result.batches += 1
 
     def _run_regions(self, plan_of: Callable[[SplitEnumerator], BatchPlan], replayed: Collection[int] = ()) -> None:
-        """Run a batch of each region, and take a checkpoint."""
+        """Run a batch of each region and take a checkpoint."""
         for region in self._regions:
             self._run_region(region, plan_of(region.enumerator), replayed)
             region.prepare()
@@ -239,7 +253,7 @@ class _LocalJob:
             carry_out((c for report in reports for c in report.committables if c.is_durable), self)
 
     def take_savepoint(self, parent: Path) -> None:
-        """Take a savepoint after one more batch, in which sinks finish what they have begun."""
+        """Take a savepoint after one more batch, in which sinks finish their pending work."""
         if not self.has_ended:
             self._run_regions(lambda _: BatchPlan(is_savepoint=True))
         self.result.savepoint = Path(self._checkpoints.write_savepoint(parent).external_path)
@@ -257,13 +271,13 @@ class _LocalJob:
             _close_files(self._slots.pop(slot))
 
     def _try_until_done(self, region: _LocalRegion, at: BatchTry, batch: BatchPlan) -> list[StageReport]:
-        """Run all stages of a batch, in another try when a slot died."""
+        """Run all stages of a batch; retry it when a slot died."""
         while True:
             try:
                 return self._run_stages(region, at, batch)
             except _SlotDiedError:
                 at = replace(at, number=at.number + 1)
-                if not self._keeps_versions:  # BATCH: no task outlives a try.
+                if not self._keeps_versions:  # BATCH: no task outlives an attempt.
                     self._kill_slots()
 
     def _commit(self, committables: list[Committable]) -> None:
@@ -297,7 +311,7 @@ class _LocalJob:
         batch: BatchPlan,
         rows: list[tuple[int, int, bytes]],
     ) -> list[Row]:
-        """Return the rows of one slot and stage.
+        """Return the output rows of one slot and stage.
 
         Raises:
             _SlotDiedError: a fault was due.
@@ -325,21 +339,21 @@ class _LocalJob:
         return self._committers.committer(sink_id)
 
     def print(self, text: str) -> None:
-        """Keep the lines of print sinks."""
+        """Store the lines of print sinks."""
         self.result.lines += text.splitlines()
 
     def collect(self, collect_id: str, elements: list[Any]) -> None:
-        """Keep what collecting sinks got."""
+        """Store the elements of collecting sinks."""
         self.result.collected.setdefault(collect_id, []).extend(elements)
 
     def close(self) -> None:
-        """Close what is still open."""
+        """Close all tasks."""
         for tasks in self._slots.values():
             tasks.close()
 
 
 def _take(rows: Iterator[Row], count: int) -> None:
-    """Advance the run by so many rows, or to its end, and keep it from going on."""
+    """Advance the iterator by `count` rows, or to its end."""
     for _ in range(count):
         if next(rows, None) is None:
             return
@@ -351,7 +365,7 @@ def _files_of(committables: list[Committable]) -> list[str]:
 
 
 def _close_files(tasks: SlotTasks) -> None:
-    """What the system does when a process is killed: its files are closed, and nothing else is."""
+    """Close the open files of a slot, as the operating system does when a process is killed."""
     for stage in tasks._stages.values():
         for subtask in stage.values():
             for _, operator in subtask.operators:

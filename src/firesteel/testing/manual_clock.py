@@ -1,4 +1,4 @@
-"""Processing time that stands still until it is moved."""
+"""A processing time that advances only when told to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from firesteel.operators.clock import use_time_source
 
 
 class ManualClock:
-    """Processing time of all operators in this process, while the `with` block runs.
+    """The processing time of all operators in this process, within a `with` block.
+
+    Args:
+        now_ms: The initial time in ms since the epoch.
 
     Example:
         >>> with ManualClock(1000) as clock:
@@ -21,7 +24,7 @@ class ManualClock:
         self.now_ms = now_ms
 
     def advance(self, by_ms: int) -> None:
-        """Move on by so many milliseconds."""
+        """Advance the time by `by_ms` milliseconds."""
         self.now_ms += by_ms
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""One operator, fed by hand (Flink: `OneInputStreamOperatorTestHarness` and its kin)."""
+"""Test harness of a single operator (Flink: `OneInputStreamOperatorTestHarness` and related classes)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,19 @@ Element = tuple[Any, int | None]
 
 
 class OperatorHarness:
-    """Makes the operator of a descriptor, opens it, takes elements and watermarks, and keeps what comes out.
+    """Creates and opens the operator of a descriptor, passes elements and watermarks to it, and records its output.
 
     Args:
         descriptor: One of `firesteel.datastream.operator_descriptors`.
         output_type: Declared type of the results.
-        key_selectors: Per input, for keyed operators: their elements become `(key, value)`. None: no key.
-        is_batch: Run as in BATCH mode.
-        snapshot: What `snapshot()` of another harness gave, to go on from there.
+        key_selectors: Key selector of each input of a keyed operator, whose elements become `(key, value)`; None for an
+            input without keys.
+        is_batch: Whether to run as in BATCH mode.
+        subtask_index: Index of the subtask.
+        parallelism: Parallelism of the operator.
+        max_parallelism: Maximum parallelism of the operator.
+        configuration: Configuration of the job.
+        snapshot: Result of `snapshot()` of another harness to restore.
 
     Example:
         >>> with OperatorHarness(MapOperator(lambda n: n + 1)) as harness:
@@ -80,29 +85,35 @@ class OperatorHarness:
     # --- what goes in ------------------------------------------------------------------------------------------
 
     def process(self, value: Any, timestamp: int | None = None, input_index: int = 0) -> None:
-        """Process one element of input 0 or 1."""
+        """Process one element of input 0 or 1.
+
+        Args:
+            value: The element.
+            timestamp: Its timestamp in ms since the epoch; None if it has none.
+            input_index: Index of the input.
+        """
         self.process_batch([value], None if timestamp is None else [timestamp], input_index)
 
     def process_batch(self, values: Iterable[Any], timestamps: Timestamps = None, input_index: int = 0) -> None:
-        """Process elements of input 0 or 1."""
+        """Process several elements of input 0 or 1."""
         select = self._key_selectors[input_index] if input_index < len(self._key_selectors) else None
         elements = list(values) if select is None else [(self._kept_key(select(value)), value) for value in values]
         self._inputs[input_index].process(elements, timestamps)
 
     def watermark(self, timestamp: int) -> None:
-        """Advance event time (ms)."""
+        """Advance the watermark of input 0 to `timestamp` (ms since the epoch)."""
         self._inputs[0].watermark(timestamp)
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Fire what is due at that processing time (ms)."""
+        """Fire the timers that are due at processing time `now_ms` (ms since the epoch)."""
         with_operator_named(self.operator, self.operator.advance_processing_time, now_ms)
 
     def end_batch(self) -> None:
-        """End the batch."""
+        """End the current batch."""
         with_operator_named(self.operator, self.operator.end_batch)
 
     def end(self, inputs: int = 1) -> None:
-        """Send the final watermark and end so many inputs."""
+        """Send the final watermark and end the first `inputs` inputs."""
         self.watermark(MAX_WATERMARK)
         for index in range(inputs):
             with_operator_named(self.operator, self.operator.end_input, index)
@@ -126,30 +137,31 @@ class OperatorHarness:
         return [value for value, _ in self.elements]
 
     def take(self) -> list[Any]:
-        """The results since the last call, without their timestamps."""
+        """Return the results since the last call, without their timestamps."""
         taken, self.elements = self.values, []
         return taken
 
     def side_output(self, tag: Any) -> list[Any]:
-        """The values of a side output so far."""
+        """Return the values of a side output so far."""
         return [value for value, _ in self._side_elements.get(tag.tag_id, ())]
 
     def num_keyed_state_entries(self) -> int:
-        """How many entries all keyed states have, expired ones included; one per key (and window) with a value.
+        """Return the number of entries of all keyed states, including expired ones.
 
-        Flink: `AbstractStreamOperatorTestHarness.numKeyedStateEntries`. Timers are not counted.
+        There is one entry per key (and window) with a value; timers are not counted. Flink:
+        `AbstractStreamOperatorTestHarness.numKeyedStateEntries`.
         """
         tables = self.operator.backend.tables if isinstance(self.operator, KeyedOperator) else {}
         return sum(len(table) for name, table in tables.items() if name != TIMERS_TABLE)
 
     def snapshot(self) -> bytes:
-        """State, timers and what else the operator needs to go on, for another harness."""
+        """Return state and timers of the operator, for another harness."""
         operator = self.operator
         return cloudpickle.dumps((list(operator.state_parts(full=True)), operator.snapshot()))  # type: ignore[no-any-return]
 
 
 class _RecordingOutput(Output):
-    """Keeps everything, also what nobody is connected to."""
+    """An output that records everything, even side outputs without a receiver."""
 
     def __init__(self, harness: OperatorHarness, output_type: Any, reuses_objects: bool) -> None:
         super().__init__(output_type, reuses_objects)
@@ -168,7 +180,7 @@ class _RecordingOutput(Output):
 
 
 class _Recorder:
-    """The only receiver."""
+    """The receiver of the main output."""
 
     def __init__(self, harness: OperatorHarness) -> None:
         self._harness = harness
