@@ -37,7 +37,7 @@ def test_a_process_that_has_the_id_of_a_former_jobmanager_is_left_alone(
 ) -> None:
     state.write_text(json.dumps({"pid": process.pid, "address": "http://127.0.0.1:1", **started}))
     stopped = CliRunner().invoke(cli, ["jobmanager", "stop"])
-    assert (stopped.exit_code, "no JobManager runs" in stopped.stderr) == (1, True)
+    assert (stopped.exit_code, "no JobManager is running" in stopped.stderr) == (1, True)
     assert process.poll() is None
     assert not state.exists()
 

@@ -35,7 +35,7 @@ def test_a_jobmanager_that_does_not_end_is_not_said_to_be_stopped(signalled: lis
     assert signalled == [11, 12]
     assert result.exit_code == 1
     assert "JobManager 11 at http://localhost:8081 was stopped" in result.stdout
-    assert "JobManager 12 at http://localhost:8082 still runs" in result.stderr
+    assert "JobManager 12 at http://localhost:8082 is still running" in result.stderr
     assert "12" not in result.stdout
 
 

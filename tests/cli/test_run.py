@@ -148,9 +148,9 @@ def is_alive(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["no_such_program.py"], "'no_such_program.py' does not exist"),
-        ([], "no program is given"),
-        (["-pym", "no_such_module"], "there is no module 'no_such_module' in --pyFiles"),
+        (["no_such_program.py"], "'no_such_program.py' not found"),
+        ([], "program missing"),
+        (["-pym", "no_such_module"], "module 'no_such_module' not found in --pyFiles"),
         (["-p", "0", __file__], "0 is not in the range x>=1"),
         (["-D", "parallelism.default", __file__], "is not of the form key=value"),
         (["--runtime-mode", "SOMETIMES", __file__], "'SOMETIMES' is not one of"),

@@ -166,7 +166,7 @@ def test_a_client_is_told_that_results_went_with_the_jobmanager_that_was_killed(
 def test_a_jobmanager_that_can_not_start_says_why(tmp_path: Path) -> None:
     refused = firesteel("jobmanager", "start", "--host", "0.0.0.0", check=False, FIRESTEEL_RUN_DIR=str(tmp_path))
     assert refused.returncode == 1
-    assert "which others can reach, and whoever can submit a job can run code" in refused.stderr
+    assert "which others can reach, and anyone who can submit a job can run code" in refused.stderr
     nobody = firesteel("list", "-m", "127.0.0.1:1", check=False)
     assert nobody.returncode == 1
-    assert nobody.stderr.startswith("Error: no JobManager answers at http://127.0.0.1:1")
+    assert nobody.stderr.startswith("Error: no JobManager responds at http://127.0.0.1:1")

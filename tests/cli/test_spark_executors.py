@@ -146,5 +146,5 @@ def test_executors_come_go_and_are_lost(
     options += [("-D", "jobmanager.rpc.port=0"), ("-D", "rest.port=0"), ("-D", f"spark.authenticate.secret={SECRET}")]
     alone = firesteel("run", *(part for pair in options for part in pair), str(tmp_path / "sum.py"))
     assert sorted(map(int, alone.stdout.split())) == [1326, 5050]
-    assert "Dashboard and REST API are at http://127.0.0.1:" in alone.stderr
+    assert "Dashboard and REST API: http://127.0.0.1:" in alone.stderr
     wait_for(lambda: not spark.processes())

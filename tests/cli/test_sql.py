@@ -106,4 +106,4 @@ def test_wrong_usage_is_told() -> None:
     assert done.returncode == 2
     done = firesteel("sql", "-D", "execution.runtime-mode=never", "-e", "SHOW TABLES", check=False)
     assert done.returncode == 1
-    assert "allowed are streaming, batch" in done.stderr
+    assert "allowed: streaming, batch" in done.stderr

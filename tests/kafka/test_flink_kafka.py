@@ -152,5 +152,7 @@ def test_both_modules_have_the_names(tmp_path: Path, module):
     command = [sys.executable, "-m", "firesteel", "check", str(program)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "FlinkKafkaConsumer: is of PyFlink 1 and works; use from_source() with KafkaSource.builder()" in done.stdout
+    assert (
+        "FlinkKafkaConsumer: is from PyFlink 1 and works; use from_source() with KafkaSource.builder()" in done.stdout
+    )
     assert "flink-sql-connector-kafka-1.17.2.jar: not needed: Kafka is built in" in done.stdout

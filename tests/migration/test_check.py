@@ -153,7 +153,7 @@ def test_a_program_is_refused_before_any_of_it_runs(tmp_path):
     first, *missing, last = done.stderr.splitlines()
     assert first == f"Error: {program} uses names of PyFlink that are not available in firesteel:"
     assert [line.split(": ")[0] for line in missing] == [f"{program}:3", f"{program}:4"]
-    assert last.startswith(f"firesteel check {program}")
+    assert last.startswith(f"Run firesteel check {program} ")
 
 
 def test_a_program_that_is_no_python_is_told_in_one_line(tmp_path):
@@ -167,4 +167,4 @@ def test_a_program_that_is_no_python_is_told_in_one_line(tmp_path):
 def test_names_of_pyflink_1_work_with_what_takes_their_place(check):
     report = check(HEAD + "from pyflink.datastream import FsStateBackend\nenv.set_state_backend(FsStateBackend('x'))")
     assert lines(report["differs"]) == [(4, "FsStateBackend"), (4, "StreamExecutionEnvironment.set_state_backend")]
-    assert report["differs"][1]["advice"] == "is of PyFlink 1 and works; use the option state.backend.type"
+    assert report["differs"][1]["advice"] == "is from PyFlink 1 and works; use the option state.backend.type"

@@ -56,7 +56,7 @@ def test_a_note_names_what_takes_the_place_of_a_name_once(caplog):
     with caplog.at_level(logging.WARNING):
         SimpleStringEncoder()
         SimpleStringEncoder()
-    expected = "SimpleStringEncoder is of PyFlink 1 and was removed; use Encoder.simple_string_encoder()"
+    expected = "SimpleStringEncoder is from PyFlink 1 and was removed; use Encoder.simple_string_encoder()"
     assert [record.getMessage() for record in caplog.records] == [expected]
 
 
@@ -166,7 +166,7 @@ def test_a_program_of_pyflink_1_runs(tmp_path):
     done = run(program, tmp_path / "in.txt", tmp_path / "text", tmp_path / "streaming")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "['a', 'b', 'b']\n"
-    assert "read_text_file() is of PyFlink 1 and was removed; use from_source()" in done.stderr
+    assert "read_text_file() is from PyFlink 1 and was removed; use from_source()" in done.stderr
     for directory in ("text", "streaming"):
         files = [path.read_text() for path in (tmp_path / directory).rglob("part-*")]
         assert files == ["a\nb\nb\n"]

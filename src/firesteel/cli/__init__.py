@@ -1,4 +1,4 @@
-"""The command `firesteel`."""
+"""The command line `firesteel`."""
 
 from firesteel.cli.main import main
 

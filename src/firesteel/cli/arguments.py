@@ -1,4 +1,4 @@
-"""Options that several commands take, and what all of them do with an error."""
+"""Options shared by several commands, and error handling of all commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
 
 
 def _warn_of_unknown(option: str, origin: str) -> None:
-    """Tell of an option that is probably misspelt; it may be one that a newer Flink has, so it is no error."""
+    """Warn of an option that is probably misspelt; it is no error, as a newer Flink may have it."""
     doubt = doubt_about(option)
     if doubt is not None:
         click.echo(f"Warning: {origin}: {doubt}", err=True)
@@ -45,18 +45,18 @@ def _warn_of_unknown(option: str, origin: str) -> None:
 config_option = click.option(
     "--config",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A config.yaml with Flink's options [$FIRESTEEL_CONF_DIR/config.yaml].",
+    help="Path of a config.yaml with Flink's options [$FIRESTEEL_CONF_DIR/config.yaml].",
 )
 option_flags = click.option(
-    "-D", "options", multiple=True, callback=_options, metavar="KEY=VALUE", help="A Flink or spark.* option."
+    "-D", "options", multiple=True, callback=_options, metavar="KEY=VALUE", help="Set a Flink or spark.* option."
 )
 
 
 def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[str, str]:
-    """The options of a cluster: of its file, then of `FIRESTEEL_PROPERTIES` (lines of YAML), then `-D`.
+    """Return the options of a cluster: those of its file, of `FIRESTEEL_PROPERTIES` (lines of YAML), then of `-D`.
 
     Raises:
-        click.UsageError: they can't be read.
+        click.UsageError: they cannot be parsed.
     """
     directory = os.environ.get("FIRESTEEL_CONF_DIR")
     if config is None and directory is not None and (Path(directory) / "config.yaml").exists():
@@ -68,15 +68,15 @@ def cluster_configuration(config: Path | None, options: dict[str, str]) -> dict[
 
 
 def _of_yaml(text: str, origin: str) -> dict[str, str]:
-    import yaml  # here and not above: other commands start without it
+    import yaml  # late import: other commands start without it
 
     try:
         data = yaml.safe_load(text) or {}
         lines = dict(_lines(yaml.compose(text), ""))
     except yaml.YAMLError as error:
-        raise click.UsageError(f"{origin} is no YAML: {error}") from None
+        raise click.UsageError(f"{origin} is not valid YAML: {error}") from None
     if not isinstance(data, dict):
-        raise click.UsageError(f"{origin} holds a {type(data).__name__}, expected options as key: value")
+        raise click.UsageError(f"{origin} contains a {type(data).__name__}, expected options as key: value")
     options = dict(_flat(data, ""))
     for option in options:
         _warn_of_unknown(option, f"{origin}, line {lines.get(option, 1)}")
@@ -84,14 +84,14 @@ def _of_yaml(text: str, origin: str) -> dict[str, str]:
 
 
 def _lines(node: Any, prefix: str) -> Iterator[tuple[str, int]]:
-    """The line of each option, by its dotted name."""
+    """Yield the line of each option by its dotted name."""
     for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
         yield f"{prefix}{key.value}", key.start_mark.line + 1
         yield from _lines(value, f"{prefix}{key.value}.")
 
 
 def _flat(data: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
-    """Nested options by their dotted names."""
+    """Yield nested options by their dotted names."""
     for key, value in data.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{key}.")
@@ -102,36 +102,38 @@ def _flat(data: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
 
 
 _PROGRAM_OPTIONS = (
-    click.option("-p", "--parallelism", type=click.IntRange(min=1), help="Parallelism of the operators that set none."),
+    click.option("-p", "--parallelism", type=click.IntRange(min=1), help="Default parallelism of operators."),
     click.option(
-        "--runtime-mode", type=click.Choice(RUNTIME_MODES, case_sensitive=False), help="How the job runs [STREAMING]."
+        "--runtime-mode",
+        type=click.Choice(RUNTIME_MODES, case_sensitive=False),
+        help="Execution mode of the job [STREAMING].",
     ),
     option_flags,
-    click.option("--pyflink", is_flag=True, help="Let the program import pyflink: it gets firesteel."),
-    click.option("-v", "--verbose", is_flag=True, help="Show the whole story of an error."),
+    click.option("--pyflink", is_flag=True, help="Make `import pyflink` import firesteel."),
+    click.option("-v", "--verbose", is_flag=True, help="Show the full details of an error."),
 )
 
 
 def program_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say how a program is run."""
+    """Add the options of commands that run a program."""
     for option in reversed(_PROGRAM_OPTIONS):
         command = option(command)
     return command
 
 
 def configuration(options: dict[str, str], parallelism: int | None, runtime_mode: str | None) -> dict[str, str]:
-    """The options of a program, those with a flag of their own included."""
+    """Return the options of a program, including those with flags of their own."""
     flags = {"parallelism.default": parallelism, "execution.runtime-mode": runtime_mode and runtime_mode.upper()}
     return options | {option: str(value) for option, value in flags.items() if value is not None}
 
 
 def restore_options(savepoint: str | None, leaves_state: bool, claim_mode: str | None) -> dict[str, str]:
-    """The options that say what state a job begins with."""
+    """Return the options of the state that a job restores."""
     if savepoint is None:
         if leaves_state:
-            raise click.UsageError("--allowNonRestoredState (-n) goes with --fromSavepoint (-s) only")
+            raise click.UsageError("--allowNonRestoredState (-n) requires --fromSavepoint (-s)")
         if claim_mode is not None:
-            raise click.UsageError("--claimMode (-cm) goes with --fromSavepoint (-s) only")
+            raise click.UsageError("--claimMode (-cm) requires --fromSavepoint (-s)")
         return {}
     options = {
         "execution.state-recovery.path": savepoint,
@@ -141,7 +143,7 @@ def restore_options(savepoint: str | None, leaves_state: bool, claim_mode: str |
 
 
 def dependency_options(files: str | None, requirements: str | None, archives: str | None) -> dict[str, str]:
-    """The options that say what a program takes along."""
+    """Return the options of a program's Python dependencies."""
     options = {FILES: files, REQUIREMENTS: requirements, ARCHIVES: archives}
     return {option: value for option, value in options.items() if value is not None}
 
@@ -149,13 +151,13 @@ def dependency_options(files: str | None, requirements: str | None, archives: st
 def program_and_arguments(
     python: str | None, module: str | None, files: str | None, words: tuple[str, ...]
 ) -> tuple[Path, tuple[str, ...]]:
-    """The file of a program and its arguments: the file is the first word if no option names it.
+    """Return the file of a program and its arguments; the file is the first word unless an option names it.
 
     Raises:
-        UsageError: it is named twice or not at all, or is not there.
+        UsageError: the program is named twice or not at all, or does not exist.
     """
     if python is not None and module is not None:
-        raise click.UsageError("give either --python (-py) or --pyModule (-pym), not both")
+        raise click.UsageError("use either --python (-py) or --pyModule (-pym), not both")
     for path, _ in dependency_entries(files or ""):
         place = Path(path).resolve()
         sys.path.insert(0, str(place.parent if place.suffix == ".py" else place))
@@ -163,11 +165,11 @@ def program_and_arguments(
         return _file_of(module), words
     if python is None:
         if not words:
-            raise click.UsageError("no program is given: PROGRAM, --python (-py) FILE or --pyModule (-pym) MODULE")
+            raise click.UsageError("program missing: expected PROGRAM, --python (-py) FILE or --pyModule (-pym) MODULE")
         python, words = words[0], words[1:]
     program = Path(python)
     if not program.is_file():
-        raise click.UsageError(f"the program {python!r} does not exist, or is no file")
+        raise click.UsageError(f"program {python!r} not found, or not a regular file")
     return program, words
 
 
@@ -177,16 +179,16 @@ def _file_of(module: str) -> Path:
     except ModuleNotFoundError:
         found = None
     if found is None or not Path(found.origin or "").is_file():
-        raise click.UsageError(f"--pyModule (-pym): there is no module {module!r} in --pyFiles (-pyfs)")
+        raise click.UsageError(f"--pyModule (-pym): module {module!r} not found in --pyFiles (-pyfs)")
     return Path(str(found.origin))
 
 
 def target_options(target: str | None, address: str | None, detached: bool) -> dict[str, str]:
-    """The options that say where a job runs."""
+    """Return the options of the place where a job runs."""
     if address is not None and target not in (None, "remote"):
-        raise click.UsageError(f"--jobmanager (-m) goes with --target remote, not with {target}")
+        raise click.UsageError(f"--jobmanager (-m) requires --target remote, found {target}")
     if detached and target != "remote" and address is None:
-        raise click.UsageError("--detached (-d) goes with --jobmanager (-m): else the job ends with the command")
+        raise click.UsageError("--detached (-d) requires --jobmanager (-m): a local job ends with the command")
     options = {} if target is None else {"execution.target": target}
     if address is not None:
         options |= {"execution.target": "remote", "rest.address": address}
@@ -197,7 +199,7 @@ def target_options(target: str | None, address: str | None, detached: bool) -> d
 
 @contextmanager
 def reported_errors(program: Path, verbose: bool) -> Iterator[None]:
-    """Turn what goes wrong inside into one message on standard error and exit code 1."""
+    """Report an error of the body as one message on standard error, with exit code 1."""
     try:
         yield
     except (FiresteelError, NotImplementedError) as error:
@@ -215,5 +217,5 @@ def _fail(error: Exception, verbose: bool) -> None:
     if verbose:
         click.echo(printable(failure.details if failure is not None else traceback.format_exc()), err=True)
     elif failure is not None and failure.details:
-        click.echo("Run with -v to see the whole story.", err=True)
+        click.echo("Run with -v to see the full details.", err=True)
     raise SystemExit(1)

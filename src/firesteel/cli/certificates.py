@@ -16,26 +16,26 @@ _HOSTS = ("localhost", "127.0.0.1", "::1")
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="Name or address of the REST API, beside localhost; may be given more than once.",
+    help="Name or address of the REST API in addition to localhost; may be repeated.",
 )
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def certificates(directory: Path, hosts: tuple[str, ...]) -> None:
-    """Make a private authority and certificates for a test cluster in DIRECTORY.
+    """Create a private certificate authority and certificates for a test cluster in DIRECTORY.
 
-    Prints the options that a cluster needs to speak TLS with them. The authority's key is not kept: for other hosts
-    make all anew.
+    Prints the options that a cluster needs to use them for TLS. The authority's key is not stored: to add hosts,
+    create all certificates again.
     """
     try:
         import trustme
     except ImportError:
         raise click.ClickException("certificates need the package trustme: pip install 'firesteel[tls]'") from None
     if directory.exists() and any(directory.iterdir()):
-        raise click.ClickException(f"{directory} has files in it; certificates go into a new or empty directory")
+        raise click.ClickException(f"{directory} is not empty; expected a new or empty directory")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = trustme.CA(organization_name="firesteel", organization_unit_name="test cluster")
     _write(directory / "authority.pem", authority.cert_pem.bytes())
     for name in ("internal", "rest"):
-        # Clients show theirs, too: they may be any process of the cluster.
+        # Clients present a certificate, too: they may be any process of the cluster.
         issued = authority.issue_cert(*_HOSTS, *hosts, common_name=name)
         _write(directory / f"{name}.pem", issued.private_key_and_cert_chain_pem.bytes())
     click.echo(_options(directory.absolute()))
@@ -49,7 +49,7 @@ def _write(path: Path, content: bytes) -> None:
 def _options(directory: Path) -> str:
     return "\n".join(
         (
-            "# For config.yaml. The files must be at the same place on all hosts.",
+            "# For config.yaml. The files must have the same paths on all hosts.",
             "security.ssl.enabled: true",
             f"security.ssl.internal.keystore: {directory}/internal.pem",
             f"security.ssl.internal.truststore: {directory}/authority.pem",

@@ -16,9 +16,9 @@ from firesteel.migration import Kind, check_program
 @output_option
 @click.argument("program", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def check(output: str, program: Path) -> None:
-    """Print what of a PyFlink PROGRAM works, what differs and what is missing, without running it.
+    """Print which parts of a PyFlink PROGRAM work, differ or are missing, without running it.
 
-    Exit code 1 means that something is missing.
+    The exit code is 1 if something is missing.
     """
     with reported_errors(program, verbose=False):
         report = check_program(program)
@@ -28,10 +28,10 @@ def check(output: str, program: Path) -> None:
 
 
 def refuse_missing(program: Path) -> None:
-    """End the command with all that the program uses of PyFlink and firesteel does not have, if there is any."""
+    """Exit with an error if the program uses names of PyFlink that firesteel does not have, and list them."""
     missing = check_program(program).missing_text()
     if missing:
         click.echo(f"Error: {program} uses names of PyFlink that are not available in firesteel:", err=True)
         click.echo(printable(missing), err=True)
-        click.echo(f"firesteel check {program} prints what works and what differs, too.", err=True)
+        click.echo(f"Run firesteel check {program} to see what works and what differs, too.", err=True)
         raise SystemExit(1)

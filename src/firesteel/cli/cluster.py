@@ -1,4 +1,4 @@
-"""What the commands about a cluster share: which one is asked, and how its answer is shown."""
+"""Helpers of cluster commands: the address of the cluster, and the output of results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from firesteel.errors import FiresteelError
 ENDED = ("FINISHED", "CANCELED", "FAILED")
 
 output_option = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="How to show the answer [text]."
+    "--output", type=click.Choice(["text", "json"]), default="text", help="Output format [text]."
 )
 _address_option = click.option(
     "-m",
@@ -27,20 +27,20 @@ _address_option = click.option(
     "address",
     default=DEFAULT_ADDRESS,
     metavar="HOST:PORT",
-    help=f"The JobManager to ask [{DEFAULT_ADDRESS}].",
+    help=f"Address of the JobManager [{DEFAULT_ADDRESS}].",
 )
 
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which cluster, and how the answer is shown."""
+    """Add the options for the address of the cluster and the output format."""
     return _address_option(output_option(command))
 
 
 def cluster_client(address: str) -> RestClusterClient:
-    """Asks the cluster, with the user's token and TLS files.
+    """Return a client of the cluster, with the user's token and TLS files.
 
     Raises:
-        InvalidOptionError: the files can't be used.
+        InvalidOptionError: the TLS files cannot be used.
         UnsafeDirectoryError: other users could have written the token of a JobManager on this machine.
     """
     return RestClusterClient(address, os.environ.get(TOKEN), cluster_configuration(None, {}))
@@ -48,7 +48,7 @@ def cluster_client(address: str) -> RestClusterClient:
 
 @contextmanager
 def cluster_at(address: str) -> Iterator[RestClusterClient]:
-    """The cluster, reached as `config.yaml` says; what it refuses becomes one message and exit code 1."""
+    """Yield a client of the cluster; report errors as one message, with exit code 1."""
     try:
         yield cluster_client(address)
     except FiresteelError as error:
@@ -57,10 +57,10 @@ def cluster_at(address: str) -> Iterator[RestClusterClient]:
 
 
 def show(output: str, data: Any, text: str) -> None:
-    """Print an answer as one line of JSON, or as text without control characters."""
+    """Print a result as one line of JSON, or as text without control characters."""
     click.echo(json.dumps(data) if output == "json" else printable(text))
 
 
 def time_text(milliseconds: int) -> str:
-    """A time as Flink's command line shows it."""
+    """Return a time in the format of Flink's command line."""
     return time.strftime("%d.%m.%Y %H:%M:%S", time.localtime(milliseconds / 1000))

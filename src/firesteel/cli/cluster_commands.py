@@ -1,4 +1,4 @@
-"""Flink's verbs about the jobs of a cluster: `list`, `cancel`, `stop`, `savepoint` and `checkpoint`."""
+"""Flink's commands for the jobs of a cluster: `list`, `cancel`, `stop`, `savepoint` and `checkpoint`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _HINT = "\nYou can resume your program from this savepoint with the run command.
 
 @click.command("list")
 @cluster_options
-@click.option("-r", "--running", is_flag=True, help="Only those that run.")
-@click.option("-s", "--scheduled", is_flag=True, help="Only those that do not run yet.")
-@click.option("-a", "--all", "everything", is_flag=True, help="Those that ended, too.")
+@click.option("-r", "--running", is_flag=True, help="List running jobs only.")
+@click.option("-s", "--scheduled", is_flag=True, help="List scheduled jobs only.")
+@click.option("-a", "--all", "everything", is_flag=True, help="List all jobs, including ended ones.")
 def list_jobs(address: str, output: str, running: bool, scheduled: bool, everything: bool) -> None:
     """List the jobs of a cluster."""
     with cluster_at(address) as cluster:
@@ -34,13 +34,15 @@ def list_jobs(address: str, output: str, running: bool, scheduled: bool, everyth
     show(output, jobs, "\n".join(lines) or "No running jobs.")
 
 
-_detached = click.option("-detached", "detached", is_flag=True, help="Do not wait: print the savepoint's trigger id.")
+_detached = click.option(
+    "-detached", "detached", is_flag=True, help="Do not wait; print the trigger id of the savepoint."
+)
 _savepoint_type = click.option(
     "-type",
     "--type",
     expose_value=False,
     type=click.Choice(["canonical", "native"], case_sensitive=False),
-    help="There is one format; both names mean it.",
+    help="Format of the savepoint; both names mean the same format.",
 )
 
 
@@ -52,7 +54,7 @@ _savepoint_type = click.option(
     "directory",
     is_flag=False,
     flag_value="",
-    help="Take a savepoint in this directory, or in the configured one, and cancel the job at it.",
+    help="Cancel with a savepoint in this directory, or in the configured one.",
 )
 @click.argument("job_id")
 def cancel(address: str, output: str, directory: str | None, job_id: str) -> None:
@@ -69,8 +71,8 @@ def cancel(address: str, output: str, directory: str | None, job_id: str) -> Non
 
 @click.command()
 @cluster_options
-@click.option("-p", "--savepointPath", "directory", help="Directory of the savepoint, if none is configured.")
-@click.option("-d", "--drain", is_flag=True, help="Fire all event-time timers and windows before.")
+@click.option("-p", "--savepointPath", "directory", help="Directory of the savepoint [the configured one].")
+@click.option("-d", "--drain", is_flag=True, help="Fire all event-time timers and windows first.")
 @_detached
 @_savepoint_type
 @click.argument("job_id")
@@ -90,7 +92,7 @@ def stop(
 
 @click.command()
 @cluster_options
-@click.option("-d", "--dispose", metavar="PATH", help="Remove the savepoint at this path.")
+@click.option("-d", "--dispose", metavar="PATH", help="Dispose of the savepoint at this path.")
 @_detached
 @_savepoint_type
 @click.argument("job_id", required=False)
@@ -103,15 +105,15 @@ def savepoint(
     job_id: str | None,
     directory: str | None,
 ) -> None:
-    """Take a savepoint of the job JOB_ID in DIRECTORY, or remove one.
+    """Take a savepoint of the job JOB_ID in DIRECTORY, or dispose of one.
 
-    `firesteel savepoint inspect PATH` shows what state a savepoint or checkpoint has, and needs no cluster.
+    `firesteel savepoint inspect PATH` shows the state in a savepoint or checkpoint, without a cluster.
     """
     if job_id == "inspect" and directory is not None:
         _inspect(output, directory)
         return
     if (dispose is None) == (job_id is None):
-        raise click.UsageError("give either the id of a job, or --dispose with the path of a savepoint")
+        raise click.UsageError("expected either the id of a job, or --dispose with the path of a savepoint")
     with cluster_at(address) as cluster:
         if dispose is not None:
             cluster.dispose_savepoint(dispose)
@@ -122,7 +124,7 @@ def savepoint(
 
 
 def _inspect(output: str, path: str) -> None:
-    from firesteel.state_processor import inspect_savepoint  # With all operators, which no other command here needs.
+    from firesteel.state_processor import inspect_savepoint  # late import: it imports all operators
 
     with reported_errors(Path(path), verbose=False):
         summary = inspect_savepoint(path, cluster_configuration(None, {}))
@@ -133,7 +135,7 @@ def _show_savepoint(
     output: str, cluster: RestClusterClient, job_id: str, trigger_id: str, detached: bool, hint: str = ""
 ) -> None:
     if detached:
-        text = f"The savepoint is being taken, triggerId: {trigger_id}"
+        text = f"Savepoint triggered, triggerId: {trigger_id}"
         show(output, {"job-id": job_id, "trigger-id": trigger_id}, text)
     else:
         location = cluster.savepoint_location(job_id, trigger_id)
@@ -142,9 +144,9 @@ def _show_savepoint(
 
 @click.command()
 @cluster_options
-@click.option("--full", "checkpoint_type", flag_value="FULL", help="Write all state.")
+@click.option("--full", "checkpoint_type", flag_value="FULL", help="Take a full checkpoint.")
 @click.option(
-    "--incremental", "checkpoint_type", flag_value="INCREMENTAL", help="Write what changed, as without an option."
+    "--incremental", "checkpoint_type", flag_value="INCREMENTAL", help="Take an incremental checkpoint (the default)."
 )
 @click.argument("job_id")
 def checkpoint(address: str, output: str, checkpoint_type: str | None, job_id: str) -> None:

@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print what completes commands and options in a shell.
+    """Print a script that completes commands and options in a shell.
 
     For bash: firesteel completion bash > ~/.local/share/bash-completion/completions/firesteel
     """

@@ -33,12 +33,12 @@ def info(
     program: Path,
     arguments: tuple[str, ...],
 ) -> None:
-    """Print the plan of PROGRAM as JSON, without running it: it runs up to its first execute()."""
+    """Print the execution plan of PROGRAM as JSON; the program runs up to its first execute()."""
     with reported_errors(program, verbose):
         settings = configuration(options, parallelism, runtime_mode)
-        with redirect_stdout(sys.stderr):  # what the program prints is not part of the plan
+        with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
             source = load_plan_source(program, arguments, settings, pyflink)
         if source.stream_graph is None:
-            raise FiresteelError(f"{program} is no program; firesteel plan draws graphs")
+            raise FiresteelError(f"{program} is not a program; use firesteel plan to draw graphs")
         plan = source.stream_graph.get_execution_plan()
         show(output, json.loads(plan), f"{_HEAD}\n{plan}\n{_FOOT}")

@@ -36,19 +36,19 @@ _STOP_TIMEOUT_S = 60
 _LOG_DIRECTORY = "FIRESTEEL_LOG_DIRECTORY"
 _LOG, _OUT = "jobmanager.log", "jobmanager.out"
 _LOGS = "logs"
-"""The key of the directory of a JobManager's logs in its file."""
+"""The key of the log directory in a JobManager's file."""
 
 _STARTED = "started"
-"""The key of the start time of a JobManager's process in its file."""
+"""The key of the process start time in a JobManager's file."""
 
 
 @click.group()
 def jobmanager() -> None:
-    """Start, stop and look at the JobManager of a session cluster."""
+    """Start, stop and show the JobManager of a session cluster."""
 
 
 def _with_messages(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn an error into one message and exit code 1."""
+    """Report errors of a command as one message, with exit code 1."""
 
     @functools.wraps(command)
     def run(*arguments: P.args, **options: P.kwargs) -> None:
@@ -62,10 +62,10 @@ def _with_messages(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def _new_log_directory(settings: dict[str, str]) -> Path:
-    """Create a directory for the logs of a JobManager, and remove the oldest ones of JobManagers that are gone."""
+    """Create a log directory for a JobManager, and remove the oldest ones of JobManagers that have ended."""
     logs = run_directory() / "logs"
     in_use = {entry.get(_LOGS) for entry in _running()}
-    # The names are in the order of time.
+    # The names sort by time.
     for old in sorted(logs.glob("*-*"))[: -most_log_files(settings)]:
         if str(old) not in in_use:
             shutil.rmtree(old, ignore_errors=True)
@@ -81,7 +81,7 @@ def _file(port: str) -> Path:
 @jobmanager.command()
 @config_option
 @option_flags
-@click.option("--host", help="Address to listen at [127.0.0.1].")
+@click.option("--host", help="Address to bind to [127.0.0.1].")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8081].")
 @click.option("--daemon", is_flag=True, help="Run in the background, with a log file.")
 @output_option
@@ -89,7 +89,7 @@ def _file(port: str) -> Path:
 def start(
     config: Path | None, options: dict[str, str], host: str | None, port: int | None, daemon: bool, output: str
 ) -> None:
-    """Start a JobManager in the foreground; end it with Ctrl-C."""
+    """Start a JobManager in the foreground; stop it with Ctrl-C."""
     flags = {"rest.bind-address": host, "rest.port": None if port is None else str(port)}
     settings = cluster_configuration(config, options) | {key: value for key, value in flags.items() if value}
     if daemon:
@@ -99,7 +99,7 @@ def start(
 
 
 async def _serve(settings: dict[str, str]) -> None:
-    # Here and not above: it imports what other commands do not need.
+    # Late import: other commands do not need it.
     from firesteel.entrypoint.cluster_entrypoint import ClusterEntrypoint
 
     in_background = os.environ.get(_LOG_DIRECTORY)
@@ -130,16 +130,16 @@ async def _serve(settings: dict[str, str]) -> None:
         state.unlink(missing_ok=True)
         await cluster.stop()
     if cluster.ended.done() and (error := cluster.ended.result()) is not None:
-        raise FiresteelError(f"the JobManager can't go on: {error}")
+        raise FiresteelError(f"the JobManager failed: {error}")
 
 
 def _start_in_background(settings: dict[str, str], output: str) -> None:
     logs = _new_log_directory(settings)
     command = [sys.executable, "-m", "firesteel", "jobmanager", "start"]
-    # Not as arguments, which all users of the machine see; JSON is YAML.
+    # Not as arguments, which are visible to all users of the machine; JSON is valid YAML.
     properties = {"FIRESTEEL_PROPERTIES": json.dumps(settings)} if settings else {}
     environment = {**os.environ, **properties, _LOG_DIRECTORY: str(logs)}
-    with (logs / _OUT).open("ab") as out:  # For appending: it is emptied when it is large.
+    with (logs / _OUT).open("ab") as out:  # append mode, because the file is truncated when it is large
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, start_new_session=True
         )
@@ -147,7 +147,7 @@ def _start_in_background(settings: dict[str, str], output: str) -> None:
     while time.monotonic() < deadline:
         for entry in _running():
             if entry["pid"] == process.pid:
-                text = f"JobManager {process.pid} is ready at {entry['address']}; it logs to {logs}"
+                text = f"JobManager {process.pid} is ready at {entry['address']}; logs are in {logs}"
                 show(output, _shown(entry), text)
                 return
         if process.poll() is not None:
@@ -159,7 +159,7 @@ def _start_in_background(settings: dict[str, str], output: str) -> None:
 
 
 def _running() -> list[dict[str, Any]]:
-    """The JobManagers of this user on this machine."""
+    """Return the running JobManagers of this user on this machine."""
     found = []
     for path in sorted(run_directory().glob("jobmanager-*.json")):
         with contextlib.suppress(OSError, ValueError):
@@ -176,7 +176,7 @@ def _shown(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_alive(entry: dict[str, Any]) -> bool:
-    """Return whether the process runs: another one that has got its id since began at another time."""
+    """Return whether the process is running; the start time detects a reused process id."""
     try:
         os.kill(entry["pid"], 0)
     except OSError:
@@ -185,9 +185,9 @@ def _is_alive(entry: dict[str, Any]) -> bool:
 
 
 def _start_time(process_id: int) -> str | None:
-    """Return when a process began, in ticks since the machine did; None if it has ended or the system does not say."""
+    """Return the start time of a process in clock ticks since boot, or None if it has ended or is unknown."""
     try:
-        # The name, in parentheses, may hold anything; the figures after it are in proc(5).
+        # The name in parentheses may contain anything; proc(5) describes the fields after it.
         figures = Path(f"/proc/{process_id}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None
@@ -195,7 +195,7 @@ def _start_time(process_id: int) -> str | None:
 
 
 def _terminate(entry: dict[str, Any]) -> bool:
-    """Tell a JobManager to stop and wait for its end; return whether it ended in time."""
+    """Tell a JobManager to stop, wait for its end, and return whether it ended in time."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(entry["pid"], signal.SIGTERM)
     deadline = time.monotonic() + _STOP_TIMEOUT_S
@@ -207,28 +207,26 @@ def _terminate(entry: dict[str, Any]) -> bool:
 
 
 @jobmanager.command()
-@click.option("--port", type=click.IntRange(1, 65535), help="The one whose REST API has this port [all].")
+@click.option("--port", type=click.IntRange(1, 65535), help="Stop the JobManager with this REST port only [all].")
 @output_option
 @_with_messages
 def stop(port: int | None, output: str) -> None:
-    """Stop the JobManagers of this user; their jobs end, or go on with another JobManager."""
+    """Stop the JobManagers of this user; their jobs end, or another JobManager takes them over."""
     stopped: list[dict[str, Any]] = []
     left: list[dict[str, Any]] = []
     for entry in _running():
         if port is None or entry["address"].endswith(f":{port}"):
             (stopped if _terminate(entry) else left).append(entry)
     for entry in left:
-        text = (
-            f"JobManager {entry['pid']} at {entry['address']} still runs {_STOP_TIMEOUT_S} s after it was told to stop"
-        )
-        click.echo(f"Error: {text}; look at its log, or end it with kill -9 {entry['pid']}", err=True)
+        text = f"JobManager {entry['pid']} at {entry['address']} is still running after {_STOP_TIMEOUT_S} s"
+        click.echo(f"Error: {text}; check its log, or kill it with kill -9 {entry['pid']}", err=True)
     if stopped:
         lines = [f"JobManager {entry['pid']} at {entry['address']} was stopped" for entry in stopped]
         show(output, [_shown(entry) for entry in stopped], "\n".join(lines))
     if left:
         raise SystemExit(1)
     if not stopped:
-        click.echo("Error: no JobManager runs" + ("" if port is None else f" at port {port}"), err=True)
+        click.echo("Error: no JobManager is running" + ("" if port is None else f" at port {port}"), err=True)
         raise SystemExit(1)
 
 
@@ -236,17 +234,17 @@ def stop(port: int | None, output: str) -> None:
 @output_option
 @_with_messages
 def status(output: str) -> None:
-    """Show the JobManagers of this user and what they do."""
+    """Show the status of this user's JobManagers."""
     running = _running()
     lines = []
     for entry in running:
         try:
             overview = entry["overview"] = cluster_client(entry["address"]).get("/overview")
             free, slots = overview["slots-available"], overview["slots-total"]
-            text = f"{overview['jobs-running']} jobs run, {free} of {slots} slots are free"
+            text = f"{overview['jobs-running']} jobs running, {free} of {slots} slots free"
         except (ClusterClientError, InvalidOptionError) as error:
             text = entry["error"] = str(error)
         lines.append(f"JobManager {entry['pid']} at {entry['address']}: {text}")
-    show(output, [_shown(entry) for entry in running], "\n".join(lines) or "no JobManager runs")
+    show(output, [_shown(entry) for entry in running], "\n".join(lines) or "no JobManager is running")
     if not running:
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""The command line: parses arguments, and turns every error into one clear message and an exit code.
+"""The command line: parses arguments and reports each error as one message with an exit code.
 
 Exit codes: 0 finished, 1 the job or program failed, 2 wrong usage, 130 interrupted.
 """
@@ -28,11 +28,11 @@ _COMMANDS = {
     "certificates": "certificates",
     "completion": "completion",
 }
-"""Name of a command -> its module, and its name there where that is another one."""
+"""Module of each command, and its name there if that differs."""
 
 
 class _Commands(click.Group):
-    """Imports a command when it is asked for: a command starts without what the others need."""
+    """A group that imports a command on demand, so that it starts without the imports of the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -52,7 +52,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Run the command line; the entry point of the console script."""
     try:
         cli(standalone_mode=True)
     finally:

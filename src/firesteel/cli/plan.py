@@ -15,14 +15,14 @@ from firesteel.plan import FORMATS, VIEWS, load_plan_source, render
 @click.command(context_settings={"ignore_unknown_options": True})
 @program_options
 @click.option(
-    "--format", "format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to show it."
+    "--format", "format", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the output to this file.")
 @click.option(
-    "--task-managers", type=click.IntRange(min=0), help="For slots: TaskManagers of the cluster [as many as needed]."
+    "--task-managers", type=click.IntRange(min=0), help="For slots: number of TaskManagers [as many as needed]."
 )
 @click.option(
-    "--slots", type=click.IntRange(min=1), default=1, show_default=True, help="For slots: slots of each TaskManager."
+    "--slots", type=click.IntRange(min=1), default=1, show_default=True, help="For slots: slots per TaskManager."
 )
 @click.argument("view", type=click.Choice(VIEWS))
 @click.argument("input", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -41,19 +41,19 @@ def plan(
     input: Path,
     arguments: tuple[str, ...],
 ) -> None:
-    """Show the graphs of a job, without running it.
+    """Show the graphs of a job without running it.
 
-    VIEW: stream (operators), job (chains of them), execution (subtasks) or slots (which subtasks share slots, and
-    whether a cluster has enough).
+    VIEW: stream (operators), job (chained operators), execution (subtasks) or slots (slot sharing, and whether a
+    cluster has enough slots).
 
-    INPUT: a program, which gets ARGUMENTS (options of its own behind --) and runs up to its first execute(); the JSON
-    of a stream graph or job graph; or what a Flink cluster serves at /jobs/:id/plan or /jobs/:id.
+    INPUT: a program, which gets ARGUMENTS (put -- in front of its options) and runs up to its first execute(); the JSON
+    of a stream graph or job graph; or the response of a Flink cluster to /jobs/:id/plan or /jobs/:id.
 
-    As html all views come on one page.
+    The format html shows all views on one page.
     """
     with reported_errors(input, verbose):
         settings = configuration(options, parallelism, runtime_mode)
-        with redirect_stdout(sys.stderr):  # what the program prints is not part of the plan
+        with redirect_stdout(sys.stderr):  # output of the program is not part of the plan
             source = load_plan_source(input, arguments, settings, pyflink)
         text = render(source, view, format, task_managers, slots)
         if output is None:

@@ -16,12 +16,19 @@ _TARGET = "execution.target"
 def run_program(
     program: Path, arguments: tuple[str, ...], options: dict[str, str], pyflink: bool, output: str | None
 ) -> None:
-    """Run the program as `__main__`; Spark's JVM starts at once, so that it is there when the first job is.
+    """Run the program as `__main__`.
 
-    How it is doing is shown as `text` or `json`, or not at all (None).
+    Spark's JVM starts immediately, so that it is ready for the first job.
+
+    Args:
+        program: File of the program.
+        arguments: Its arguments.
+        options: Default options of its environments.
+        pyflink: Whether `import pyflink` imports firesteel.
+        output: Format of the progress, `text` or `json`; None shows none.
 
     Raises:
-        JavaNotFoundError: there is no Java.
+        JavaNotFoundError: Java is not installed.
     """
     if options.get(_TARGET) != "remote":
         java = shared_gateway(options).java
@@ -29,13 +36,13 @@ def run_program(
             print(f"Using {java}.", file=sys.stderr)
     _show_progress(output)
     set_default_options(options)
-    # Garbage collections, of which the interpreter does several when it ends, pass over what is there already.
+    # Exclude present objects from garbage collections, of which the interpreter runs several at its end.
     gc.freeze()
     run_as_main(program, arguments, pyflink)
 
 
 def _show_progress(output: str | None) -> None:
-    # Imported here and not above: these imports take as long as the start of the JVM, which is under way.
+    # Late import, in parallel to the start of the JVM, which takes as long.
     from firesteel.client import set_progress_reporter
 
     if output is not None:

@@ -1,4 +1,4 @@
-"""How a job is doing, on the terminal: a live table there, plain lines where standard error is piped."""
+"""Progress of a job on the terminal: a live table, or plain lines if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _NAME_WIDTH = 60
 
 
 def make_reporter(output: str) -> ProgressReporter:
-    """The reporter for this terminal, as `text` or as lines of `json`."""
+    """Return the reporter for this terminal, with `text` or lines of `json`."""
     if output == "json":
         return _JsonLines()
     return _LiveView() if sys.stderr.isatty() else _PlainLines()
 
 
 class _JsonLines:
-    """An object per change of the job's status."""
+    """Prints an object whenever the status of the job changes."""
 
     def __init__(self) -> None:
         self._status = ""
@@ -65,13 +65,13 @@ def _submitted(job_id: str) -> str:
 
 
 class _PlainLines:
-    """A line per change of the job's status."""
+    """Prints a line whenever the status of the job changes."""
 
     def __init__(self) -> None:
         self._status = ""
 
     def serves(self, address: str) -> None:
-        print(f"Dashboard and REST API are at {address}", file=sys.stderr)
+        print(f"Dashboard and REST API: {address}", file=sys.stderr)
 
     def submitted(self, job_id: str) -> None:
         self._status = ""
@@ -96,14 +96,14 @@ class _PlainLines:
 
 
 class _LiveView:
-    """A table that is drawn again a few times a second."""
+    """Prints a table that is updated a few times per second."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._live: Live | None = None
 
     def serves(self, address: str) -> None:
-        self._console.print(f"Dashboard and REST API are at {address}", highlight=False)
+        self._console.print(f"Dashboard and REST API: {address}", highlight=False)
 
     def detached(self, job_id: str) -> None:
         print(_submitted(job_id))

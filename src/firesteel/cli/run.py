@@ -21,40 +21,48 @@ from firesteel.cli.arguments import (
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @program_options
-@click.option("-py", "--python", metavar="FILE", help="The program, and all words are ARGUMENTS.")
-@click.option("-pym", "--pyModule", "module", help="The program is this module, one of --pyFiles.")
-@click.option("-pyfs", "--pyFiles", "files", metavar="PATH,...", help="Python files, packages and zips to import.")
-@click.option("-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="What pip installs for it.")
-@click.option("-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="Archives that it reads from.")
+@click.option("-py", "--python", metavar="FILE", help="File of the program; all positional words are its ARGUMENTS.")
+@click.option("-pym", "--pyModule", "module", help="Module of the program, one of --pyFiles.")
 @click.option(
-    "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Begin with the state of this savepoint or checkpoint."
+    "-pyfs", "--pyFiles", "files", metavar="PATH,...", help="Python files, packages and zip archives to import."
+)
+@click.option(
+    "-pyreq", "--pyRequirements", "requirements", metavar="FILE[#DIR]", help="Requirements to install with pip."
+)
+@click.option(
+    "-pyarch", "--pyArchives", "archives", metavar="PATH[#NAME],...", help="Archives to unpack for the program."
+)
+@click.option(
+    "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Restore the state of this savepoint or checkpoint."
 )
 @click.option(
     "-n",
     "--allowNonRestoredState",
     "leaves_state",
     is_flag=True,
-    help="Leave state behind that no operator of the program asks for.",
+    help="Skip state that belongs to no operator of the program.",
 )
 @click.option(
     "-cm",
     "--claimMode",
     "claim_mode",
     type=click.Choice(["no_claim", "claim", "legacy"], case_sensitive=False),
-    help="Who removes that savepoint: the user, or the job when it needs it no longer (claim) [no_claim].",
+    help="Owner of the savepoint: the user, or the job, which removes it when it is obsolete (claim) [no_claim].",
 )
 @click.option(
     "-t",
     "--target",
     type=click.Choice(["local", "application", "remote"]),
-    help="In this process; the same, with REST API and dashboard; or on a cluster [local; remote with -m].",
+    help="In this process, with a REST API and dashboard (application), or on a cluster [local; remote with -m].",
 )
-@click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run it on the cluster of this JobManager.")
-@click.option("-d", "--detached", is_flag=True, help="Do not wait for the end of the job.")
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="How to show the job's progress [text]."
+    "-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run the job on the cluster of this JobManager."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show the program's own output only.")
+@click.option("-d", "--detached", is_flag=True, help="Do not wait for the job to end.")
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", help="Format of the job's progress [text]."
+)
+@click.option("-q", "--quiet", is_flag=True, help="Do not show the job's progress.")
 @click.argument("words", metavar="PROGRAM [ARGUMENTS]...", nargs=-1, type=click.UNPROCESSED)
 def run(
     parallelism: int | None,
@@ -87,7 +95,7 @@ def run(
     try:
         with reported_errors(program, verbose):
             if pyflink:
-                from firesteel.cli.check import refuse_missing  # It takes a while, and only these programs need it.
+                from firesteel.cli.check import refuse_missing  # late import: slow, and needed for these programs only
 
                 refuse_missing(program)
             options = cluster_configuration(None, options)

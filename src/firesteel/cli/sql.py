@@ -19,12 +19,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--result-mode",
     type=click.Choice(["tableau", "table", "changelog"], case_sensitive=False),
-    help="How to show the rows of queries [tableau].",
+    help="Format of query results [tableau].",
 )
 @click.option(
     "--mode",
     type=click.Choice(["streaming", "batch"], case_sensitive=False),
-    help="How queries run [streaming].",
+    help="Execution mode of queries [streaming].",
 )
 @click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run jobs on the cluster of this JobManager.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the traceback of an error.")
@@ -38,15 +38,15 @@ def sql(
     address: str | None,
     verbose: bool,
 ) -> None:
-    """Execute SQL statements: of a file, of the command line, or typed at a prompt."""
+    """Execute SQL statements from a file, from the command line, or interactively."""
     if file is not None and statements is not None:
-        raise click.UsageError("give either --file (-f) or --execute (-e), not both")
+        raise click.UsageError("use either --file (-f) or --execute (-e), not both")
     settings = cluster_configuration(None, options) | target_options(None, address, False)
     if mode is not None:
         settings["execution.runtime-mode"] = mode.upper()
     if result_mode is not None:
         settings["sql-client.execution.result-mode"] = result_mode.lower()
-    from firesteel.cli.sql_prompt import run_prompt  # here and not above: other commands start without tables
+    from firesteel.cli.sql_prompt import run_prompt  # late import: other commands start without tables
     from firesteel.cli.sql_script import run_script
     from firesteel.cli.sql_session import SqlSession
 

@@ -1,4 +1,4 @@
-"""The prompt of the SQL client: history, completion, statements over several lines."""
+"""The prompt of the SQL client, with history, completion and multi-line statements."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def run_prompt(session: SqlSession) -> None:
     if history is not None:
         _save(history)
     if session.has_running_jobs():
-        print("[INFO] Jobs that still run inside this process are cancelled.")
+        print("[INFO] Cancelling the jobs that are still running inside this process.")
 
 
 def _execute_complete(session: SqlSession, buffer: str) -> str:
-    """Execute the statements that a semicolon ends; returns the text after them."""
+    """Execute the statements that end with a semicolon, and return the remaining text."""
     rest = ""
     for statement in split_statements(buffer):
         if not statement.is_complete:
@@ -54,7 +54,7 @@ def _execute_complete(session: SqlSession, buffer: str) -> str:
 
 
 def _prepare_terminal(session: SqlSession) -> Path | None:
-    """Turn on completion and history; returns the file of the history, None if there is no readline."""
+    """Enable completion and history; return the file of the history, or None without readline."""
     try:
         import readline
     except ImportError:
@@ -79,16 +79,16 @@ def _save(history: Path) -> None:
 
 
 def history_file() -> Path:
-    """Return where the statements of earlier sessions are kept."""
+    """Return the file with the statements of earlier sessions."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "firesteel" / "sql_history"
 
 
 class Completer:
-    """Completes keywords, and names of tables and columns.
+    """Completes keywords and names of tables and columns.
 
     Args:
-        session: Knows the tables.
+        session: The session, which provides the names.
     """
 
     def __init__(self, session: SqlSession) -> None:
@@ -96,7 +96,7 @@ class Completer:
         self._found: list[str] = []
 
     def complete(self, text: str, state: int) -> str | None:
-        """Return the completion number `state` of a word, None after the last one."""
+        """Return the completion with index `state` of a word, or None after the last one."""
         if state == 0:
             self._found = self.completions(text)
         return self._found[state] if state < len(self._found) else None

@@ -1,4 +1,4 @@
-"""Shows the rows of queries. Flink: `CliTableauResultView`."""
+"""Output of query results (Flink: `CliTableauResultView`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from firesteel.table.table_result import TableResult
 
 
 def show_query(result: TableResult, mode: str, is_streaming: bool) -> None:
-    """Print the rows of a query; an interrupt ends its job.
+    """Print the rows of a query; an interrupt cancels its job.
 
     Args:
         result: The running query.
-        mode: `tableau` prints changes as they come, or in batch mode the whole result at its end; `changelog` always
-            prints changes as they come; `table` prints the rows that are left when the query ends.
+        mode: `tableau` prints changes as they arrive, or in batch mode the whole result at its end. `changelog` always
+            prints changes as they arrive. `table` prints the rows that remain when the query ends.
         is_streaming: Whether the query runs in streaming mode.
     """
     row_type = result._row_type

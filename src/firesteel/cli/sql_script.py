@@ -1,4 +1,4 @@
-"""Splits SQL scripts into statements, and executes them. Flink: `SqlMultiLineParser` and `CliClient`."""
+"""Splitting and execution of SQL scripts (Flink: `SqlMultiLineParser` and `CliClient`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ScriptStatement(NamedTuple):
     Attributes:
         text: The statement without its semicolon.
         line: The line on which it begins, from 1.
-        is_complete: Whether a semicolon ends it.
+        is_complete: Whether it ends with a semicolon.
     """
 
     text: str
@@ -38,13 +38,13 @@ class ScriptStatement(NamedTuple):
 
 
 def split_statements(script: str) -> Iterator[ScriptStatement]:
-    """Yield the statements of a script; semicolons in strings, comments and statement sets end none."""
+    """Yield the statements of a script; semicolons in strings, comments and statement sets do not end a statement."""
     begin: int | None = None
     words: list[str] = []
     last_end = position = 0
     while position < len(script):
         found = _PIECE.match(script, position)
-        assert found is not None  # Every character begins a piece.
+        assert found is not None  # every character matches some alternative
         kind = found.lastgroup
         if kind == "open":
             begin = position if begin is None else begin

@@ -1,4 +1,4 @@
-"""A session of the SQL client: executes statements and shows their results. Flink: `CliClient`, `Executor`."""
+"""A session of the SQL client: executes statements and prints their results (Flink: `CliClient`, `Executor`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESULT_MODE = "sql-client.execution.result-mode"
 SYNC = "table.dml-sync"
 _CHOICES = {MODE: ("streaming", "batch"), RESULT_MODE: ("tableau", "table", "changelog"), SYNC: ("true", "false")}
 _OWN = (RESULT_MODE, SYNC)
-"""Options that the session itself obeys; the table environment does not see them."""
+"""Options of the session itself, which are not passed to the table environment."""
 _HELP = """The following commands are available:
 
 HELP              Print the available commands.
@@ -51,8 +51,8 @@ class SqlSession:
     """Executes statements, and keeps the options and the jobs of a session.
 
     Args:
-        options: Options that hold from the beginning.
-        verbose: Whether errors are shown with their traceback.
+        options: Initial options.
+        verbose: Whether errors are printed with their traceback.
     """
 
     def __init__(self, options: dict[str, str], verbose: bool = False) -> None:
@@ -73,11 +73,11 @@ class SqlSession:
     # --- statements --------------------------------------------------------------------------------------------------
 
     def execute(self, text: str, where: str = "") -> bool:
-        """Execute a statement or command and print its result, or the reason why it failed.
+        """Execute a statement or command and print its result, or the reason of its failure.
 
         Args:
             text: The statement without semicolon.
-            where: Names the place of the statement in messages, such as ` of job.sql, line 3`.
+            where: Location of the statement for messages, such as ` of job.sql, line 3`.
 
         Returns:
             Whether it succeeded.
@@ -129,7 +129,7 @@ class SqlSession:
     # --- jobs --------------------------------------------------------------------------------------------------------
 
     def _follow(self, result: TableResult) -> None:
-        """Tell of the job of an INSERT, and wait for it if `table.dml-sync` says so."""
+        """Report the job of an INSERT, and wait for it if `table.dml-sync` is set."""
         client: Any = result.get_job_client()
         name = self._configuration.get_string("pipeline.name", "") or "insert-into_" + ",".join(result._row_type.names)
         self._jobs.append(_Job(client, name, int(time.time() * 1000)))
@@ -140,7 +140,7 @@ class SqlSession:
             print("[INFO] Complete execution of the SQL update statement.", flush=True)
 
     def wait_for_jobs(self) -> bool:
-        """Wait for the jobs that run inside this process, as they end with it; returns whether all succeeded."""
+        """Wait for the jobs that run inside this process, and return whether all succeeded."""
         succeeded = True
         for job in self._jobs:
             if isinstance(job.client, EmbeddedJobClient):
@@ -152,7 +152,7 @@ class SqlSession:
         return succeeded
 
     def has_running_jobs(self) -> bool:
-        """Return whether a job that ends with this process still runs."""
+        """Return whether a job inside this process is still running."""
         return any(
             isinstance(job.client, EmbeddedJobClient) and not job.client.get_job_execution_result().done()
             for job in self._jobs
@@ -226,7 +226,7 @@ _COMMANDS: dict[str, Callable[[SqlSession], None]] = {
 def _check(key: str, value: str) -> None:
     choices = _CHOICES.get(key)
     if choices is not None and value.lower() not in choices:
-        raise ValueError(f"option '{key}' is '{value}', allowed are {', '.join(choices)}")
+        raise ValueError(f"option '{key}' is '{value}'; allowed: {', '.join(choices)}")
 
 
 def _succeeded() -> None:

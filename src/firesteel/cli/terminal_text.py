@@ -1,4 +1,4 @@
-"""Text of others for the terminal: names of jobs, messages and logs may hold sequences that a terminal obeys."""
+"""Escaping of untrusted text for the terminal: job names, messages and logs may contain control sequences."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 __all__ = ["in_one_line", "printable"]
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""All control characters but tab and line feed, and those that change the direction of what follows."""
+"""All control characters except tab and line feed, and those that change the text direction."""
 
 
 def printable(text: str) -> str:
-    r"""Return the text with escapes in place of control characters, so that it is shown as it is.
+    r"""Return the text with control characters escaped.
 
     Example:
         >>> print(printable("\x1b[2J count\u202e"))
@@ -21,7 +21,7 @@ def printable(text: str) -> str:
 
 
 def in_one_line(name: str) -> str:
-    r"""Return a name that looks like no other line of what is printed.
+    r"""Return a name with control characters and line feeds escaped, so that it cannot imitate other output.
 
     Example:
         >>> print(in_one_line("count\nJob b is FINISHED"))

@@ -1,4 +1,4 @@
-"""What `firesteel top` shows: the jobs that run, their vertices, records per second and how busy those are."""
+"""The display of `firesteel top`: running jobs, their vertices, records per second and busy time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _NAME_WIDTH = 60
 
 
 def frame_of(cluster: RestClusterClient) -> Frame:
-    """How the cluster is doing now: `overview`, and `jobs` with their vertices.
+    """Return the current status of the cluster: `overview`, and `jobs` with their vertices.
 
-    Of a vertex, records are sums over its subtasks, per second; `busy` is the share of time of the busiest one.
+    The records of a vertex are sums over its subtasks, per second. `busy` is the busy share of its busiest subtask.
     """
     jobs = [job for job in cluster.list_jobs() if job["state"] not in ENDED]
     jobs.sort(key=lambda job: job["start-time"])
@@ -41,13 +41,13 @@ def _vertex(cluster: RestClusterClient, job_id: str, vertex: dict[str, Any]) -> 
 
 
 def frame_table(frame: Frame) -> Any:
-    """The frame as a table for the terminal."""
+    """Return the frame as a table for the terminal."""
     from rich.markup import escape
     from rich.table import Table
 
     overview = frame["overview"]
     title = (
-        f"{len(frame['jobs'])} jobs run, {overview['slots-available']} of {overview['slots-total']} slots are free, "
+        f"{len(frame['jobs'])} jobs running, {overview['slots-available']} of {overview['slots-total']} slots free, "
         f"{overview['taskmanagers']} TaskManagers"
     )
     table = Table(title=title, title_justify="left")
@@ -65,7 +65,7 @@ def frame_table(frame: Frame) -> Any:
 
 
 def frame_text(frame: Frame) -> str:
-    """The same as plain text."""
+    """Return the frame as plain text."""
     from rich.console import Console
 
     console = Console(file=StringIO(), width=140)

@@ -1,4 +1,4 @@
-"""What to show of an exception that ended a user's program."""
+"""Messages for exceptions that ended a user's program."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _OUR_CODE = str(Path(__file__).resolve().parents[1])
 
 
 def user_error(error: Exception, program: Path) -> str:
-    """What to show of an exception that ended the program: the user's own lines.
+    """Return the message for an exception that ended the program, with the user's own lines.
 
-    If the program gave firesteel something that it refused, the message and the line that did it; else the traceback
-    through the program.
+    If firesteel rejected an argument, that is the error and the line of the call, otherwise the traceback through the
+    program.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not frame.filename.startswith((_OUR_CODE, "<frozen"))]

@@ -1,4 +1,4 @@
-"""How a cluster and its jobs are doing: `status`, `logs` and `top`."""
+"""Commands that show the status of a cluster and its jobs: `status`, `logs` and `top`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLLOW_S = 0.5
 @cluster_options
 @click.argument("job_id")
 def status(address: str, output: str, job_id: str) -> None:
-    """Show how the job JOB_ID is doing."""
+    """Show the status of the job JOB_ID."""
     with cluster_at(address) as cluster:
         job = cluster.get(f"/jobs/{job_id}")
     show(output, job, _status_text(job))
@@ -29,7 +29,7 @@ def status(address: str, output: str, job_id: str) -> None:
 def _status_text(job: dict[str, Any]) -> str:
     began = time_text(job["start-time"])
     name, duration_s = in_one_line(job["name"]), job["duration"] / 1000
-    lines = [f"Job {name} ({job['jid']}) is {job['state']}; began {began}, {duration_s:.1f} s"]
+    lines = [f"Job {name} ({job['jid']}) is {job['state']}; started {began}, {duration_s:.1f} s"]
     for vertex in job["vertices"]:
         metrics = vertex["metrics"]
         tasks = ", ".join(f"{count} {state}" for state, count in vertex["tasks"].items() if count)
@@ -42,12 +42,12 @@ def _status_text(job: dict[str, Any]) -> str:
 
 @click.command()
 @cluster_options
-@click.option("--taskmanager", "task_manager", metavar="ID", help="That of this TaskManager.")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+@click.option("--taskmanager", "task_manager", metavar="ID", help="Print the log of this TaskManager.")
+@click.option("-f", "--follow", is_flag=True, help="Print new lines until Ctrl-C.")
 def logs(address: str, output: str, task_manager: str | None, follow: bool) -> None:
     """Print the log of the JobManager, or of a TaskManager."""
     if follow and output == "json":
-        raise click.UsageError("--follow (-f) prints lines as they come, and no JSON")
+        raise click.UsageError("--follow (-f) does not support JSON")
     path = "/jobmanager/log" if task_manager is None else f"/taskmanagers/{task_manager}/log"
     with cluster_at(address) as cluster:
         data = cluster.text(path, 0)
@@ -55,7 +55,7 @@ def logs(address: str, output: str, task_manager: str | None, follow: bool) -> N
             text = data.decode(errors="replace")
             show(output, {"log": text}, text.removesuffix("\n"))
             return
-        # A piece may end within a character.
+        # A chunk may end within a character.
         read, decoder = 0, codecs.getincrementaldecoder("utf-8")(errors="replace")
         try:
             while True:
@@ -69,12 +69,12 @@ def logs(address: str, output: str, task_manager: str | None, follow: bool) -> N
 
 @click.command()
 @cluster_options
-@click.option("--once", is_flag=True, help="Print one frame and end; needs no terminal.")
-@click.option("--interval", type=click.FloatRange(min=0.1), default=2.0, help="Seconds between two frames [2].")
+@click.option("--once", is_flag=True, help="Print one frame and exit; needs no terminal.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=2.0, help="Seconds between updates [2].")
 def top(address: str, output: str, once: bool, interval: float) -> None:
-    """Watch the jobs of a cluster: vertices, records per second, how busy they are."""
+    """Watch the jobs of a cluster: vertices, records per second and busy time."""
     if not once and (output == "json" or not sys.stdout.isatty()):
-        raise click.UsageError("top needs a terminal and gives text; with --once it prints one frame, also as JSON")
+        raise click.UsageError("top needs a terminal and prints text; use --once to print one frame, also as JSON")
     with cluster_at(address) as cluster:
         if once:
             frame = frame_of(cluster)
@@ -84,7 +84,7 @@ def top(address: str, output: str, once: bool, interval: float) -> None:
 
 
 def _watch(look: Any, interval: float) -> None:
-    from rich.live import Live  # here: other commands start without it
+    from rich.live import Live  # late import: other commands start without it
 
     frame: Frame = look()
     try:

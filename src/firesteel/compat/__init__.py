@@ -1,4 +1,4 @@
-"""Running PyFlink programs unchanged."""
+"""Execution of unmodified PyFlink programs."""
 
 from firesteel.compat.alias import alias_pyflink
 from firesteel.compat.main_module import run_as_main

@@ -1,4 +1,4 @@
-"""`pyflink.*` as another name of `firesteel.*`."""
+"""`pyflink.*` as an alias of `firesteel.*`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALIASED = ("common", "datastream", "metrics", "table")
 
 
 class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds `pyflink.x` where `firesteel.x` is: the very same module object under a second name."""
+    """Finds `pyflink.x` if there is a `firesteel.x`: the same module object under a second name."""
 
     def __init__(self) -> None:
         self._own_specs: dict[str, importlib.machinery.ModuleSpec | None] = {}
@@ -24,13 +24,13 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """A spec that loads the module of firesteel, or what stands for one that only PyFlink has.
+        """Return a spec of the module of firesteel, or of a placeholder for a module that only PyFlink has.
 
         Returns:
             None for other packages.
 
         Raises:
-            ModuleNotFoundError: neither firesteel nor PyFlink has a module of that name.
+            ModuleNotFoundError: neither firesteel nor PyFlink has such a module.
         """
         if fullname == "pyflink":
             return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
@@ -42,7 +42,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The module of firesteel, imported now."""
+        """Import and return the module of firesteel."""
         if spec.name == "pyflink":
             importlib.import_module("firesteel.pyflink1.names").add_names()
             expose_names()
@@ -57,7 +57,7 @@ class _AliasFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to run; puts back the module's own spec, which the import system replaced by the alias."""
+        """Restore the module's own spec, which the import system has replaced by the alias."""
         alias = module.__spec__.name if module.__spec__ is not None else ""
         own = self._own_specs.pop(alias, None)
         if own is not None:
@@ -69,9 +69,9 @@ def _is_aliased(name: str) -> bool:
 
 
 def alias_pyflink() -> None:
-    """Makes `import pyflink...` give firesteel's modules, in this process; calling it again changes nothing.
+    """Make `import pyflink...` import firesteel's modules in this process; further calls have no effect.
 
-    A class is the same object under both names and is pickled under firesteel's.
+    A class is the same object under both names and is pickled under firesteel's name.
 
     Raises:
         ImportError: the real PyFlink was imported before.
@@ -88,5 +88,5 @@ def alias_pyflink() -> None:
 
 
 def is_pyflink_aliased() -> bool:
-    """Whether `import pyflink...` gives firesteel's modules in this process."""
+    """Return whether `import pyflink...` imports firesteel's modules in this process."""
     return any(isinstance(finder, _AliasFinder) for finder in sys.meta_path)

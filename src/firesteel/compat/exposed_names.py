@@ -1,4 +1,4 @@
-"""The names that PyFlink's modules have beyond their `__all__`, put into firesteel's modules."""
+"""Names of PyFlink's modules beyond their `__all__`, added to firesteel's modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN = "-"
 
 
 def expose_names() -> None:
-    """Give each module of firesteel the names that PyFlink's module of that name has."""
+    """Add the names of PyFlink's modules to the modules of firesteel."""
     for place, origin, names in exposed_names():
         if is_in_firesteel(place):
             _expose(place, {name: partial(_value, origin, name) for name in names})
@@ -34,7 +34,7 @@ def _expose(place: str, values: dict[str, Callable[[], Any]]) -> None:
 
 
 def missing_module(name: str) -> MissingModule:
-    """Return what stands for a module that only PyFlink has, named without `pyflink.`."""
+    """Return a placeholder for a module that only PyFlink has, given without `pyflink.`."""
     module = MissingModule(f"pyflink.{name}", advice_for(name) or "", _own_names(name))
     for place, origin, names in exposed_names():
         if place == name and origin != _OWN:
@@ -43,14 +43,14 @@ def missing_module(name: str) -> MissingModule:
 
 
 def _own_names(module: str) -> frozenset[str]:
-    """Return the names that a module of PyFlink defines which firesteel has not; empty if they are not known."""
+    """Return the names defined in a module of PyFlink that firesteel does not have; empty if they are unknown."""
     return frozenset(
         name for place, origin, names in exposed_names() if (place, origin) == (module, _OWN) for name in names
     )
 
 
 def exposed_names() -> Iterator[tuple[str, str, list[str]]]:
-    """Yield module, module of the names, and names; modules of PyFlink without `pyflink.`."""
+    """Yield module, origin of the names, and names; modules of PyFlink without `pyflink.`."""
     for line in _TABLE.read_text().splitlines():
         if not line.startswith("#"):
             head, _, names = line.partition(": ")
@@ -59,7 +59,7 @@ def exposed_names() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def is_in_firesteel(module: str) -> bool:
-    """Return whether firesteel has a module, named without `pyflink.`."""
+    """Return whether firesteel has a module, given without `pyflink.`."""
     try:
         return importlib.util.find_spec(f"firesteel.{module}") is not None
     except ModuleNotFoundError:

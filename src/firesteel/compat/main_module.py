@@ -1,4 +1,4 @@
-"""Running a program file as `python PROGRAM ARGUMENTS` would, in this process."""
+"""Execution of a program file in this process, as by `python PROGRAM ARGUMENTS`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from firesteel.compat.alias import alias_pyflink
 
 
 def run_as_main(program: Path, arguments: tuple[str, ...], pyflink: bool) -> None:
-    """Run the program as `__main__`, with its directory on `sys.path`; with `pyflink` its imports of it give ours."""
+    """Run the program as `__main__`, with its directory on `sys.path`.
+
+    Args:
+        program: File of the program.
+        arguments: Its arguments.
+        pyflink: Whether `import pyflink` imports firesteel.
+    """
     if pyflink:
         alias_pyflink()
     source = program.read_bytes()

@@ -1,4 +1,4 @@
-"""What stands for names of PyFlink that firesteel does not have: it can be imported, and refuses to be used."""
+"""Placeholders for names of PyFlink that firesteel does not have: they can be imported, but not used."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _ADVICE = {
     "testing": "test with firesteel.testing",
     "util": _NO_JAVA,
 }
-"""What to do without a module of PyFlink, and without those below it."""
+"""Alternatives to modules of PyFlink and their submodules."""
 
 
 def advice_for(module: str) -> str | None:
-    """Return what to do without a module, named without `pyflink.`; None: PyFlink has no such module."""
+    """Return the alternative to a module, given without `pyflink.`, or None if PyFlink has no such module."""
     parts = module.split(".")
     prefixes = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     return next((_ADVICE[prefix] for prefix in prefixes if prefix in _ADVICE), None)
 
 
 class MissingName:
-    """Stands for a class or function that firesteel does not have; each use raises an error that says what to do.
+    """A placeholder for a class or function that firesteel does not have; its use raises an error with an alternative.
 
-    A program that imports it and does not use it runs. It may stand in annotations.
+    A program that imports it without using it runs. It may be used in annotations.
     """
 
     def __init__(self, name: str, advice: str) -> None:
@@ -46,7 +46,7 @@ class MissingName:
         self._advice = advice
 
     def refuse(self) -> NoReturn:
-        """Raise the error that says what to do.
+        """Raise the error with the alternative.
 
         Raises:
             NotImplementedError: always.
@@ -54,7 +54,7 @@ class MissingName:
         raise NotImplementedError(f"{self._name} is not available in firesteel: {self._advice}")
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
-        """Refuse."""
+        """Raise the error with the alternative."""
         self.refuse()
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> NoReturn:
@@ -81,10 +81,10 @@ class MissingName:
 
 
 class MissingModule(ModuleType):
-    """Stands for a module of PyFlink that firesteel does not have.
+    """A placeholder for a module of PyFlink that firesteel does not have.
 
     Attributes:
-        names: Those that the module has in PyFlink; empty: any.
+        names: Names of the module in PyFlink; empty accepts any name.
     """
 
     def __init__(self, name: str, advice: str, names: frozenset[str]) -> None:
@@ -96,5 +96,5 @@ class MissingModule(ModuleType):
 
     def __getattr__(self, name: str) -> MissingName:
         if name.startswith("__") or (self._names and name not in self._names):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}, in PyFlink 2.3 neither")
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}, nor has it in PyFlink 2.3")
         return MissingName(f"{self.__name__}.{name}", self._advice)

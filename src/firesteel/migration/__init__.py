@@ -1,4 +1,4 @@
-"""Says before a PyFlink program runs what of it works, what differs and what is missing."""
+"""Static check of PyFlink programs: which names work, differ or are missing."""
 
 from firesteel.migration.findings import Finding, Kind, Report
 from firesteel.migration.program_check import check_program

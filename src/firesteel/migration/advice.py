@@ -1,4 +1,4 @@
-"""What to do about names that a program uses and firesteel does not have, and what differs about those it has."""
+"""Advice on names of PyFlink that firesteel does not have, and on differences of those it has."""
 
 from __future__ import annotations
 
@@ -39,31 +39,31 @@ _PUBLIC_MODULES = (
 )
 
 _DIFFERS = {
-    "JdbcSink.sink": "is exactly once, where Flink's is at least once; the driver follows from the URL",
-    "ElasticsearchSinkBuilderBase.set_bulk_flush_interval": "changes nothing: documents are sent after each batch",
-    "FlinkKinesisConsumer.set_shard_assigner": "changes nothing: shards are dealt to the subtasks in turn",
-    "FlinkKinesisConsumer.set_watermark_tracker": "changes nothing; use with_watermark_alignment()",
+    "JdbcSink.sink": "is exactly-once, where Flink's is at-least-once; the URL determines the driver",
+    "ElasticsearchSinkBuilderBase.set_bulk_flush_interval": "has no effect: documents are sent after each batch",
+    "FlinkKinesisConsumer.set_shard_assigner": "has no effect: shards are assigned to the subtasks round-robin",
+    "FlinkKinesisConsumer.set_watermark_tracker": "has no effect; use with_watermark_alignment()",
     "StreamExecutionEnvironment.add_classpaths": "there are no Java classes to load",
     "WatermarkStrategy.with_timestamp_assigner": (
-        "in a strategy that from_source() gets it is called, where PyFlink ignores it"
+        "is called in the strategy of from_source(), where PyFlink ignores it"
     ),
     "StreamExecutionEnvironment.set_python_executable": "functions run in the interpreter of the cluster",
     "DataStream.cache": "results are computed again by the next job",
 }
-"""What differs of calls that work, by PyFlink's name."""
+"""Differences of calls that work, by PyFlink's name."""
 
 _REMOVED = {removed.value: removed.instead for removed in REMOVED if removed.value.__module__.startswith(_OLD)}
 
 
 def difference_of(name: str, value: Any) -> str | None:
-    """Return what differs of a name that works; None: nothing."""
+    """Return the difference of a name that works, or None if there is none."""
     if callable(value) and value in _REMOVED:
-        return f"is of PyFlink 1 and works; use {_REMOVED[value]}"
+        return f"is from PyFlink 1 and works; use {_REMOVED[value]}"
     return _DIFFERS.get(name)
 
 
 def elsewhere_advice(name: str) -> str | None:
-    """Return where else firesteel has a name; None: nowhere."""
+    """Return the module in which firesteel has a name, or None if there is none."""
     for module in _PUBLIC_MODULES:
         if hasattr(importlib.import_module(f"firesteel.{module}"), name):
             return f"it is in pyflink.{module}"
@@ -71,11 +71,11 @@ def elsewhere_advice(name: str) -> str | None:
 
 
 def refusal_advice(method: Callable[..., Any]) -> str:
-    """Return what the error says that a method always raises."""
+    """Return the message of the error that a method always raises."""
     for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(method)))):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
             return _text(node.exc.args[0])
-    return "it is refused"
+    return "it is not supported"
 
 
 def _text(argument: ast.expr) -> str:

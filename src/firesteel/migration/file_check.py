@@ -1,4 +1,4 @@
-"""Follows the names of PyFlink through one file."""
+"""Tracking of PyFlink's names through a file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _IMPORT_ERRORS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseExcept
 
 
 class FileCheck(ast.NodeVisitor):
-    """Gathers findings of a file.
+    """Collects the findings of a file.
 
-    Statements are followed in their order; bodies of functions come last, when all names of the file are known.
-    Functions that nothing refers to are left out.
+    Statements are visited in order. Bodies of functions come last, when all names of the file are known. Functions that
+    nothing refers to are skipped.
 
     Attributes:
-        other_imports: Modules that the file imports and that are not of PyFlink.
+        other_imports: Imported modules that are not part of PyFlink.
     """
 
     def __init__(self, path: Path, report: Report) -> None:
@@ -143,7 +143,7 @@ class FileCheck(ast.NodeVisitor):
         self._find(Kind.MISSING, node.lineno, f"{owner}.{node.attr}", "PyFlink 2.3 has no such name either")
 
     def _see(self, value: Static, node: ast.expr) -> None:
-        """Note a use of something of PyFlink."""
+        """Record the use of a name of PyFlink."""
         if not isinstance(value, Known) or isinstance(value.value, MissingModule):
             return
         refused = refusal_of(value)

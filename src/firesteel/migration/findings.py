@@ -1,4 +1,4 @@
-"""What a check of a program found."""
+"""The findings of a check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Kind(Enum):
-    """What a finding means for the program."""
+    """The meaning of a finding for the program."""
 
     MISSING = "missing"
     DIFFERS = "differs"
@@ -18,12 +18,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """One name of PyFlink that does not do in firesteel what it does in PyFlink.
+    """A name of PyFlink that is missing or behaves differently in firesteel.
 
     Attributes:
         path: File of the program.
-        line: Counts from 1.
-        name: As in PyFlink.
+        line: Line number, from 1.
+        name: The name in PyFlink.
+        kind: The kind of finding.
         advice: What to do, or what differs.
     """
 
@@ -39,9 +40,10 @@ class Finding:
 
 @dataclass
 class Report:
-    """All that was found in the files of one program, once per name and line.
+    """The findings in the files of a program, once per name and line.
 
     Attributes:
+        findings: The findings.
         works: Names of PyFlink that the program uses and firesteel has.
     """
 
@@ -49,11 +51,11 @@ class Report:
     works: set[str] = field(default_factory=set)
 
     def of_kind(self, kind: Kind) -> list[Finding]:
-        """Return the findings of one kind, by file and line."""
+        """Return the findings of a kind, sorted by file and line."""
         return sorted(finding for finding in self.findings if finding.kind is kind)
 
     def missing_text(self) -> str:
-        """Return what is missing, a line each; empty if nothing is."""
+        """Return the missing names, one per line; empty if there are none."""
         return "\n".join(map(str, self.of_kind(Kind.MISSING)))
 
     def text(self) -> str:

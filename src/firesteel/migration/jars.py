@@ -14,7 +14,7 @@ _JAR = re.compile(r"[^/\\;,\s]+\.jar\b")
 
 
 def jars_of(call: ast.Call) -> Iterator[tuple[str, str]]:
-    """Yield each jar that a call names by a constant, with what becomes of it."""
+    """Yield each jar that a call names by a constant, with the advice for it."""
     if not _takes_jars(call):
         return
     for text in _constants(call):

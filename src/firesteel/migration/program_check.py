@@ -1,4 +1,4 @@
-"""Walks through the files of a program and gathers what firesteel lacks of the PyFlink that it uses."""
+"""Check of all files of a program."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from firesteel.migration.findings import Report
 
 
 def check_program(program: Path) -> Report:
-    """Check a program and the modules beside it that it imports, without running any of them.
+    """Check a program and its own modules that it imports, without running any of them.
 
-    `import pyflink` gives firesteel's modules from then on in this process.
+    As a side effect, `import pyflink` imports firesteel's modules in this process from then on.
 
     Raises:
-        SyntaxError: a file is no Python.
-        OSError: a file can't be read.
+        SyntaxError: a file is not valid Python.
+        OSError: a file cannot be read.
     """
     alias_pyflink()
     report = Report()

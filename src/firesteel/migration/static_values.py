@@ -1,4 +1,4 @@
-"""What can be told of an expression without running it: which object of firesteel it is, or of which class."""
+"""Static values of expressions: the object of firesteel that an expression refers to, or its class."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from firesteel.datastream import data_stream
 
 @dataclass(frozen=True)
 class Known:
-    """A module, class or function of firesteel, or what stands for one that it does not have.
+    """A module, class or function of firesteel, or a placeholder of one that firesteel does not have.
 
     Attributes:
-        owner: The class that a method was looked up in.
+        value: The object.
+        name: Its name in PyFlink.
+        owner: The class in which a method was looked up.
     """
 
     value: Any
@@ -30,17 +32,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Instance:
-    """Some object of a class of firesteel."""
+    """An instance of a class of firesteel."""
 
     cls: type
 
 
 Static = Known | Instance | None
-"""None: nothing is known."""
+"""The static value of an expression; None if it is unknown."""
 
 
 def attribute_of(value: Static, name: str) -> Static:
-    """Return what an attribute is; None: it is not there, or nothing is known of it."""
+    """Return the value of an attribute; None if it does not exist or is unknown."""
     if isinstance(value, Instance):
         found = getattr(value.cls, name, None)
         return Known(found, f"{value.cls.__name__}.{name}", value.cls) if callable(found) else None
@@ -59,11 +61,11 @@ def _prefix(value: Known) -> str:
 
 
 _WITHOUT_JAVA = vars(WithoutJava)["__getattr__"]
-"""It finds no names, it says why some are missing."""
+"""Finds no attributes: it only raises errors with advice."""
 
 
 def lacks(value: Static, name: str) -> bool:
-    """Return whether an object surely has no attribute or method of that name."""
+    """Return whether an object is known not to have an attribute or method."""
     if isinstance(value, Instance):
         finds_names = getattr(value.cls, "__getattr__", None) not in (None, _WITHOUT_JAVA)
         return not hasattr(value.cls, name) and not finds_names
@@ -73,7 +75,7 @@ def lacks(value: Static, name: str) -> bool:
 
 
 def result_of(called: Static) -> Static:
-    """Return what a call gives, as the function declares it."""
+    """Return the value of a call, from the declared return type."""
     if not isinstance(called, Known) or isinstance(called.value, MissingName):
         return None
     if isinstance(called.value, type):
@@ -85,23 +87,23 @@ def result_of(called: Static) -> Static:
 
 
 def instance_of(declared: Any) -> Static:
-    """Return some object of a declared class of firesteel."""
+    """Return an instance of a declared class of firesteel, or None for other classes."""
     if isinstance(declared, type) and declared.__module__.startswith("firesteel."):
         return Instance(declared)
     return None
 
 
 def refusal_of(called: Static) -> Callable[..., Any] | None:
-    """Return the method if it never returns but raises an error that says what to use instead."""
+    """Return the method if it always raises an error, which is declared by the return type NoReturn."""
     if isinstance(called, Known) and inspect.isfunction(called.value):
         return called.value if _declared_result(called.value) is typing.NoReturn else None
     return None
 
 
 def _declared_result(function: Any) -> Any:
-    """Return the class that a function is declared to return, without type parameters.
+    """Return the declared return class of a function, without type parameters.
 
-    The modules of streams import each other for type checkers only, so that their names are looked up here as well.
+    The modules of streams import each other for type checkers only, so names are looked up in `data_stream`, too.
     """
     try:
         names = ChainMap(getattr(function, "__globals__", {}), vars(data_stream))

@@ -1,4 +1,4 @@
-"""Names of PyFlink 1.11 to 1.20 that PyFlink 2 has removed, on today's API: there with `--pyflink`.
+"""Names of PyFlink 1.11 to 1.20 that PyFlink 2 has removed, implemented on today's API for `--pyflink`.
 
-A module per removed piece. Each is a thin translation and logs once what takes the place of the name.
+There is one module per removed feature. Each one is a thin adapter, which logs the replacement of a name once.
 """

@@ -1,4 +1,4 @@
-"""Settings of checkpoints that became options or have another name."""
+"""Checkpoint settings that were renamed or became options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STORAGE = "the options execution.checkpointing.storage and execution.checkpoint
 def enable_externalized_checkpoints(
     self: CheckpointConfig, cleanup_mode: ExternalizedCheckpointRetention
 ) -> CheckpointConfig:
-    """Set whether the last checkpoint stays when the job is cancelled."""
+    """Set whether the last checkpoint is retained when the job is cancelled."""
     note("enable_externalized_checkpoints()", _RETENTION)
     return self.set_externalized_checkpoint_retention(cleanup_mode)
 
@@ -23,18 +23,18 @@ def enable_externalized_checkpoints(
 def set_externalized_checkpoint_cleanup(
     self: CheckpointConfig, cleanup_mode: ExternalizedCheckpointRetention
 ) -> CheckpointConfig:
-    """Set whether the last checkpoint stays when the job is cancelled."""
+    """Set whether the last checkpoint is retained when the job is cancelled."""
     note("set_externalized_checkpoint_cleanup()", _RETENTION)
     return self.set_externalized_checkpoint_retention(cleanup_mode)
 
 
 def get_externalized_checkpoint_cleanup(self: CheckpointConfig) -> ExternalizedCheckpointRetention:
-    """Return whether the last checkpoint stays when the job is cancelled."""
+    """Return whether the last checkpoint is retained when the job is cancelled."""
     return self.get_externalized_checkpoint_retention()
 
 
 def set_checkpoint_storage(self: CheckpointConfig, storage: CheckpointStorage) -> CheckpointConfig:
-    """Set where checkpoints are kept."""
+    """Set the checkpoint storage."""
     note("set_checkpoint_storage()", _STORAGE)
     self._configuration.add_all(Configuration.from_dict(storage.to_options()))
     return self

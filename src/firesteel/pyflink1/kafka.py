@@ -1,4 +1,4 @@
-"""Kafka for `add_source` and `add_sink`, which was in `pyflink.datastream.connectors` itself."""
+"""Kafka connectors for `add_source` and `add_sink`, which were in `pyflink.datastream.connectors` itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All names of PyFlink 1, and how they get into firesteel's modules and classes."""
+"""All names of PyFlink 1, and their installation in firesteel's modules and classes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REMOVED: tuple[Removed, ...] = sum((piece.REMOVED for piece in _PIECES), ())
 
 
 def add_names() -> None:
-    """Give modules and classes the names that they had in PyFlink 1."""
+    """Add the names of PyFlink 1 to modules and classes."""
     for removed in REMOVED:
         for place in removed.places:
             owner = _owner(place)
@@ -40,7 +40,7 @@ def add_names() -> None:
 
 
 def _owner(place: str) -> ModuleType | type:
-    """Return the module or class of a place; a class is the last word, in upper case at its beginning."""
+    """Return the module or class of a place; the last component is a class if it begins with an upper-case letter."""
     module, _, name = place.rpartition(".")
     if name[0].isupper():
         owner: type = getattr(importlib.import_module(f"firesteel.{module}"), name)

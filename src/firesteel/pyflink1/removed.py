@@ -1,4 +1,4 @@
-"""What a name of PyFlink 1 is, and the note that its use logs."""
+"""Description of a name of PyFlink 1, and the note that its use logs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Removed:
 
     Attributes:
         places: Modules or classes that have it, without `pyflink.`.
-        name: Within them.
-        value: What it is here.
-        instead: Today's API.
+        name: The name.
+        value: Its implementation here.
+        instead: Its replacement in today's API.
     """
 
     places: tuple[str, ...]
@@ -29,5 +29,5 @@ class Removed:
 
 @cache
 def note(name: str, instead: str) -> None:
-    """Log what takes the place of a removed name, once."""
-    _logger.warning("%s is of PyFlink 1 and was removed; use %s", name, instead)
+    """Log the replacement of a removed name, once."""
+    _logger.warning("%s is from PyFlink 1 and was removed; use %s", name, instead)

@@ -1,4 +1,4 @@
-"""Restart strategies as objects: they are options now."""
+"""Restart strategies as objects, which became options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INSTEAD = "the option restart-strategy.type and its restart-strategy.*"
 def set_restart_strategy(
     self: StreamExecutionEnvironment, restart_strategy_configuration: RestartStrategyConfiguration
 ) -> StreamExecutionEnvironment:
-    """Set what happens when a task fails."""
+    """Set the restart strategy."""
     set_restart_strategy_of_config(self.get_config(), restart_strategy_configuration)
     return self
 
@@ -22,7 +22,7 @@ def set_restart_strategy(
 def set_restart_strategy_of_config(
     self: ExecutionConfig, restart_strategy_configuration: RestartStrategyConfiguration
 ) -> ExecutionConfig:
-    """Set what happens when a task fails."""
+    """Set the restart strategy."""
     note("set_restart_strategy()", _INSTEAD)
     self._configuration.add_all(Configuration.from_dict(restart_strategy_configuration.to_options()))
     return self

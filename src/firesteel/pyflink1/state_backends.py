@@ -1,4 +1,4 @@
-"""State backends of Flink 1, which said where state lives and where checkpoints go."""
+"""State backends of Flink 1, which configured both state and checkpoint storage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPTION = "the option state.backend.type"
 
 
 class MemoryStateBackend(HashMapStateBackend):
-    """State in memory, checkpoints in that of the JobManager."""
+    """A backend with state in memory and checkpoints in the JobManager's memory."""
 
     def __init__(self, max_state_size: int | None = None, using_asynchronous_snapshots: bool | None = None) -> None:
         note("MemoryStateBackend", _MEMORY)
@@ -27,7 +27,7 @@ class MemoryStateBackend(HashMapStateBackend):
 
 
 class FsStateBackend(HashMapStateBackend):
-    """State in memory, checkpoints in a directory."""
+    """A backend with state in memory and checkpoints in a directory."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class FsStateBackend(HashMapStateBackend):
 
 
 class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
-    """State in an embedded store on local disk, checkpoints in a directory."""
+    """A backend with state in an embedded store on local disk and checkpoints in a directory."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ def _savepoint_options(directory: str | None) -> dict[str, str]:
 
 
 def set_state_backend(self: StreamExecutionEnvironment, state_backend: StateBackend) -> StreamExecutionEnvironment:
-    """Set where state lives."""
+    """Set the state backend."""
     note("set_state_backend()", _OPTION)
     self.configure(Configuration.from_dict(state_backend.to_options()))
     return self

@@ -1,4 +1,4 @@
-"""`SimpleStringEncoder`, which is a static method of `Encoder` now."""
+"""`SimpleStringEncoder`, which became a static method of `Encoder`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _INSTEAD = "Encoder.simple_string_encoder()"
 
 
 class SimpleStringEncoder(Encoder):
-    """Java's text of each record on a line of its own."""
+    """An encoder that writes Java's text of each record on a line of its own."""
 
     def __init__(self, charset_name: str = "UTF-8") -> None:
         note("SimpleStringEncoder", _INSTEAD)

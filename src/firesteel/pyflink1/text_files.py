@@ -1,4 +1,4 @@
-"""Text files by a method of the environment and of streams."""
+"""Methods of the environment and of streams for text files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_text_file(self: StreamExecutionEnvironment, file_path: str, charset_nam
 def write_as_text(self: DataStream[Any], path: str) -> DataStreamSink:
     """Write each element as a line of text.
 
-    Differs from Flink 1 in that `path` is a directory in any case, and in that each line is written exactly once.
+    Differences to Flink 1: `path` is always a directory, and each line is written exactly once.
     """
     note("write_as_text()", _SINK)
     builder = FileSink.for_row_format(path, Encoder.simple_string_encoder())

@@ -1,4 +1,4 @@
-"""`TimeCharacteristic`: since Flink 1.12 each operator says by itself which time it works with."""
+"""`TimeCharacteristic`, which has been obsolete since Flink 1.12: each operator declares the time that it uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EVENT_TIME_INTERVAL_MS = 200
 
 
 class TimeCharacteristic(Enum):
-    """The time that a program works with."""
+    """The time that a program uses."""
 
     ProcessingTime = 0
     IngestionTime = 1
@@ -20,10 +20,10 @@ class TimeCharacteristic(Enum):
 
 
 def set_stream_time_characteristic(self: StreamExecutionEnvironment, characteristic: TimeCharacteristic) -> None:
-    """Set whether watermarks are emitted: each 200 ms for event time, never for processing time, as in Flink 1.
+    """Set the watermark interval as in Flink 1: 200 ms for event time, no watermarks for processing time.
 
     Raises:
-        NotImplementedError: it is IngestionTime.
+        NotImplementedError: the characteristic is IngestionTime.
     """
     note("set_stream_time_characteristic()", _INSTEAD)
     if characteristic is TimeCharacteristic.IngestionTime:
@@ -36,7 +36,7 @@ def set_stream_time_characteristic(self: StreamExecutionEnvironment, characteris
 
 
 def get_stream_time_characteristic(self: StreamExecutionEnvironment) -> TimeCharacteristic:
-    """Return ProcessingTime if watermarks are switched off, else EventTime."""
+    """Return ProcessingTime if watermarks are disabled, otherwise EventTime."""
     has_watermarks = self.get_config().get_auto_watermark_interval() > 0
     return TimeCharacteristic.EventTime if has_watermarks else TimeCharacteristic.ProcessingTime
 
