@@ -99,7 +99,7 @@ def test_only_forward_and_rescale_are_pointwise():
         if Partitioner(p).distribution_pattern is DistributionPattern.POINTWISE
     ]
     assert pointwise == ["FORWARD", "RESCALE"]
-    with pytest.raises(ValueError, match="'ROUND' is no partitioner"):
+    with pytest.raises(ValueError, match="'ROUND' is not a partitioner"):
         Partitioner("ROUND")
 
 

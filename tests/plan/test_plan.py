@@ -108,7 +108,7 @@ def test_the_plan_of_a_flink_job_shows_operators_vertices_and_slots() -> None:
         "2  slow-map, Extract-Timestamp  x1\n"
     )
     assert "needs 1 slot, 2 available: fits" in render(source, "slots", "text", 1, 2)
-    assert "Note: Flink's plan does not tell slot sharing groups" in render(source, "slots")
+    assert "Note: Flink's plan has no slot sharing groups" in render(source, "slots")
 
 
 def test_the_details_of_a_flink_job_tell_names_and_groups() -> None:
@@ -130,9 +130,9 @@ def test_wide_vertices_are_drawn_in_part(tmp_path: Path, program: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is not JSON"),
-        ("[1]", "holds no object; a plan can be drawn of a Python program"),
-        ('{"a": 1}', "holds an object with a; a plan can be drawn of"),
+        ("{", "is not valid JSON"),
+        ("[1]", "contains no object; expected a Python program"),
+        ('{"a": 1}', "contains an object with a; expected"),
         ('{"plan": {"jid": "1", "name": "x", "nodes": [{"id": "v"}]}}', "a part of the graph is missing or wrong"),
     ],
 )
@@ -152,7 +152,7 @@ def test_errors_of_a_program_are_shown_in_its_own_lines(program: Path) -> None:
     program.write_text("print('no job')\n")
     failed = firesteel("plan", "job", program)
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "ended without execute(): there is no job to draw a plan of" in failed.stderr
+    assert "ended without execute(): there is no job to draw" in failed.stderr
 
 
 def test_a_vertex_with_more_subtasks_than_key_groups_is_refused(program: Path) -> None:

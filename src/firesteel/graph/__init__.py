@@ -1,4 +1,4 @@
-"""From API calls to what is submitted: transformations, StreamGraph, JobGraph, and the passes between them."""
+"""Translation of API calls to a job: transformations, StreamGraph, JobGraph, and the passes between them."""
 
 from firesteel.graph.job_graph import (
     ChainedOperator,

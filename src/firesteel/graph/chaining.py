@@ -1,4 +1,4 @@
-"""Which edges chain: the rules by name, in order, and what the first broken one says."""
+"""Operator chaining: an ordered list of named rules, and the reason given by the first broken one."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from firesteel.graph.stream_node import StreamEdge, StreamNode, Topology
 
 
 class Chaining:
-    """Answers for one graph which edges chain; answers are remembered."""
+    """Determines which edges of a graph are chained; results are cached."""
 
     def __init__(self, graph: Topology) -> None:
         self.graph = graph
         self._broken_by: dict[int, str | None] = {}
 
     def is_chainable(self, edge: StreamEdge) -> bool:
-        """True if both ends run in one chain."""
+        """Return whether both ends of an edge run in one chain."""
         return self.broken_by(edge) is None
 
     def broken_by(self, edge: StreamEdge) -> str | None:
-        """Why both ends are apart, in the words of the first rule that says so; None if they chain."""
+        """Return why both ends of an edge are not chained, by the first broken rule; None if they are."""
         key = id(edge)
         if key not in self._broken_by:
             source, target = self.graph.nodes[edge.source_id], self.graph.nodes[edge.target_id]
@@ -30,7 +30,7 @@ class Chaining:
         return self._broken_by[key]
 
     def head(self, node: StreamNode) -> StreamNode:
-        """The first node of the chain that `node` is in."""
+        """Return the first node of the chain of `node`."""
         while len(node.in_edges) == 1 and self.is_chainable(node.in_edges[0]):
             node = self.graph.nodes[node.in_edges[0].source_id]
         return node
@@ -38,12 +38,12 @@ class Chaining:
 
 @dataclass(frozen=True, slots=True)
 class ChainingRule:
-    """One condition for a chain.
+    """A condition of chaining.
 
     Attributes:
-        name: Names it in documents and tests.
-        holds: Whether an edge keeps to it.
-        broken: What is wrong with an edge that does not, in words.
+        name: Name in documents and tests.
+        holds: Returns whether an edge satisfies the rule.
+        broken: Returns the reason for an edge that does not satisfy it.
     """
 
     name: str

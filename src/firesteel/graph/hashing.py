@@ -15,10 +15,10 @@ _MASK_64 = 2**64 - 1
 
 
 def operator_hashes(graph: Topology, chaining: Chaining) -> dict[int, str]:
-    """32 hex digits per node: from its uid, else from its place in the graph.
+    """Return the id of each node, 32 hexadecimal digits: from its uid, or from its position in the graph.
 
     Raises:
-        InvalidProgramError: a uid is used twice, or missing where they must not be generated.
+        InvalidProgramError: a uid is used twice, or missing although ids must not be generated.
     """
     hashes: dict[int, bytes] = {}
     owners: dict[bytes, StreamNode] = {}
@@ -27,7 +27,7 @@ def operator_hashes(graph: Topology, chaining: Chaining) -> dict[int, str]:
     while waiting:
         node = graph.nodes[waiting.popleft()]
         if node.uid is None and any(edge.source_id not in hashes for edge in node.in_edges):
-            visited.discard(node.id)  # comes again behind its last input
+            visited.discard(node.id)  # visited again after its last input
             continue
         _check_uid(graph, node)
         value = uid_hash(node.uid) if node.uid is not None else _place_hash(node, hashes, chaining)
@@ -58,7 +58,7 @@ def _collision(node: StreamNode, other: StreamNode) -> str:
 
 
 def uid_hash(uid: str) -> bytes:
-    """Return the id of the operator that was given a uid."""
+    """Return the operator id for a uid."""
     return mmh3.hash_bytes(uid.encode())
 
 
@@ -72,7 +72,7 @@ def _place_hash(node: StreamNode, hashes: dict[int, bytes], chaining: Chaining) 
 
 
 def data_set_id(vertex_id: str, edge_id: str) -> str:
-    """Id of the data set that a vertex produces for an edge."""
+    """Return the id of the data set that a vertex produces for an edge."""
     high, low = int(vertex_id[:16], 16), int(vertex_id[16:], 16)
     code = 0
     units = edge_id.encode("utf-16-le")

@@ -1,4 +1,4 @@
-"""The JobGraph: what is submitted. Chains of operators as vertices, data sets between them; plain data."""
+"""The JobGraph, which is submitted to a cluster: chains of operators as vertices, with data sets between them."""
 
 from __future__ import annotations
 
@@ -58,13 +58,19 @@ ARTIFACT_DIRECTORY = ".directory"
 
 @dataclass(slots=True, eq=False)
 class JobGraph:
-    """What is submitted to a cluster (Flink: `jobgraph.JobGraph`).
+    """A job to submit to a cluster (Flink: `jobgraph.JobGraph`).
 
     Attributes:
-        artifacts: Files that the job brings along, by number and name: `0-data.zip`; its options refer to them as
-            `artifact:0-data.zip`. What ends with `.directory` is a tar archive of one.
-        vertices: In topological order.
-        insertion_order: Ids of the vertices in the order in which they were made (consumers first).
+        job_id: Id of the job.
+        name: Name of the job.
+        job_type: `STREAMING` or `BATCH`.
+        dynamic: Whether the scheduler decides the parallelism that the program leaves open.
+        configuration: Configuration of the job.
+        vertices: The vertices in topological order.
+        slot_sharing_groups: The slot sharing groups.
+        insertion_order: Ids of the vertices in the order of creation (consumers first).
+        artifacts: Files of the job by number and name, such as `0-data.zip`. Options refer to them as
+            `artifact:0-data.zip`. A name that ends with `.directory` is a tar archive of a directory.
     """
 
     job_id: str
@@ -89,16 +95,16 @@ class JobGraph:
             setattr(self, name, rebuild(value) if name == "vertices" else value)
 
     def copy(self) -> JobGraph:
-        """The same graph with vertices and edges of its own; operators and slot sharing groups are shared."""
+        """Return a copy with its own vertices and edges; operators and slot sharing groups are shared."""
         copied = JobGraph.__new__(JobGraph)
         copied.__setstate__(self.__getstate__())
         return copied
 
     def get_vertex(self, vertex_id: JobVertexID) -> JobVertex:
-        """The vertex of that id.
+        """Return the vertex with an id.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such vertex.
         """
         for vertex in self.vertices:
             if vertex.id == vertex_id:
@@ -106,9 +112,10 @@ class JobGraph:
         raise KeyError(f"Job {self.name!r} has no vertex {vertex_id}; it has {[v.id for v in self.vertices]}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as plain data, without operators and types; ids of cached data sets, which are random, left out.
+        """Return the graph as plain data, without operators and types.
 
-        The job's id is there once; its plan says `JID`, so that plans of equal programs are equal.
+        The random ids of cached data sets are omitted. The plan contains `JID` instead of the job id, so that the plans
+        of equal programs are equal.
         """
         index = {id(group): i for i, group in enumerate(self.slot_sharing_groups)}
         return {
@@ -126,18 +133,18 @@ class JobGraph:
         }
 
     def plan(self, job_id: str | None = None) -> dict[str, Any]:
-        """The plan as REST shows it."""
+        """Return the plan as in the REST API."""
         vertices = {vertex.id: vertex for vertex in self.vertices}
         nodes = [plan_node(vertices[vertex_id]) for vertex_id in self.insertion_order]
         return {"jid": job_id or self.job_id, "name": self.name, "type": self.job_type, "nodes": nodes}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> JobGraph:
-        """The graph that `to_dict` described, or one recorded of Flink's own (without operators).
+        """Return the graph of `to_dict`, or of a recording of Flink's graph, without operators.
 
         Raises:
-            InvalidProgramError: a vertex is in an unknown slot sharing group, or vertices feed each other.
-            KeyError: something of a job graph is missing.
+            InvalidProgramError: a vertex is in an unknown slot sharing group, or the graph is cyclic.
+            KeyError: a part of the graph is missing.
         """
         vertices = topological_order(vertices_from_dict(data))
         return JobGraph(
@@ -153,7 +160,10 @@ class JobGraph:
 
 
 def _unpickled(pyflink_aliased: bool) -> JobGraph:
-    """An empty graph, made before its contents are read: they may lead to modules that import PyFlink's names."""
+    """Return an empty graph before its contents are unpickled.
+
+    The contents may import modules that in turn import PyFlink's names.
+    """
     if pyflink_aliased:
         alias_pyflink()
     return JobGraph.__new__(JobGraph)

@@ -1,4 +1,4 @@
-"""JobVertices as plain data and back, in the shape that Flink's graphs are recorded in."""
+"""Conversion of JobVertices to plain data and back, in the format of Flink's recorded graphs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _data_set_name(data_set: IntermediateDataSet) -> str:
 
 
 def vertex_to_dict(vertex: JobVertex, group_index: int | None) -> dict[str, Any]:
-    """One vertex as plain data; `group_index` is the position of its slot sharing group."""
+    """Return a vertex as plain data; `group_index` is the position of its slot sharing group."""
     operators = {operator.node_id: operator for operator in vertex.chain}
     data_sets = {data_set.id: data_set for data_set in vertex.produced_data_sets}
     return {
@@ -51,12 +51,12 @@ def vertex_to_dict(vertex: JobVertex, group_index: int | None) -> dict[str, Any]
 
 
 def group_to_dict(index: int, group: SlotSharingGroup) -> dict[str, Any]:
-    """One slot sharing group as plain data."""
+    """Return a slot sharing group as plain data."""
     return {"index": index, "name": group.name, "vertices": list(group.vertex_ids)}
 
 
 def co_location_groups(vertices: Sequence[JobVertex]) -> list[dict[str, Any]]:
-    """The co-location groups of these vertices as plain data."""
+    """Return the co-location groups of vertices as plain data."""
     members: dict[int, list[str]] = {}
     for vertex in vertices:
         if vertex.co_location_group_index is not None:
@@ -135,7 +135,7 @@ def _data_set_to_dict(data_set: IntermediateDataSet) -> dict[str, Any]:
 
 
 def vertices_from_dict(data: Mapping[str, Any]) -> list[JobVertex]:
-    """The vertices that `JobGraph.to_dict` described, connected, in the order in which they were made."""
+    """Return the connected vertices of `JobGraph.to_dict`, in the order of creation."""
     vertices: dict[str, JobVertex] = {}
     data_sets: dict[tuple[str, str], IntermediateDataSet] = {}
     for described in data["vertices"]:
@@ -156,17 +156,17 @@ def vertices_from_dict(data: Mapping[str, Any]) -> list[JobVertex]:
             source.consumers.append(edge)
     for described in data["vertices"]:
         for produced in described["produced_data_sets"]:
-            # The order of the vertices depends on that of the consumers.
+            # The topological order of the vertices depends on the order of the consumers.
             places = {consumer: place for place, consumer in enumerate(produced["consumers"])}
             data_sets[described["id"], produced["id"]].consumers.sort(key=lambda edge: places[edge.target.id])
     return [vertices[vertex_id] for vertex_id in data["vertices_insertion_order"]]
 
 
 def groups_from_dict(data: Mapping[str, Any], vertices: Sequence[JobVertex]) -> list[SlotSharingGroup]:
-    """The slot sharing groups that `JobGraph.to_dict` described; their vertices are told.
+    """Return the slot sharing groups of `JobGraph.to_dict`, and assign them to their vertices.
 
     Raises:
-        InvalidProgramError: a vertex is in a group that is not described.
+        InvalidProgramError: a vertex is in an unknown group.
     """
     groups = [SlotSharingGroup(group["name"], list(group["vertices"])) for group in data["slot_sharing_groups"]]
     by_id = {vertex.id: vertex for vertex in vertices}

@@ -1,4 +1,4 @@
-"""StreamGraph to JobGraph (Flink: `StreamingJobGraphGenerator`)."""
+"""Translation of a StreamGraph to a JobGraph (Flink: `StreamingJobGraphGenerator`)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _GLOBAL_MODES = {
 
 
 def create_job_graph(graph: Topology) -> JobGraph:
-    """The JobGraph of a StreamGraph.
+    """Return the JobGraph of a StreamGraph.
 
     Raises:
-        InvalidProgramError: no operators, or uids that collide or are missing.
+        InvalidProgramError: there are no operators, or uids collide or are missing.
     """
     if not graph.nodes:
         raise InvalidProgramError("No operators defined in streaming topology. Cannot execute.")
@@ -61,7 +61,7 @@ def create_job_graph(graph: Topology) -> JobGraph:
 
 @dataclass
 class _Chain:
-    """A chain under construction: nodes in Flink's order (tails first), their depths, and the edges that leave it."""
+    """A chain under construction: nodes in Flink's order (tails first), their depths, and the outgoing edges."""
 
     nodes: list[StreamNode] = field(default_factory=list)
     index: dict[int, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class _Builder:
         self._chains: dict[int, _Chain] = {}
 
     def build(self) -> None:
-        """Makes the vertices consumers first, then connects them."""
+        """Create the vertices, consumers first, then connect them."""
         for source_id in sorted(self.graph.source_ids):
             self._visit(source_id)
         self._unify_forward_groups()
@@ -90,7 +90,10 @@ class _Builder:
     # --- chains to vertices ------------------------------------------------------------------------------------------
 
     def _visit(self, start_id: int) -> None:
-        """Vertices of everything behind a head, in post-order; iterative, as programs may be long."""
+        """Create the vertices of a head and of everything downstream, in post-order.
+
+        This is iterative, because programs may be long.
+        """
         pending: list[tuple[int, bool]] = [(start_id, False)]
         while pending:
             head_id, explored = pending.pop()
@@ -110,7 +113,7 @@ class _Builder:
         return chain
 
     def _extend(self, chain: _Chain, head: StreamNode) -> None:
-        """Adds the nodes behind a head, depth first; edges that leave the chain count when their source is done."""
+        """Add the nodes after a head, depth first; an outgoing edge is added when its source is complete."""
         pending = [(head, iter(self._chained_targets(head.id)))]
         chain.index[head.id] = 1
         while pending:
@@ -174,9 +177,9 @@ class _Builder:
     # --- parallelism -------------------------------------------------------------------------------------------------
 
     def _unify_forward_groups(self) -> None:
-        """In a dynamic job vertices connected FORWARD have one parallelism: a configured one counts for all.
+        """In a dynamic job, unify the parallelism of vertices connected by FORWARD: a configured one applies to all.
 
-        They have one max parallelism, too: the least of those that are set.
+        Their maximum parallelism is unified, too: the smallest one that is set applies.
         """
         if not self.graph.dynamic:
             return

@@ -1,4 +1,4 @@
-"""Vertices and edges as flat tables: pickling must not recurse along the graph, whose paths may be long."""
+"""Vertices and edges as flat tables, because pickling must not recurse along the graph, whose paths may be long."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from firesteel.graph.job_vertex import IntermediateDataSet, JobEdge, JobVertex
 
 @dataclass(frozen=True, slots=True)
 class VertexTables:
-    """The vertices without edges; data sets by index of their producer; edges by index of data set and target.
+    """Vertices without edges, data sets by index of their producer, and edges by index of data set and target.
 
-    `consumers` holds, per data set, the indexes of its edges in order.
+    `consumers` contains the ordered indexes of the edges of each data set.
     """
 
     vertices: tuple[JobVertex, ...]
@@ -23,7 +23,7 @@ class VertexTables:
 
 
 def flatten(vertices: Sequence[JobVertex]) -> VertexTables:
-    """The tables of these vertices."""
+    """Return the tables of vertices."""
     data_sets = [data_set for vertex in vertices for data_set in vertex.produced_data_sets]
     edges = [edge for vertex in vertices for edge in vertex.inputs]
     vertex_index = {id(vertex): i for i, vertex in enumerate(vertices)}
@@ -52,7 +52,7 @@ def flatten(vertices: Sequence[JobVertex]) -> VertexTables:
 
 
 def rebuild(tables: VertexTables) -> list[JobVertex]:
-    """The vertices of these tables, connected."""
+    """Return the connected vertices of tables."""
     vertices = list(tables.vertices)
     data_sets = []
     for producer, data_set_id, result_type, pattern in tables.data_sets:

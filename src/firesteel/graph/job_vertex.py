@@ -1,4 +1,4 @@
-"""Vertices of a JobGraph and the data sets between them; plain data."""
+"""Vertices of a JobGraph and the data sets between them, as plain data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ChainedOutput:
 
 @dataclass(frozen=True, slots=True)
 class NonChainedOutput:
-    """An output that leaves the vertex; one per produced data set."""
+    """An output that leaves the vertex; there is one per produced data set."""
 
     data_set_id: IntermediateDataSetID
     output_tag: str | None
@@ -34,14 +34,14 @@ class NonChainedOutput:
 
 @dataclass(slots=True, eq=False)
 class ChainedOperator:
-    """One operator of a vertex.
+    """An operator of a vertex.
 
     Attributes:
-        chain_index: 1 for the head of the chain.
-        operator: The descriptor that says what runs; opaque here.
-        uid: What the program set.
-        user_hash: The operator id that the program set by `set_uid_hash`.
-        user_location: `file.py:12` of the API call that made it.
+        chain_index: Position in the chain; 1 for the head.
+        operator: Descriptor of the operator, which is opaque here.
+        uid: The uid set by the program.
+        user_hash: The operator id set by the program with `set_uid_hash`.
+        user_location: `file.py:12` of the API call that created it.
     """
 
     node_id: int
@@ -71,14 +71,14 @@ class JobVertex:
     """A chain of operators that run together (Flink: `jobgraph.JobVertex`).
 
     Attributes:
-        parallelism: -1 leaves it to the scheduler.
-        max_parallelism: -1 if not set.
+        parallelism: Number of subtasks; -1 leaves it to the scheduler.
+        max_parallelism: Number of key groups; -1 if it is not set.
         chain: Its operators, head first.
         operator_order: Node ids of the chain in Flink's order: tails first, head last.
-        input_split_source: What cuts its input into splits; opaque, None for all that the DataStream API makes.
+        input_split_source: Opaque source of input splits; None for vertices of the DataStream API.
         description: The tree of its operators' descriptions.
-        min_resources: What its operators declared to need; None: unknown, as always from the DataStream API, whose slot
-            sharing groups declare theirs apart.
+        min_resources: Declared resources of its operators. None if they are unknown, as for the DataStream API, where
+            slot sharing groups declare resources.
     """
 
     id: JobVertexID
@@ -97,12 +97,12 @@ class JobVertex:
 
     @property
     def is_input_vertex(self) -> bool:
-        """True without inputs."""
+        """Whether it has no inputs."""
         return not self.inputs
 
     @property
     def is_output_vertex(self) -> bool:
-        """True without outputs."""
+        """Whether it has no outputs."""
         return not self.produced_data_sets
 
     def __repr__(self) -> str:
@@ -111,7 +111,7 @@ class JobVertex:
 
 @dataclass(slots=True, eq=False)
 class IntermediateDataSet:
-    """What a vertex produces for some consumers."""
+    """The output of a vertex for some consumers."""
 
     id: IntermediateDataSetID
     producer: JobVertex
@@ -125,7 +125,7 @@ class IntermediateDataSet:
 
 @dataclass(slots=True, eq=False)
 class JobEdge:
-    """A vertex's input: a data set and how it is spread over the subtasks."""
+    """An input of a vertex: a data set and its distribution over the subtasks."""
 
     source: IntermediateDataSet
     target: JobVertex
@@ -140,12 +140,12 @@ class JobEdge:
 
     @property
     def is_broadcast(self) -> bool:
-        """True if every subtask gets every element."""
+        """Whether every subtask receives every element."""
         return self.partitioner.name == "BROADCAST"
 
     @property
     def is_forward(self) -> bool:
-        """True if subtask i reads from subtask i only."""
+        """Whether subtask i reads from subtask i only."""
         return self.partitioner.name == "FORWARD"
 
     def __repr__(self) -> str:
@@ -153,19 +153,19 @@ class JobEdge:
 
 
 def topological_order(vertices: Iterable[JobVertex]) -> list[JobVertex]:
-    """The vertices, sources first, in Flink's order (`JobGraph.getVerticesSortedTopologicallyFromSources`).
+    """Return the vertices, sources first, in Flink's order (`JobGraph.getVerticesSortedTopologicallyFromSources`).
 
-    Linear in vertices and edges.
+    The run time is linear in vertices and edges.
 
     Raises:
-        InvalidProgramError: there is a cycle.
+        InvalidProgramError: the graph is cyclic.
     """
     open_inputs = {vertex: len(vertex.inputs) for vertex in vertices}
     ordered = [vertex for vertex, inputs in open_inputs.items() if not inputs]
     for vertex in ordered:
         _close_inputs_behind(vertex, open_inputs)
     sorted_already = set(ordered)
-    for start in ordered:  # grows meanwhile
+    for start in ordered:  # grows during the iteration
         _append_ready_consumers(start, ordered, sorted_already, open_inputs)
     if len(ordered) < len(open_inputs):
         names = ", ".join(repr(vertex.name) for vertex in open_inputs if vertex not in sorted_already)
@@ -185,7 +185,7 @@ def _close_inputs_behind(vertex: JobVertex, open_inputs: dict[JobVertex, int]) -
 def _append_ready_consumers(
     start: JobVertex, ordered: list[JobVertex], sorted_already: set[JobVertex], open_inputs: dict[JobVertex, int]
 ) -> None:
-    """Depth first, with a stack of its own: chains of vertices may be longer than Python's recursion limit."""
+    """Append consumers depth first, with an explicit stack: paths may exceed Python's recursion limit."""
     stack = [_consumers(start)]
     while stack:
         target = next(stack[-1], None)

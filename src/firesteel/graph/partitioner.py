@@ -1,4 +1,4 @@
-"""How the elements of an edge are spread over subtasks."""
+"""Partitioners, which distribute the elements of an edge over subtasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = tuple(_CLASSES)
 
 
 class DistributionPattern(Enum):
-    """Which producers a consumer is connected to (Flink: `jobgraph.DistributionPattern`)."""
+    """The producers that a consumer is connected to (Flink: `jobgraph.DistributionPattern`)."""
 
     POINTWISE = "POINTWISE"
     ALL_TO_ALL = "ALL_TO_ALL"
@@ -29,14 +29,14 @@ class DistributionPattern(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Partitioner:
-    """How the elements of an edge are spread over subtasks (Flink: `runtime.partitioner.StreamPartitioner`).
+    """The distribution of an edge's elements over subtasks (Flink: `runtime.partitioner.StreamPartitioner`).
 
     Attributes:
         name: One of `NAMES`; elements on `HASH` and `CUSTOM` edges are `(key, value)`.
-        function: For `CUSTOM`: has `partition(key, n)` or is called as `function(key, n)`. For `HASH` over column
+        function: For `CUSTOM`: an object with `partition(key, n)`, or a `function(key, n)`. For `HASH` of column
             batches: the indexes of the key columns.
-        unspecified: A `FORWARD` that nobody asked for, in a job whose parallelism the scheduler decides; it becomes
-            `RESCALE` where the edge does not chain (Flink: `ForwardForUnspecifiedPartitioner`).
+        unspecified: A default `FORWARD` in a job whose parallelism the scheduler decides. It becomes `RESCALE` if the
+            edge is not chained (Flink: `ForwardForUnspecifiedPartitioner`).
     """
 
     name: str
@@ -45,16 +45,16 @@ class Partitioner:
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            raise ValueError(f"{self.name!r} is no partitioner; there are {', '.join(NAMES)}")
+            raise ValueError(f"{self.name!r} is not a partitioner; allowed: {', '.join(NAMES)}")
 
     @property
     def class_name(self) -> str:
-        """The class that does it in Flink."""
+        """The name of the corresponding class in Flink."""
         return "ForwardForUnspecifiedPartitioner" if self.unspecified else _CLASSES[self.name]
 
     @property
     def distribution_pattern(self) -> DistributionPattern:
-        """POINTWISE for FORWARD and RESCALE, else ALL_TO_ALL."""
+        """POINTWISE for FORWARD and RESCALE, otherwise ALL_TO_ALL."""
         return DistributionPattern.POINTWISE if self.name in _POINTWISE else DistributionPattern.ALL_TO_ALL
 
 

@@ -1,4 +1,4 @@
-"""Plans for people: of a StreamGraph as JSON text, of a JobVertex as REST shows it."""
+"""Plans of a StreamGraph as JSON text, and of a JobVertex as in the REST API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firesteel.graph.stream_node import StreamNode, Topology
 
 
 def stream_plan_json(graph: Topology) -> str:
-    """The operators as JSON, sinks last, otherwise by id (Flink: `JSONGenerator`)."""
+    """Return the operators as JSON, sorted by id with sinks last (Flink: `JSONGenerator`)."""
     sinks = set(graph.sink_ids)
     ids = sorted(graph.nodes, key=lambda node_id: (node_id in sinks, node_id))
     return json.dumps({"nodes": [_stream_node(graph, graph.nodes[node_id]) for node_id in ids]}, indent=2)
@@ -41,12 +41,12 @@ Children = Callable[[int], Sequence[int]]
 
 
 def chain_name(order: Sequence[int], text: Text, children: Children) -> str:
-    """The name of a chain: `A -> B`, or `A -> (B, C)`; `order` has its nodes, tails first and the head last."""
+    """Return the name of a chain: `A -> B`, or `A -> (B, C)`; `order` contains its nodes, tails first and head last."""
     return _in_one_line(order, text, children, ", ")
 
 
 def description_cascade(order: Sequence[int], text: Text, children: Children) -> str:
-    """A chain's operators in one line, as Flink's description mode CASCADING."""
+    """Return the operators of a chain in one line, as Flink's description mode CASCADING."""
     return _in_one_line(order, text, children, " , ")
 
 
@@ -60,7 +60,7 @@ def _in_one_line(order: Sequence[int], text: Text, children: Children, separator
 
 
 def description_tree(order: Sequence[int], text: Text, children: Children) -> str:
-    """A chain's operators as a tree of lines, as Flink's description mode TREE."""
+    """Return the operators of a chain as a tree of lines, as Flink's description mode TREE."""
     lines: list[str] = []
     pending = [(order[-1], "", "")]
     while pending:
@@ -77,7 +77,7 @@ DESCRIPTION_MODES = {"TREE": description_tree, "CASCADING": description_cascade}
 
 
 def plan_node(vertex: JobVertex) -> dict[str, Any]:
-    """One vertex as REST's plan shows it."""
+    """Return a vertex as in the plan of the REST API."""
     node: dict[str, Any] = {
         "id": vertex.id,
         "parallelism": vertex.parallelism,

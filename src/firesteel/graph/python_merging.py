@@ -1,4 +1,4 @@
-"""Neighbouring Python operators as one (PyFlink: `PythonOperatorChainingOptimizer`), and the alignment before it."""
+"""Merging of adjacent Python operators (PyFlink: `PythonOperatorChainingOptimizer`), and the alignment before it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UPSTREAM_KINDS = frozenset(PythonOperatorKind) - {PythonOperatorKind.BROADCAST}
 
 
 def copy_transformations(transformations: Sequence[Transformation]) -> list[Transformation]:
-    """The same transformations anew, so that passes may change them; operators and types are shared."""
+    """Return copies of transformations, so that passes may change them; operators and types are shared."""
     copies: dict[int, Transformation] = {}
     pending = list(transformations)
     while pending:
@@ -40,10 +40,11 @@ def copy_transformations(transformations: Sequence[Transformation]) -> list[Tran
 
 
 def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGenerator) -> None:
-    """Lets hidden operators run where their neighbour does, connected forward (PyFlink: `PythonConfigUtil`).
+    """Give hidden operators the parallelism of their neighbour and connect both forward (PyFlink: `PythonConfigUtil`).
 
-    The one of `key_by` runs like its input, the one that takes keys off like the last one that reads it. Where others
-    read it with another parallelism PyFlink fails; here they are connected as if nothing was said.
+    The hidden operator of `key_by` is aligned with its input. The one that removes keys is aligned with the last
+    operator that reads it. If other readers have another parallelism PyFlink fails; here they get the default
+    partitioner.
     """
     readers: list[tuple[PartitionTransformation, Transformation]] = []
     for transformation in transformations:
@@ -58,7 +59,7 @@ def align_hidden_operators(transformations: Sequence[Transformation], ids: IdGen
             _align_with(transformation, source)
             transformation.inputs[0] = _forward(source, ids)
     for forward, reader in readers:
-        # PyFlink connects sinks anew, too, but Flink does not look at that.
+        # PyFlink reconnects sinks, too, but Flink ignores that.
         if isinstance(reader, SinkTransformation) or reader.parallelism != forward.inputs[0].parallelism:
             forward.partitioner = None
 
@@ -97,11 +98,18 @@ def merge_python_operators(
     needs: Callable[[str | None], object],
     keep: Transformation | None = None,
 ) -> tuple[list[Transformation], Transformation | None]:
-    """The list with neighbouring Python operators merged, each pair under a new id; inputs are rewired in place.
+    """Return the list with adjacent Python operators merged, each pair under a new id; inputs are rewired in place.
 
-    `combine` gives the descriptor of two operators in one. `needs` gives the resources of a slot sharing group: groups
-    with the same ones are the same to PyFlink here, and the merged operator is in that of the first. Nothing is merged
-    behind `keep`, whose consumer is not listed; what became of it is the second part of the result.
+    Args:
+        transformations: The transformations of the program.
+        ids: Numbers the merged operators.
+        combine: Returns the descriptor of two merged operators.
+        needs: Returns the resources of a slot sharing group. PyFlink treats groups with equal resources as equal here,
+            and puts the merged operator into the group of the first.
+        keep: A transformation with a consumer that is not listed; nothing after it is merged with it.
+
+    Returns:
+        The new list, and what replaced `keep`.
     """
     consumers = _consumers(transformations)
     result: dict[int, Transformation] = {}
@@ -163,7 +171,7 @@ def _merge(
     merged.name = f"{upstream.name}, {downstream.name}"
     merged.output_type = downstream.output_type
     merged.operator = combine(upstream, downstream)
-    merged.parallelism_configured = False  # as PyFlink's constructor calls say
+    merged.parallelism_configured = False  # as in PyFlink's constructor calls
     timeouts = [-1 if timeout is None else timeout for timeout in (upstream.buffer_timeout, downstream.buffer_timeout)]
     merged.buffer_timeout = None if min(timeouts) < 0 else min(timeouts)
     descriptions = [text for text in (upstream.description, downstream.description) if text is not None]

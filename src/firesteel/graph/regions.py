@@ -1,4 +1,7 @@
-"""The pipelined regions of a job as its data plane sees them: what shares no records runs, fails and restarts alone."""
+"""Pipelined regions of a job in its data plane.
+
+Regions share no records, so each one runs, fails and restarts alone.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ def regions_of(job_graph: JobGraph) -> dict[str, int]:
     """Number the connected components of a job, in the order of their first vertices.
 
     Flink: `runtime.jobgraph.topology.LogicalPipelinedRegion`; there a subtask without exchanges is a region of its own.
-    A BATCH job runs as a whole, and so does one with co-located vertices.
+    A BATCH job is a single region, and so is a job with co-located vertices.
 
     Returns:
-        Vertex id -> number of its region, from 0.
+        Number of the region of each vertex, from 0, by vertex id.
 
     Example:
         >>> from firesteel.datastream import StreamExecutionEnvironment

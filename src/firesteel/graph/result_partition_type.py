@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class ResultPartitionType(Enum):
-    """How a result is kept and consumed (Flink: `io.network.partition.ResultPartitionType`)."""
+    """The way a result is stored and consumed (Flink: `io.network.partition.ResultPartitionType`)."""
 
     BLOCKING = "BLOCKING"
     BLOCKING_PERSISTENT = "BLOCKING_PERSISTENT"
@@ -18,55 +18,55 @@ class ResultPartitionType(Enum):
 
     @property
     def is_blocking_or_blocking_persistent_result_partition(self) -> bool:
-        """True if consumers start when it is complete."""
+        """Whether consumers start when it is complete."""
         return self in (ResultPartitionType.BLOCKING, ResultPartitionType.BLOCKING_PERSISTENT)
 
     @property
     def is_pipelined_or_pipelined_bounded_result_partition(self) -> bool:
-        """True if producer and consumers form one region."""
+        """Whether producer and consumers form one region."""
         return self in (ResultPartitionType.PIPELINED, ResultPartitionType.PIPELINED_BOUNDED)
 
     @property
     def is_hybrid_result_partition(self) -> bool:
-        """True if it may be consumed before and after it is complete."""
+        """Whether it may be consumed both before and after it is complete."""
         return self in (ResultPartitionType.HYBRID_FULL, ResultPartitionType.HYBRID_SELECTIVE)
 
     @property
     def is_bounded(self) -> bool:
-        """True if it holds a limited number of buffers."""
+        """Whether it has a limited number of buffers."""
         return self in (ResultPartitionType.PIPELINED_BOUNDED, ResultPartitionType.PIPELINED_APPROXIMATE)
 
     @property
     def is_persistent(self) -> bool:
-        """True if it outlives the job."""
+        """Whether it outlives the job."""
         return self is ResultPartitionType.BLOCKING_PERSISTENT
 
     @property
     def is_reconsumable(self) -> bool:
-        """True if it can be read again."""
+        """Whether it can be read again."""
         return self.is_blocking_or_blocking_persistent_result_partition or self is ResultPartitionType.HYBRID_FULL
 
     @property
     def is_release_by_scheduler(self) -> bool:
-        """True if the scheduler releases it."""
+        """Whether the scheduler releases it."""
         return self.is_blocking_or_blocking_persistent_result_partition or self.is_hybrid_result_partition
 
     @property
     def is_release_by_upstream(self) -> bool:
-        """True if its producer releases it when it is consumed."""
+        """Whether its producer releases it when it is consumed."""
         return not self.is_release_by_scheduler
 
     @property
     def can_be_pipelined_consumed(self) -> bool:
-        """True if consumers may start before it is complete."""
+        """Whether consumers may start before it is complete."""
         return not self.is_blocking_or_blocking_persistent_result_partition
 
     @property
     def must_be_pipelined_consumed(self) -> bool:
-        """True if consumers must run together with the producer."""
+        """Whether consumers must run together with the producer."""
         return self.is_pipelined_or_pipelined_bounded_result_partition
 
     @property
     def support_compression(self) -> bool:
-        """True if its buffers may be compressed."""
+        """Whether its buffers may be compressed."""
         return self.is_release_by_scheduler

@@ -1,4 +1,4 @@
-"""Which slot of the job each subtask is in: counted alike by control plane and data plane."""
+"""The slot number of each subtask, which control plane and data plane compute identically."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["SlotSharing", "slot_sharing_name"]
 
 @dataclass(frozen=True, slots=True)
 class SlotSharing:
-    """The job's slots, numbered: subtask i of every vertex of a group is in slot base(group) + i.
+    """The numbered slots of a job: subtask i of every vertex of a group is in slot base(group) + i.
 
-    Flink: `runtime.scheduler.SlotSharingStrategy`; there a subtask of a POINTWISE edge prefers its producer's slot,
-    here its place is fixed, as the data plane needs it.
+    Flink: `runtime.scheduler.SlotSharingStrategy`. There a subtask of a POINTWISE edge prefers its producer's slot;
+    here its slot is fixed, as the data plane requires.
 
     Attributes:
-        slots: S, the sum over the groups of the largest parallelism in the group.
-        base: Vertex id -> number of the slot of its subtask 0.
+        slots: Number of slots: the sum over all groups of the largest parallelism in the group.
+        base: Slot number of subtask 0 of each vertex, by vertex id.
     """
 
     slots: int
@@ -26,10 +26,10 @@ class SlotSharing:
 
     @classmethod
     def of(cls, job_graph: JobGraph) -> SlotSharing:
-        """Number the slots of a job, group after group in the order of the JobGraph.
+        """Number the slots of a job, by group in the order of the JobGraph.
 
-        In BATCH mode each pipelined region has a group of its own, several of the same name. Here those of a name are
-        one: regions that run one after the other need no slots beside each other.
+        In BATCH mode each pipelined region has its own group, and several groups have the same name. Here groups of the
+        same name are merged: regions that run one after the other do not need separate slots.
         """
         members: dict[str, list[JobVertex]] = {group.name: [] for group in job_graph.slot_sharing_groups}
         for vertex in job_graph.vertices:
@@ -42,10 +42,10 @@ class SlotSharing:
         return cls(slots, base)
 
     def slot_of(self, vertex_id: str, subtask_index: int) -> int:
-        """The number of a subtask's slot."""
+        """Return the slot number of a subtask."""
         return self.base[vertex_id] + subtask_index
 
 
 def slot_sharing_name(vertex: JobVertex) -> str:
-    """The name of the group whose slots a vertex shares; its own id if it shares none."""
+    """Return the name of a vertex's slot sharing group, or the vertex's id if it has none."""
     return vertex.id if vertex.slot_sharing_group is None else vertex.slot_sharing_group.name

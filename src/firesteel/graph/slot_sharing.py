@@ -1,4 +1,4 @@
-"""Which vertices share slots."""
+"""Assignment of vertices to slot sharing groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ DEFAULT_GROUP = "default"
 
 
 def assign_slot_sharing_groups(job_graph: JobGraph, graph: Topology, heads: Mapping[str, int]) -> None:
-    """Gives each vertex its group: by name; in batch jobs each pipelined region of `default` has a group of its own."""
+    """Assign each vertex to its slot sharing group by name.
+
+    In batch jobs each pipelined region of `default` is a group of its own.
+    """
     named: dict[str, SlotSharingGroup] = {}
     regions = {} if graph.one_default_group else _regions(job_graph)
     by_region: dict[int, SlotSharingGroup] = {}
@@ -35,7 +38,7 @@ def assign_slot_sharing_groups(job_graph: JobGraph, graph: Topology, heads: Mapp
 
 
 def _regions(job_graph: JobGraph) -> dict[str, int]:
-    """Number of the pipelined region of each vertex."""
+    """Return the number of the pipelined region of each vertex."""
     region: dict[str, int] = {}
     for number, vertex in enumerate(job_graph.vertices):
         pending = [] if vertex.id in region else [vertex]

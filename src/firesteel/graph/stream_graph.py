@@ -1,4 +1,4 @@
-"""The StreamGraph: one node per operator, edges with partitioners."""
+"""The StreamGraph: operators as nodes, and edges with partitioners."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ __all__ = ["StreamEdge", "StreamGraph", "StreamNode"]
 
 
 class StreamGraph(Topology):
-    """The operators of a program and how they are connected (Flink: `api.graph.StreamGraph`)."""
+    """The operators of a program and their connections (Flink: `api.graph.StreamGraph`)."""
 
     __slots__ = ()
 
     def get_job_graph(self) -> JobGraph:
-        """The `JobGraph` that this graph becomes.
+        """Return the `JobGraph` of this graph.
 
         Raises:
-            InvalidProgramError: the program is empty, uids collide or are missing.
+            InvalidProgramError: the program is empty, or uids collide or are missing.
         """
         return create_job_graph(self)
 
     def get_execution_plan(self) -> str:
-        """The plan as JSON text, as Flink's `getStreamingPlanAsJSON`."""
+        """Return the plan as JSON text, as Flink's `getStreamingPlanAsJSON`."""
         return stream_plan_json(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as plain data; operators and types are left out."""
+        """Return the graph as plain data, without operators and types."""
         chaining = Chaining(self)
         hashes = operator_hashes(self, chaining)
         fields = {key: getattr(self, name) for key, name in _GRAPH_FIELDS.items()}
@@ -46,11 +46,11 @@ class StreamGraph(Topology):
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> StreamGraph:
-        """The graph that `to_dict` described, or one recorded of Flink's own (without operators).
+        """Return the graph of `to_dict`, or of a recording of Flink's graph, without operators.
 
         Raises:
             InvalidProgramError: a forward edge changes the parallelism.
-            KeyError: something of a stream graph is missing.
+            KeyError: a part of the graph is missing.
         """
         graph = StreamGraph(**{name: data[key] for key, name in _GRAPH_FIELDS.items() if key in data})
         graph.source_ids, graph.sink_ids = list(data["source_ids"]), list(data["sink_ids"])

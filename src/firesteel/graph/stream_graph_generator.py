@@ -1,4 +1,4 @@
-"""Transformations to StreamGraph (Flink: `StreamGraphGenerator`)."""
+"""Translation of transformations to a StreamGraph (Flink: `StreamGraphGenerator`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BATCH_EXCHANGES = {
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """What a consumer connects to: a node, through virtual partitions and side outputs."""
+    """The output of a node that a consumer connects to, through virtual partitions and side outputs."""
 
     node_id: int
     partitioner: Partitioner | None = None
@@ -50,9 +50,14 @@ def generate_stream_graph(
     resources: dict[str, Any] | None = None,
     job_name: str | None = None,
 ) -> StreamGraph:
-    """The StreamGraph of these transformations; what they are connected to but nobody lists is found through inputs.
+    """Return the StreamGraph of transformations, including transformations that are reachable through inputs only.
 
-    `ids` numbers what the generation adds (writers and committers of sinks, virtual nodes).
+    Args:
+        transformations: The transformations of the program.
+        configuration: Configuration of the job.
+        ids: Numbers the transformations that are added (writers and committers of sinks, virtual nodes).
+        resources: Declared resources by slot sharing group.
+        job_name: Name of the job; None uses the configured or default name.
 
     Raises:
         InvalidProgramError: there are no transformations, a forward edge changes the parallelism, or `cache()` is used
@@ -109,7 +114,7 @@ class _Generator:
         self.buffer_timeout = -1 if batch or waits else default_timeout.to_millis()
         self.max_parallelism = configuration.get_integer("pipeline.max-parallelism", -1)
         self._outputs: dict[int, list[_Output]] = {}
-        # Keeps the parts of sinks alive, so that no other transformation gets the id() of one of them.
+        # Keeps the parts of sinks alive, so that their id() is not reused by another transformation.
         self._translated: list[Transformation] = []
         self._kinds: dict[type, Callable[[Any], list[_Output]]] = {
             UnionTransformation: self._union,
@@ -148,7 +153,10 @@ class _Generator:
         )
 
     def transform(self, transformation: Transformation) -> list[_Output]:
-        """Translates what leads to a transformation, then itself; iterative, as programs may be long."""
+        """Translate the inputs of a transformation, then the transformation itself.
+
+        This is iterative, because programs may be long.
+        """
         pending: list[Transformation] = [transformation]
         while pending:
             current = pending[-1]
@@ -175,7 +183,7 @@ class _Generator:
         outputs = self._inputs(transformation)
         for _ in outputs:
             self.ids.next()  # Flink numbers its virtual nodes too
-        # Of several partitioners in a row the last one counts, but the exchange mode of the first.
+        # Of several consecutive partitioners, the last one applies, but with the exchange mode of the first.
         return [
             replace(
                 output,
@@ -200,7 +208,7 @@ class _Generator:
         node.yielding = transformation.yielding
         node.operator = transformation.operator
         if transformation.python_kind is PythonOperatorKind.BROADCAST:
-            node.chaining_strategy = "ALWAYS"  # PyFlink's translators of these operators ask nobody.
+            node.chaining_strategy = "ALWAYS"  # as PyFlink's translators of these operators do
         if self.batch and transformation.keyed and node.chaining_strategy == "ALWAYS":
             node.chaining_strategy = "HEAD"
         self.graph.add_node(node)
@@ -243,7 +251,7 @@ class _Generator:
         )
 
     def _sink(self, transformation: SinkTransformation) -> list[_Output]:
-        """A writer and, where the sink commits, a committer behind it; numbered anew each time, as in Flink."""
+        """Add a writer and, if the sink commits, a committer after it; as in Flink, with new ids each time."""
         writer = self._sink_part(transformation, transformation.inputs[0], "Writer", transformation.writer, "{}")
         writer.yielding = True
         self.transform(writer)

@@ -1,4 +1,4 @@
-"""Nodes and edges of a StreamGraph; plain data."""
+"""Nodes and edges of a StreamGraph, as plain data."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from firesteel.graph.partitioner import FORWARD_UNSPECIFIED, Partitioner
 
 @dataclass(slots=True)
 class StreamEdge:
-    """Connects two nodes (Flink: `api.graph.StreamEdge`).
+    """A connection of two nodes (Flink: `api.graph.StreamEdge`).
 
     Attributes:
-        type_number: 0 for the one input of an operator, 1 and 2 for the inputs of a two-input operator.
+        type_number: 0 for the input of a one-input operator, 1 and 2 for the inputs of a two-input operator.
         exchange_mode: `UNDEFINED`, `PIPELINED` or `BATCH`.
-        unique_number: Tells edges apart that are alike otherwise.
-        data_set_id: The result that outlives the job, for an edge into `cache()`.
+        edge_id: Unique id of the edge.
+        data_set_id: Id of the persistent result, for an edge into `cache()`.
     """
 
     source_id: int
@@ -32,7 +32,7 @@ class StreamEdge:
 
 @dataclass(slots=True, eq=False)
 class StreamNode:
-    """One operator with its settings (Flink: `api.graph.StreamNode`)."""
+    """An operator with its settings (Flink: `api.graph.StreamNode`)."""
 
     id: int
     name: str
@@ -58,7 +58,7 @@ class StreamNode:
 
 
 def check_forward(source: StreamNode, target: StreamNode, partitioner: Partitioner) -> None:
-    """Refuse a FORWARD edge that changes the parallelism.
+    """Check that a FORWARD edge does not change the parallelism.
 
     Raises:
         InvalidProgramError: it does.
@@ -73,15 +73,17 @@ def check_forward(source: StreamNode, target: StreamNode, partitioner: Partition
 
 @dataclass(slots=True, eq=False)
 class Topology:
-    """Operators and how they are connected: the data of a `StreamGraph`.
+    """Operators and their connections: the data of a `StreamGraph`.
 
     Attributes:
-        dynamic: The scheduler decides parallelism that the program leaves open.
-        global_exchange_mode: What edges without exchange mode are, e.g. `ALL_EDGES_PIPELINED`.
+        dynamic: Whether the scheduler decides the parallelism that the program leaves open.
+        global_exchange_mode: Exchange mode of edges without their own one, e.g. `ALL_EDGES_PIPELINED`.
         resources: Declared resources by slot sharing group.
         vertex_description_mode: `TREE` or `CASCADING`.
-        vertex_name_include_index_prefix: Vertices are named `[vertex-0]...` by their topological position.
-        one_default_group: All vertices of group `default` share slots; else each pipelined region has its own group.
+        vertex_name_include_index_prefix: Whether names of vertices begin with their topological position, as in
+            `[vertex-0]...`.
+        one_default_group: Whether all vertices of group `default` share slots; otherwise each pipelined region is a
+            group.
     """
 
     job_name: str = "Flink Streaming Job"
@@ -102,7 +104,7 @@ class Topology:
     sink_ids: list[int] = field(default_factory=list)
 
     def add_node(self, node: StreamNode) -> None:
-        """Adds a node."""
+        """Add a node."""
         self.nodes[node.id] = node
 
     def add_edge(
@@ -115,10 +117,10 @@ class Topology:
         output_tag: str | None = None,
         data_set_id: str | None = None,
     ) -> None:
-        """Connects two nodes; without `partitioner` FORWARD at equal parallelism, else REBALANCE.
+        """Connect two nodes; the default partitioner is FORWARD for equal parallelism, otherwise REBALANCE.
 
         Raises:
-            InvalidProgramError: FORWARD between different parallelisms was asked for.
+            InvalidProgramError: a FORWARD edge changes the parallelism.
         """
         source, target = self.nodes[source_id], self.nodes[target_id]
         if partitioner is None:

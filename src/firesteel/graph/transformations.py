@@ -1,4 +1,4 @@
-"""What the API calls leave behind: one transformation per call, linked to its inputs."""
+"""Transformations: one per API call, linked to its inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from firesteel.graph.partitioner import Partitioner
 
 
 class PythonOperatorKind(Enum):
-    """How a Python operator takes part in merging (PyFlink's four process operators and those for broadcast state)."""
+    """The role of a Python operator in merging (PyFlink's four process operators, and those with broadcast state)."""
 
     PROCESS = "process"
     KEYED_PROCESS = "keyed process"
@@ -21,11 +21,11 @@ class PythonOperatorKind(Enum):
 
 @dataclass(eq=False, kw_only=True)
 class Transformation:
-    """One API call (Flink: `api.dag.Transformation`); ids count all transformations of an environment from 1.
+    """An API call (Flink: `api.dag.Transformation`); ids number all transformations of an environment from 1.
 
     Attributes:
         slot_sharing_group: The group set by the program; None inherits.
-        description: The description set by the program; None shows the name.
+        description: The description set by the program; None uses the name.
         user_location: `file.py:12` of the call.
     """
 
@@ -47,17 +47,17 @@ class Transformation:
 
 @dataclass(eq=False, kw_only=True)
 class OperatorTransformation(Transformation):
-    """A call that runs an operator.
+    """A call that adds an operator.
 
     Attributes:
-        operator: The descriptor that says what runs.
-        is_source: Starts the graph.
-        is_sink: Ends it (a legacy sink; the writers of `SinkTransformation` count as operators).
-        legacy_source: A source from before FLIP-27: never heads a chain with a yielding operator.
-        bounded: False for a source without end.
-        yielding: May yield to the mailbox: a sink writer.
-        python_kind: None if the operator takes no part in merging.
-        keyed: Has keyed state or timers.
+        operator: Descriptor of the operator.
+        is_source: Whether it is a source.
+        is_sink: Whether it is a legacy sink (the writers of `SinkTransformation` count as operators).
+        legacy_source: Whether it is a source from before FLIP-27, which never heads a chain with a yielding operator.
+        bounded: Whether the source is bounded.
+        yielding: Whether it may yield to the mailbox, as a sink writer does.
+        python_kind: Role in merging; None if it takes no part.
+        keyed: Whether it has keyed state or timers.
     """
 
     operator: Any = None
@@ -72,29 +72,29 @@ class OperatorTransformation(Transformation):
 
 @dataclass(eq=False, kw_only=True)
 class KeyByTransformation(OperatorTransformation):
-    """The hidden operator in front of a partitioner by key: runs like its input, connected forward."""
+    """The hidden operator in front of a partitioner by key; it is aligned with its input and connected forward."""
 
 
 @dataclass(eq=False, kw_only=True)
 class ValuesTransformation(OperatorTransformation):
-    """The hidden operator that takes keys off: runs like its consumer, connected forward."""
+    """The hidden operator that removes keys; it is aligned with its consumer and connected forward."""
 
 
 @dataclass(eq=False, kw_only=True)
 class CacheTransformation(OperatorTransformation):
-    """`cache()`: its input produces a result that outlives the job, under `data_set_id`."""
+    """`cache()`: its input produces a persistent result with the id `data_set_id`."""
 
     data_set_id: str = ""
 
 
 @dataclass(eq=False, kw_only=True)
 class UnionTransformation(Transformation):
-    """Several inputs as one."""
+    """A union of several inputs."""
 
 
 @dataclass(eq=False, kw_only=True)
 class PartitionTransformation(Transformation):
-    """Another way to spread the elements; None: as they come."""
+    """A change of the partitioner; None restores the default partitioner."""
 
     partitioner: Partitioner | None
     exchange_mode: str = "UNDEFINED"
@@ -102,21 +102,21 @@ class PartitionTransformation(Transformation):
 
 @dataclass(eq=False, kw_only=True)
 class SideOutputTransformation(Transformation):
-    """The elements of one output tag."""
+    """The elements of a side output."""
 
     output_tag: str
 
 
 @dataclass(frozen=True, slots=True)
 class PreCommitStep:
-    """An operator between a sink's writer and its committer. Flink: `SupportsPreCommitTopology`.
+    """An operator between a sink's writer and its committer (Flink: `SupportsPreCommitTopology`).
 
     Attributes:
-        name: Its name, behind that of the sink.
-        uid: Its uid, behind that of the sink, which needs one then.
-        operator: What runs.
-        partitioner: How it gets its input; None: as it comes.
-        parallelism: Its own; None: that of the sink.
+        name: Suffix to the sink's name.
+        uid: Suffix to the sink's uid, which is then required.
+        operator: Descriptor of the operator.
+        partitioner: Partitioner of its input; None is the default one.
+        parallelism: Its parallelism; None uses the sink's.
     """
 
     name: str
@@ -128,7 +128,7 @@ class PreCommitStep:
 
 @dataclass(eq=False, kw_only=True)
 class SinkTransformation(Transformation):
-    """`sink_to`: becomes a writer and, with `committer`, the steps before a commit and a committer behind it."""
+    """`sink_to`: becomes a writer and, with `committer`, the pre-commit steps and a committer."""
 
     writer: Any
     committer: Any | None = None
@@ -137,11 +137,11 @@ class SinkTransformation(Transformation):
 
 @dataclass(slots=True)
 class IdGenerator:
-    """Numbers transformations."""
+    """Generates the ids of transformations."""
 
     last: int = 0
 
     def next(self) -> int:
-        """The next number."""
+        """Return the next number."""
         self.last += 1
         return self.last

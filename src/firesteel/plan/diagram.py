@@ -1,4 +1,4 @@
-"""What every view draws: nodes, edges between them, clusters around them."""
+"""Diagrams: nodes, edges between them, and clusters around them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Node:
     """A box.
 
     Attributes:
-        id: Unique over all views of one job; the same thing has the same id in each format.
+        id: Unique over all views of a job, and the same in each format.
         title: Its name.
         facts: Short lines below the name.
-        kind: How it is coloured: `source`, `operator`, `sink`, `vertex`, `subtask`, `group`, `slot` or `more`.
-        details: More lines, shown where there is room for them or on request.
-        links: Ids of what it is in the other views.
-        cluster: The cluster that it is in.
+        kind: Determines the colour: `source`, `operator`, `sink`, `vertex`, `subtask`, `group`, `slot` or `more`.
+        details: Further lines, shown if there is room or on request.
+        links: Ids of the corresponding nodes in the other views.
+        cluster: Id of its cluster.
     """
 
     id: str
@@ -46,9 +46,9 @@ class Edge:
     """An arrow.
 
     Attributes:
-        id: Unique, as a node's.
-        label: Short text beside it.
-        reason: Why its ends are not chained; empty if they are, or if that can't be said.
+        id: Unique id.
+        label: Short text next to it.
+        reason: Why its ends are not chained; empty if they are, or if the reason is unknown.
         is_chained: Whether both ends run in one chain.
         is_blocking: Whether the target starts when its input is complete.
     """
@@ -73,11 +73,11 @@ class Cluster:
 
 @dataclass(slots=True)
 class Diagram:
-    """A drawing, before it is laid out.
+    """A drawing without layout.
 
     Attributes:
-        summary: One line about all of it.
-        notes: What has to be said about it, a line each.
+        summary: One line that summarises it.
+        notes: Remarks, one per line.
     """
 
     name: str
@@ -89,22 +89,22 @@ class Diagram:
 
 
 def operator_node_id(operator: int) -> str:
-    """Id of an operator in all views."""
+    """Return the id of an operator in all views."""
     return f"op-{operator}"
 
 
 def vertex_node_id(vertex_id: str) -> str:
-    """Id of a vertex in all views."""
+    """Return the id of a vertex in all views."""
     return f"vertex-{vertex_id}"
 
 
 def subtask_node_id(vertex_id: str, subtask: int) -> str:
-    """Id of a subtask in all views."""
+    """Return the id of a subtask in all views."""
     return f"subtask-{vertex_id}-{subtask}"
 
 
 def count(number: int, noun: str) -> str:
-    """`1 vertex`, `2 vertices`, `10,000 subtasks`."""
+    """Return a number with its noun: `1 vertex`, `2 vertices`, `10,000 subtasks`."""
     if number == 1:
         return f"1 {noun}"
     plural = noun[:-2] + "ices" if noun.endswith("ex") else f"{noun}s"
@@ -112,7 +112,7 @@ def count(number: int, noun: str) -> str:
 
 
 def shown(numbers: Iterable[int]) -> str:
-    """Numbers with runs shortened: `0-3, 7`."""
+    """Return numbers with ranges abbreviated: `0-3, 7`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""A diagram in Graphviz's language, and laid out as SVG."""
+"""Diagrams in DOT, and rendered as SVG."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL_WIDTH = 42
 
 
 def dot(diagram: Diagram) -> str:
-    """The diagram in DOT."""
+    """Return the diagram in DOT, Graphviz's language."""
     lines = [
         f"digraph {_quoted(diagram.name)} {{",
         '  graph [fontname="Helvetica", fontsize=11, bgcolor="transparent", ranksep=0.5, nodesep=0.25, '
@@ -45,8 +45,8 @@ def dot(diagram: Diagram) -> str:
 
 
 def svg(diagram: Diagram) -> str:
-    """The diagram laid out as SVG, by the Graphviz inside the pygraphviz wheel."""
-    import pygraphviz  # here and not above: text and JSON need not wait for it
+    """Return the diagram as SVG, rendered by the Graphviz in the pygraphviz wheel."""
+    import pygraphviz  # late import: text and JSON do not need it
 
     with _quiet_stderr():
         drawn: bytes = pygraphviz.AGraph(string=dot(diagram)).draw(format="svg", prog="dot")
@@ -94,7 +94,7 @@ def _wrapped(text: str) -> str:
 
 @contextmanager
 def _quiet_stderr() -> Iterator[None]:
-    """The wheel's fontconfig complains on standard error about newer files of the system's; that concerns nobody."""
+    """Discard standard error: the wheel's fontconfig complains about newer configuration files of the system."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)

@@ -1,4 +1,4 @@
-"""The plan that a Flink cluster serves at `/jobs/:id/plan`, as a JobGraph."""
+"""Conversion of the plan that a Flink cluster serves at `/jobs/:id/plan` to a JobGraph."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _BRANCH = re.compile(r"^((?::  |   )*)([:+]- )?(.*)$")
 
 
 def job_graph_of_plan(plan: Mapping[str, Any], vertices: Mapping[str, Mapping[str, Any]] | None = None) -> JobGraph:
-    """The JobGraph behind a plan.
+    """Return the JobGraph of a plan.
 
-    A plan tells operators only by their descriptions, and nothing of slot sharing groups: unless `vertices` does
-    (those of `/jobs/:id`, by id), all vertices are taken to share slots.
+    A plan contains only descriptions of operators, and no slot sharing groups. The groups are taken from `vertices`
+    (those of `/jobs/:id`, by id); without them all vertices are assumed to share slots.
 
     Raises:
-        KeyError: something of a plan is missing.
-        InvalidProgramError: the vertices feed each other.
+        KeyError: a part of the plan is missing.
+        InvalidProgramError: the graph is cyclic.
     """
     told = vertices or {}
     built = {node["id"]: _vertex(node, told.get(node["id"], {})) for node in plan["nodes"]}
@@ -77,7 +77,7 @@ def _vertex(node: Mapping[str, Any], told: Mapping[str, Any]) -> JobVertex:
 
 
 def _operators(vertex_id: str, description: str) -> list[ChainedOperator]:
-    """The operators of a description tree, head first; node ids count within the vertex."""
+    """Return the operators of a description tree, head first; node ids are numbered within the vertex."""
     operators: list[ChainedOperator] = []
     path: list[ChainedOperator] = []
     for line in filter(None, description.split("\n")):
@@ -95,7 +95,7 @@ def _operators(vertex_id: str, description: str) -> list[ChainedOperator]:
 
 
 def _number_operators(vertices: list[JobVertex]) -> None:
-    """Number operators over all vertices, producers' first (a plan lists consumers first)."""
+    """Number the operators over all vertices, producers first (a plan lists consumers first)."""
     offset = 1
     for vertex in reversed(vertices):
         for operator in vertex.chain:

@@ -1,4 +1,4 @@
-"""The StreamGraph's view: operators, and why neighbours are apart."""
+"""The view of the StreamGraph: operators, and why adjacent ones are not chained."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["operators_diagram", "parallelism_text"]
 
 
 def operators_diagram(job_graph: JobGraph, stream_graph: StreamGraph | None) -> Diagram:
-    """The operators of a job; what a job graph does not keep of them is shown where the stream graph is known."""
+    """Return the operators of a job.
+
+    Details that a job graph does not contain are shown if the stream graph is known.
+    """
     operators = sorted(_operators(job_graph), key=lambda pair: pair[1].node_id)
     nodes = stream_graph.nodes if stream_graph is not None else {}
     return Diagram(
@@ -25,7 +28,7 @@ def operators_diagram(job_graph: JobGraph, stream_graph: StreamGraph | None) -> 
 
 
 def parallelism_text(parallelism: int) -> str:
-    """`x4`, or `x auto` where the scheduler decides."""
+    """Return `x4`, or `x auto` if the scheduler decides."""
     return f"x{parallelism}" if parallelism > 0 else "x auto"
 
 

@@ -1,4 +1,4 @@
-"""All views of a job on one HTML page, linked; needs no network."""
+"""All views of a job on one linked HTML page, which needs no network access."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _HEADINGS = {"stream": "Stream graph", "job": "Job graph", "execution": "Executi
 
 
 def page(views: Mapping[str, Diagram], notes: tuple[str, ...] = ()) -> str:
-    """The page of these views, by name.
+    """Return the page of views, given by name.
 
-    A click on an operator marks its vertex, its subtasks, their edges and slots; an edge says why its ends are apart.
+    A click on an operator highlights its vertex, its subtasks, their edges and slots. A click on an edge shows why its
+    ends are not chained.
     """
     facts: dict[str, Any] = {}
     links: set[tuple[str, str]] = set()
@@ -46,6 +47,6 @@ def page(views: Mapping[str, Diagram], notes: tuple[str, ...] = ()) -> str:
         title=html.escape(title),
         notes="".join(f'<p class="note">{html.escape(note)}</p>' for note in notes),
         sections="".join(sections),
-        # Inside a script element nothing ends it but "</".
+        # Only "</" can end a script element.
         data=json.dumps({"facts": facts, "links": sorted(links)}).replace("</", "<\\/"),
     )

@@ -1,4 +1,4 @@
-"""What a plan is drawn of."""
+"""Inputs from which a plan can be drawn."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ from firesteel.plan.flink_plan import job_graph_of_plan
 __all__ = ["InvalidPlanError", "PlanSource", "load_plan_source"]
 
 _KINDS = (
-    "a Python program, the JSON of a stream graph or of a job graph (to_dict() of firesteel's), or what a Flink "
-    "cluster serves at /jobs/:id/plan or /jobs/:id"
+    "a Python program, the JSON of a stream graph or job graph (to_dict()), or the response of a Flink "
+    "cluster to /jobs/:id/plan or /jobs/:id"
 )
 
 
 class InvalidPlanError(FiresteelError):
-    """There is nothing in the input to draw a plan of."""
+    """The input does not contain anything to draw a plan from."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSource:
-    """The graphs of one job.
+    """The graphs of a job.
 
     Attributes:
-        stream_graph: None where only the job graph is known.
-        configuration: The options that the program set, for what a job graph leaves open.
-        notes: What the input did not tell.
+        job_graph: The job graph.
+        stream_graph: The stream graph; None if only the job graph is known.
+        configuration: The options of the program, which complete the job graph.
+        notes: Remarks on missing information.
     """
 
     job_graph: JobGraph
@@ -47,18 +48,20 @@ class PlanSource:
 def load_plan_source(
     path: Path, arguments: tuple[str, ...] = (), options: Mapping[str, str] | None = None, pyflink: bool = False
 ) -> PlanSource:
-    """The job that a file describes. A program runs up to its first `execute()`, which does not start the job.
+    """Return the job that a file describes.
+
+    A program runs up to its first `execute()`, which does not start the job.
 
     Raises:
-        InvalidPlanError: the file holds no program and no graph.
-        InvalidProgramError: the program can't become a job.
+        InvalidPlanError: the file is neither a program nor a graph.
+        InvalidProgramError: the program cannot be translated into a job.
     """
     if path.suffix != ".py":
         try:
             data = json.loads(path.read_text())
         except ValueError as error:
             if path.suffix == ".json":
-                raise InvalidPlanError(f"{path} is not JSON: {error}; a plan can be drawn of {_KINDS}") from None
+                raise InvalidPlanError(f"{path} is not valid JSON: {error}; expected {_KINDS}") from None
         else:
             return _of_json(path, data)
     return _of_program(path, arguments, dict(options or {}), pyflink)
@@ -84,11 +87,11 @@ def _of_json(path: Path, data: Any) -> PlanSource:
             raise
         raise InvalidPlanError(f"{path}: a part of the graph is missing or wrong: {error!r}") from None
     found = f"an object with {', '.join(sorted(keys)) or 'nothing in it'}" if isinstance(data, dict) else "no object"
-    raise InvalidPlanError(f"{path} holds {found}; a plan can be drawn of {_KINDS}")
+    raise InvalidPlanError(f"{path} contains {found}; expected {_KINDS}")
 
 
 def _of_flink_plan(plan: Mapping[str, Any]) -> PlanSource:
-    note = "Flink's plan does not tell slot sharing groups: all vertices are taken to share slots; /jobs/:id tells them"
+    note = "Flink's plan has no slot sharing groups: all vertices are assumed to share slots; /jobs/:id has them"
     return PlanSource(job_graph_of_plan(plan), notes=(note,))
 
 
@@ -97,11 +100,14 @@ def _of_job_details(details: Mapping[str, Any]) -> PlanSource:
 
 
 class _Planned(BaseException):
-    """Ends the program at its first execute(). Not an Exception: programs catch those. Flink: ProgramAbortException."""
+    """Ends the program at its first execute() (Flink: ProgramAbortException).
+
+    It is not an Exception, because programs catch those.
+    """
 
 
 class _PlanExecutor:
-    """Takes the stream graph instead of running it. Flink: `client.program.StreamPlanEnvironment`."""
+    """Stores the stream graph instead of running it (Flink: `client.program.StreamPlanEnvironment`)."""
 
     def __init__(self) -> None:
         self.taken: PlanSource | None = None
@@ -124,5 +130,5 @@ def _of_program(program: Path, arguments: tuple[str, ...], options: dict[str, st
     finally:
         set_pipeline_executor(None)
     if executor.taken is None:
-        raise InvalidPlanError(f"{program} ended without execute(): there is no job to draw a plan of")
+        raise InvalidPlanError(f"{program} ended without execute(): there is no job to draw")
     return executor.taken

@@ -1,4 +1,4 @@
-"""One view of a job in one format."""
+"""Rendering of a view of a job in a format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FORMATS", "VIEWS", "render"]
 
 
 class _Views:
-    """Everything that can be shown of one job; made when asked for."""
+    """The views of a job, created on demand."""
 
     def __init__(self, source: PlanSource, task_managers: int | None, slots_per_task_manager: int) -> None:
         self.source = source
@@ -33,7 +33,7 @@ class _Views:
 
     @cached_property
     def execution_graph(self) -> ExecutionGraph:
-        """The job with every parallelism decided, as it is when it starts."""
+        """The execution graph at the start of the job, with every parallelism decided."""
         job_graph = self.source.job_graph.copy()
         configured = (self.source.configuration or {}).get("parallelism.default")
         resolve_parallelism(job_graph, int(configured or os.cpu_count() or 1))
@@ -46,8 +46,8 @@ class _Views:
     def stream_data(self) -> dict[str, Any]:
         if self.source.stream_graph is None:
             raise InvalidPlanError(
-                "a job graph does not tell its stream graph whole: as JSON it is available for programs and stream "
-                "graphs only; ask for text, dot, svg or html, or for `plan job`"
+                "a job graph does not contain the whole stream graph: its JSON is available for programs and stream "
+                "graphs only; use text, dot, svg or html, or `plan job`"
             )
         return self.source.stream_graph.to_dict()
 
@@ -87,17 +87,17 @@ FORMATS = tuple(_FORMATS)
 def render(
     source: PlanSource, view: str, format: str = "text", task_managers: int | None = None, slots: int = 1
 ) -> str:
-    """A view of a job, one of `VIEWS`, in one of `FORMATS`; `html` shows all views on one page.
+    """Return a view of a job in a format; `html` shows all views on one page.
 
     Args:
         source: The job.
         view: `stream`, `job`, `execution` or `slots`.
         format: `text`, `json`, `dot`, `svg` or `html`.
-        task_managers: For slots: the cluster's TaskManagers; None: as many as the job needs.
-        slots: For slots: slots of each TaskManager.
+        task_managers: For slots: number of TaskManagers; None means as many as the job needs.
+        slots: For slots: number of slots per TaskManager.
 
     Raises:
-        InvalidPlanError: the source does not tell enough for that.
-        ExecutionGraphError: a vertex has more subtasks than key groups.
+        InvalidPlanError: the source lacks information that the view needs.
+        ExecutionGraphError: the parallelism of a vertex exceeds its maximum parallelism.
     """
     return _FORMATS[format](view, _Views(source, task_managers, slots))

@@ -1,4 +1,4 @@
-"""How many slots a job needs, which subtasks share which, and whether a cluster has enough of them."""
+"""The slots that a job needs, their sharing, and whether a cluster has enough of them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from firesteel.runtime.scheduler.local_input_preferred import ExecutionSlotShari
 __all__ = ["GroupNeed", "SlotPlan", "plan_slots", "slots_diagram", "slots_text", "slots_to_dict"]
 
 MOST_SLOTS = 64
-"""Slots that are shown one by one."""
+"""Maximum number of slots that are shown individually."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupNeed:
-    """What one slot sharing group needs.
+    """The slots that a slot sharing group needs.
 
     Attributes:
-        name: Of the group; `region of ...` for the groups of a batch job, which all are called `default`.
-        slots: The largest parallelism in it.
+        name: Name of the group, with `region of ...` for the groups of a batch job, which are all called `default`.
+        slots: The largest parallelism in the group.
         vertices: Names and parallelism of its vertices.
     """
 
@@ -33,20 +33,22 @@ class GroupNeed:
     vertices: tuple[tuple[str, int], ...]
 
     def above(self, parallelism: int) -> list[str]:
-        """Names of the vertices with more subtasks than that."""
+        """Return the names of the vertices with more subtasks than `parallelism`."""
         return [name for name, own in self.vertices if own > parallelism]
 
 
 @dataclass(frozen=True, slots=True)
 class SlotPlan:
-    """A job in slots.
+    """The assignment of a job to slots.
 
     Attributes:
-        needed: Slots that the job needs to run all its subtasks at once.
-        needed_by_stages: Slots that are enough where Flink runs the stages of a batch job one after the other.
+        job_graph: The job.
+        groups: The slots needed by each slot sharing group.
+        needed: Number of slots needed to run all subtasks concurrently.
+        needed_by_stages: Number of slots that suffice if Flink runs the stages of a batch job one after the other.
         shared: The slots with their subtasks.
-        task_managers: How many there are; as many as are needed, unless they were given.
-        slots_per_task_manager: Slots of each.
+        task_managers: Number of TaskManagers; as many as needed unless given.
+        slots_per_task_manager: Number of slots per TaskManager.
     """
 
     job_graph: JobGraph
@@ -58,26 +60,26 @@ class SlotPlan:
 
     @property
     def needed(self) -> int:
-        """Slots for all subtasks at once."""
+        """The number of slots for all subtasks."""
         return len(self.shared)
 
     @property
     def available(self) -> int:
-        """Slots of the cluster."""
+        """The number of slots of the cluster."""
         return self.task_managers * self.slots_per_task_manager
 
     @property
     def fits(self) -> bool:
-        """Whether the cluster has enough slots for all at once."""
+        """Whether the cluster has enough slots for all subtasks."""
         return self.needed <= self.available
 
     def task_manager_of(self, slot: int) -> int | None:
-        """The TaskManager, from 1, that a slot is placed on, one after the other; None if there is none left."""
+        """Return the number, from 1, of the TaskManager of a slot; None if no TaskManager has a free slot."""
         return slot // self.slots_per_task_manager + 1 if slot < self.available else None
 
 
 def plan_slots(graph: ExecutionGraph, task_managers: int | None = None, slots_per_task_manager: int = 1) -> SlotPlan:
-    """The slots of a job on so many TaskManagers, or on as many as it needs."""
+    """Return the slots of a job on a number of TaskManagers, or on as many as it needs."""
     job_graph, needs = graph.job_graph, tuple(_needs(graph.job_graph))
     shared = tuple(local_input_preferred(graph))
     enough = -(-len(shared) // slots_per_task_manager)
@@ -116,7 +118,7 @@ def _needs(job_graph: JobGraph) -> Iterator[GroupNeed]:
 
 
 def slots_text(plan: SlotPlan) -> str:
-    """What is needed by whom, the verdict, and the slots with their subtasks."""
+    """Return the needs of the groups, the verdict, and the slots with their subtasks."""
     lines = [f"Slots of {plan.job_graph.name!r}: {_verdict(plan)}", ""]
     for need in plan.groups:
         widest = ", ".join(f"{name!r}" for name in need.above(need.slots - 1))
@@ -161,7 +163,7 @@ def _remedies(plan: SlotPlan) -> Iterator[str]:
 
 
 def slots_to_dict(plan: SlotPlan) -> dict[str, Any]:
-    """The plan as plain data."""
+    """Return the plan as plain data."""
     return {
         "job": plan.job_graph.name,
         "needed": plan.needed,
@@ -195,7 +197,7 @@ def _subtask_to_dict(subtask: ExecutionVertex) -> dict[str, Any]:
 
 
 def slots_diagram(plan: SlotPlan) -> Diagram:
-    """TaskManagers with their slots, the subtasks in them, and what found no slot."""
+    """Return TaskManagers with their slots and subtasks, and the subtasks without a slot."""
     diagram = Diagram(plan.job_graph.name, f"Slots of {plan.job_graph.name!r}: {_verdict(plan)}")
     for number in range(min(max(plan.available, plan.needed), MOST_SLOTS)):
         task_manager = plan.task_manager_of(number)

@@ -1,4 +1,4 @@
-"""The ExecutionGraph's view: subtasks, and which reads what."""
+"""The view of the ExecutionGraph: subtasks and their inputs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from firesteel.runtime.executiongraph.pipelined_region import PipelinedRegion, p
 __all__ = ["subtasks_diagram", "subtasks_text"]
 
 MOST_SUBTASKS = 12
-"""Subtasks of a vertex that are drawn one by one."""
+"""Maximum number of subtasks of a vertex that are drawn individually."""
 MOST_LINES = 8
-"""Groups of an edge that are written one by one."""
+"""Maximum number of groups of an edge that are listed individually."""
 
 
 def _summary(graph: ExecutionGraph, regions: Sequence[PipelinedRegion]) -> str:
@@ -32,7 +32,7 @@ def _summary(graph: ExecutionGraph, regions: Sequence[PipelinedRegion]) -> str:
 
 
 def subtasks_diagram(graph: ExecutionGraph) -> Diagram:
-    """The subtasks of a job; of wide vertices the first ones, then one box for all others."""
+    """Return the subtasks of a job; of wide vertices only the first ones, and one box for the others."""
     regions = pipelined_regions(graph)
     region_of = {subtask.name: number for number, region in enumerate(regions) for subtask in region}
     diagram = Diagram(graph.name, _summary(graph, regions))
@@ -78,7 +78,7 @@ def _partitions(group: EdgeGroup) -> str:
 
 
 def _draw_edge(diagram: Diagram, edge: JobEdge, number: int, groups: Sequence[EdgeGroup]) -> None:
-    """An arrow for each pair that is drawn; where all read all, the arrows meet in one point."""
+    """Add an arrow for each drawn pair; all-to-all arrows meet in one point."""
     name = f"{edge.source.id}-{edge.target.id}-{number}"
     blocking = edge.source.result_type.is_blocking_or_blocking_persistent_result_partition
     drawn: dict[tuple[str, str], None] = {}
@@ -98,7 +98,7 @@ def _draw_edge(diagram: Diagram, edge: JobEdge, number: int, groups: Sequence[Ed
 
 
 def _ends(vertex_id: str, numbers: range) -> list[str]:
-    """Ids of the boxes that these subtasks are drawn as."""
+    """Return the ids of the boxes of subtasks."""
     ids = [subtask_node_id(vertex_id, number) for number in numbers if number < MOST_SUBTASKS]
     return ids if numbers.stop <= MOST_SUBTASKS else [*ids, _more_id(vertex_id)]
 
@@ -107,7 +107,7 @@ def _ends(vertex_id: str, numbers: range) -> list[str]:
 
 
 def subtasks_text(graph: ExecutionGraph) -> str:
-    """Vertices with their subtasks, and who reads what, in groups."""
+    """Return the vertices with their subtasks, and their inputs in groups."""
     regions = pipelined_regions(graph)
     lines = [_summary(graph, regions)]
     for vertex in graph.job_vertices.values():

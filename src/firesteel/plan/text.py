@@ -11,7 +11,10 @@ __all__ = ["tree_text"]
 
 
 def tree_text(diagram: Diagram) -> str:
-    """The nodes from the sources on, each once; a lonely successor stands below its node, several branch off."""
+    """Return the nodes from the sources on, each once.
+
+    A single successor is placed below its node; several successors branch off.
+    """
     return "\n".join([diagram.summary, "", *_Tree(diagram).lines(), *(f"\n{note}" for note in diagram.notes)])
 
 
@@ -33,7 +36,7 @@ class _Tree:
             yield from self._below(root)
 
     def _below(self, root: str) -> Iterator[str]:
-        """A node and everything behind it; iterative, as programs may be long."""
+        """Yield the lines of a node and everything downstream; iterative, as programs may be long."""
         pending: list[tuple[str, str, str | None]] = [(root, "", None)]
         while pending:
             current, indent, branch = pending.pop()

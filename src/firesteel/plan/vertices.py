@@ -1,4 +1,4 @@
-"""The JobGraph's view: chains of operators, and the data sets between them."""
+"""The view of the JobGraph: chains of operators, and the data sets between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_NAME = 100
 
 
 def vertices_diagram(job_graph: JobGraph) -> Diagram:
-    """The vertices of a job."""
+    """Return the vertices of a job."""
     groups = [group.name for group in job_graph.slot_sharing_groups]
     return Diagram(
         job_graph.name,
@@ -26,7 +26,7 @@ def vertices_diagram(job_graph: JobGraph) -> Diagram:
 
 
 def short_name(vertex: JobVertex) -> str:
-    """The name, cut where chains are long."""
+    """Return the name of a vertex, truncated for long chains."""
     return vertex.name if len(vertex.name) <= _LONGEST_NAME else vertex.name[: _LONGEST_NAME - 1] + "…"
 
 
