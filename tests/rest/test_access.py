@@ -141,7 +141,7 @@ async def test_submitting_and_cancelling_can_be_switched_off(make_rest: Callable
 @pytest.mark.parametrize("role", ["view", "submit", "admin"])
 def test_tokens_that_can_be_guessed_are_refused(token: str, address: str, role: str) -> None:
     option = f"security.rest.token.{role}"
-    with pytest.raises(InvalidOptionError, match=f"{option}' has {len(token)} bytes, at least 16 are needed"):
+    with pytest.raises(InvalidOptionError, match=f"{option}' has {len(token)} bytes; the minimum is 16"):
         Access({option: token, "rest.bind-address": address}, None)
 
 

@@ -45,7 +45,7 @@ async def a_job(rest: Rest) -> str:
 async def test_status_shows_a_job(rest: Rest) -> None:
     job_id = await a_job(rest)
     text = (await run(rest, "status", job_id)).stdout
-    assert text.startswith(f"Job [odd] job ({job_id}) is RUNNING; began ")
+    assert text.startswith(f"Job [odd] job ({job_id}) is RUNNING; started ")
     assert "  count (2): 2 RUNNING, 1000 records in, 40 out, busy 5.0 s" in text
     assert (await run_json(rest, "status", job_id))["jid"] == job_id
     assert "not found" in (await run(rest, "status", "0" * 32, code=1)).stderr
@@ -54,7 +54,7 @@ async def test_status_shows_a_job(rest: Rest) -> None:
 async def test_top_shows_rates_and_busy_times_of_vertices(rest: Rest) -> None:
     job_id = await a_job(rest)
     text = (await run(rest, "top", "--once")).stdout
-    assert "1 jobs run, 0 of 2 slots are free, 1 TaskManagers" in text
+    assert "1 jobs running, 0 of 2 slots free, 1 TaskManagers" in text
     assert f"[odd] job {job_id}" in text
     assert re.search(r"count +│ RUNNING +│ +2 +│ +100 +│ +4 +│ +25%", text), text
     frame = await run_json(rest, "top", "--once")

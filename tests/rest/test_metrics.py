@@ -40,7 +40,7 @@ async def test_subtasks_are_aggregated(rest: Rest) -> None:
     assert found == {"id": "numRecordsIn", "min": 4, "max": 8, "avg": 6, "sum": 12, "skew": pytest.approx(100 / 3)}
     assert await rest.get(f"{path}?get=numRecordsIn&agg=max") == [{"id": "numRecordsIn", "max": 8}]
     status, body = await rest.call("GET", f"{path}?get=numRecordsIn&agg=median")
-    assert (status, body["errors"]) == (400, ["agg has 'median', allowed are min, max, avg, sum, skew"])
+    assert (status, body["errors"]) == (400, ["agg contains 'median'; allowed: min, max, avg, sum, skew"])
 
 
 async def test_jobs_and_the_cluster_have_metrics_too(rest: Rest) -> None:

@@ -38,7 +38,7 @@ async def test_a_body_may_come_in_pieces(rest: Rest) -> None:
         yield b'Type": "ODD"}'
 
     status, answer = await rest.call("POST", f"/jobs/{'0' * 32}/checkpoints", data=pieces())
-    assert (status, answer["errors"][0][:26]) == (400, "checkpointType is 'ODD', a")
+    assert (status, answer["errors"][0][:26]) == (400, "checkpointType is 'ODD'; a")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ async def test_what_can_not_be_read_is_refused(rest: Rest, content_type: str, da
     ("path", "body", "message"),
     [
         ("stop", {"drain": "yes"}, "drain is 'yes', expected a boolean"),
-        ("savepoints", {"formatType": "OLD"}, "formatType is 'OLD', allowed are CANONICAL, NATIVE or none"),
+        ("savepoints", {"formatType": "OLD"}, "formatType is 'OLD'; allowed: CANONICAL, NATIVE or none"),
         ("savepoints", {"target-directory": 5}, "target-directory is 5, expected a string"),
         ("checkpoints", {"triggerId": [1]}, "triggerId is [1], expected a string"),
     ],

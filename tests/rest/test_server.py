@@ -237,8 +237,8 @@ async def test_a_job_is_submitted_cancelled_and_its_end_is_told(rest: Rest) -> N
     [
         ({}, b"", "executionPlanFileName field must not be omitted"),
         ({"executionPlanFileName": "other"}, b"", "no file 'other' was uploaded; found: plan"),
-        ({"executionPlanFileName": "plan"}, b"what", "can't be read"),
-        ({"executionPlanFileName": "plan"}, pickle.dumps([1]), "holds a list, expected a JobGraph"),
+        ({"executionPlanFileName": "plan"}, b"what", "cannot read the job graph 'plan'"),
+        ({"executionPlanFileName": "plan"}, pickle.dumps([1]), "contains a list, expected a JobGraph"),
     ],
 )
 async def test_what_is_no_job_is_refused(rest: Rest, request_body: Any, content: bytes, message: str) -> None:
@@ -278,7 +278,7 @@ async def test_a_checkpoint_is_taken_once_by_trigger_id(rest: Rest) -> None:
     status, body = await rest.call("POST", f"/jobs/{job_id}/checkpoints", json={"checkpointType": "SOME"})
     assert (status, body["errors"][0]) == (
         400,
-        "checkpointType is 'SOME', allowed are CONFIGURED, FULL, INCREMENTAL or none",
+        "checkpointType is 'SOME'; allowed: CONFIGURED, FULL, INCREMENTAL or none",
     )
     assert (await rest.call("GET", f"/jobs/{job_id}/checkpoints/{UNKNOWN}"))[0] == 404
 

@@ -50,7 +50,7 @@ async def test_the_api_and_the_dashboard_are_served_to_who_trusts_the_server(our
         trusted = rest_client_context(client)
         async with rest.session.get(f"{rest.server.address}/", ssl=trusted) as page:
             assert (page.status, page.content_type) == (200, "text/html")
-        with pytest.raises(ClusterClientError, match="no JobManager answers"):
+        with pytest.raises(ClusterClientError, match="no JobManager responds"):
             await overview(rest.server.address.replace("https", "http"), {})
 
 
@@ -75,7 +75,7 @@ async def test_with_authentication_a_client_needs_a_certificate_that_is_trusted(
     async with serving(tmp_path, **MUTUAL, **stores(ours.issue("server"), ours)) as rest:
         assert await overview(rest.server.address, MUTUAL | stores(ours.issue("client"), ours))
         for client in (ENABLED | stores(None, ours), MUTUAL | stores(theirs.issue("client"), ours)):
-            with pytest.raises(ClusterClientError, match="no JobManager answers") as refused:
+            with pytest.raises(ClusterClientError, match="no JobManager responds") as refused:
                 await overview(rest.server.address, client)
             assert refused.value.status == 0
 

@@ -63,7 +63,7 @@ async def test_status_is_answered_while_an_upload_is_under_way_and_more_uploads_
             if answer.status == 429:
                 break
     assert answer.headers["Retry-After"] == "1"
-    limit = "1 uploads run, more are not allowed (rest.server.max-concurrent-uploads); try again"
+    limit = "1 uploads are running, more are not allowed (rest.server.max-concurrent-uploads); try again"
     assert refused == {"errors": [limit]}
     assert (await rest.get("/overview"))["taskmanagers"] == 1
     assert not held.done()
@@ -100,7 +100,7 @@ async def test_status_is_answered_while_a_job_graph_is_unpickled(rest: Rest) -> 
     assert not submitting.done()
     may_go_on.set()
     status, body = await submitting
-    assert (status, body["errors"]) == (400, ["the file 'plan' holds a NoneType, expected a JobGraph"])
+    assert (status, body["errors"]) == (400, ["the file 'plan' contains a NoneType, expected a JobGraph"])
 
 
 @pytest.mark.parametrize("has_length", [True, False])
@@ -121,10 +121,10 @@ async def test_what_is_too_large_is_refused(make_rest: Callable[..., Any], has_l
 async def test_a_client_that_falls_silent_makes_room(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_content, "_CHUNK_TIMEOUT_S", 0.05)
     status, body = await rest.call("POST", "/jobs", data=held_open(asyncio.Event()), headers=HEADERS)
-    assert (status, body["errors"]) == (408, ["nothing more of the request came for 0.05 s"])
+    assert (status, body["errors"]) == (408, ["no more data of the request arrived for 0.05 s"])
     assert rest.server._content._uploads == 0
 
 
 async def test_no_uploads_at_all_is_no_limit(make_rest: Callable[..., Any]) -> None:
-    with pytest.raises(InvalidOptionError, match="allowed are numbers from 1"):
+    with pytest.raises(InvalidOptionError, match="the minimum is 1"):
         await make_rest(**{"rest.server.max-concurrent-uploads": "0"})

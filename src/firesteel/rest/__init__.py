@@ -1,1 +1,1 @@
-"""Flink's REST API over a cluster: routes, what they answer, and the server."""
+"""Flink's REST API: routes, messages and the server."""

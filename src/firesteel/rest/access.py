@@ -1,8 +1,8 @@
-"""Decides who may ask what: tokens, and pages of other sites in a browser that can reach the server.
+"""Access control: tokens, and protection against pages of other sites in a browser that can reach the server.
 
-A browser sends requests to loopback addresses for every page that it shows. A page can't read the answers, but it may
-send what a form could send, and by a DNS name of its own that points here it could even read. So `Host` must be a name
-of the server, and what changes something must be sent by a page of the server itself or by no page at all.
+A browser sends requests to loopback addresses on behalf of any page. A page cannot read the responses, but it can send
+what a form can send. With a DNS name of its own that resolves to this address it could even read them. So `Host` must
+be a name of the server, and a request that changes something must come from a page of the server, or from no page.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ OPEN_SUBMISSION = "security.rest.submit-without-token"
 _ROLES = {"view": 0, "submit": 1, "admin": 2}
 _TOKENS = {role: f"security.rest.token.{role}" for role in _ROLES}
 _FORM_METHODS = frozenset({"GET", "HEAD", "POST"})
-"""Other methods are sent to another site only after that has agreed, which this server never does."""
+"""Methods that browsers send to another site without its consent (CORS); this server never consents to others."""
 
 _PROOFS = ("Authorization", "X-Requested-With")
-"""Headers that a page can't send to another site either."""
+"""Headers that a page cannot send to another site without its consent."""
 
 
 class Access:
-    """The rules of one server.
+    """The access rules of a server.
 
     Args:
-        configuration: The cluster's options.
-        local_token: The token of a file that only this user can read; None: there is none.
+        configuration: Configuration of the cluster.
+        local_token: The token in a file that only this user can read; None if there is none.
 
     Raises:
-        InvalidOptionError: the server is to listen beyond this machine without authentication, or a token is too short.
+        InvalidOptionError: the server would be reachable by others without authentication, or a token is too short.
     """
 
     def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
@@ -55,29 +55,29 @@ class Access:
         host = configuration.get("rest.bind-address", "127.0.0.1")
         if not is_loopback(host) and not self._tokens and not has_certificates:
             raise InvalidOptionError(
-                f"rest.bind-address is {host!r}, which others can reach, and whoever can submit a job can run "
+                f"rest.bind-address is {host!r}, which others can reach, and anyone who can submit a job can run "
                 f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
             )
-        # A browser has no token to send, and looks itself whether a certificate is for the name that it asked for.
+        # Not needed with tokens, which browsers do not send, or with TLS, where browsers check the certificate's name.
         self._checks_hosts = not self._tokens and not has_rest_tls(configuration)
         own = {"localhost", socket.gethostname().lower(), host, configuration.get("rest.address", host)}
         self._hosts = own.union(_list(configuration, HOSTS))
 
     def check(self, request: web.Request, route: Route) -> None:
-        """Refuse a request that its sender may not send.
+        """Check that the sender is allowed to send a request.
 
         Raises:
-            RestError: the sender is unknown (401) or may not do this (403).
+            RestError: the sender is unknown (401) or not authorized (403).
         """
         self._check_host(request)
         origin = request.headers.get("Origin")
         if origin is not None and not self._is_allowed(origin, request):
-            raise RestError(403, f"pages of {origin!r} may not ask this server: {ORIGINS} allows more of them")
+            raise RestError(403, f"pages of {origin!r} must not access this server; {ORIGINS} allows more origins")
         self._check_token(request, route)
         if route.role != "view" and not _is_deliberate(request):
             raise RestError(
                 403,
-                "what changes something must not come from a page of another site: send Content-Type: "
+                "a request that changes something must not come from a page of another site: send Content-Type: "
                 f"application/json, one of the headers {', '.join(_PROOFS)}, or use another method than GET",
             )
         self._check_features(request, route)
@@ -87,15 +87,15 @@ class Access:
         if host is None or not self._checks_hosts:
             return
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
-        # Nobody can let an address point elsewhere.
+        # An IP address cannot be rebound to another server, unlike a DNS name.
         if name not in self._hosts and not is_address(name):
-            raise RestError(403, f"this server is not {host!r}: {HOSTS} adds names to its own")
+            raise RestError(403, f"{host!r} is not a name of this server; {HOSTS} adds names")
 
     def _is_allowed(self, origin: str, request: web.Request) -> bool:
         return urlsplit(origin).netloc == request.headers.get("Host") or not self._origins.isdisjoint({origin, "*"})
 
     def _check_token(self, request: web.Request, route: Route) -> None:
-        """Without tokens everybody who reaches the server may do everything but run code."""
+        """Check the token; without configured tokens everyone may do everything except run code."""
         given = _bearer_token(request)
         if self._local_token is not None and _is_same(given, self._local_token):
             return
@@ -103,26 +103,26 @@ class Access:
             if route.runs_code and not self._is_open:
                 raise RestError(
                     401,
-                    "to submit a job is to run code: it needs the token of this JobManager, which firesteel's commands "
-                    "read from the run directory of its user, or one of security.rest.token.submit. "
-                    f"{OPEN_SUBMISSION} lets everybody who reaches this server run code as its user",
+                    "submitting a job runs code: it requires the token of this JobManager, which firesteel's commands "
+                    "read from the run directory of its user, or security.rest.token.submit. "
+                    f"{OPEN_SUBMISSION} lets everyone who can reach this server run code as its user",
                 )
             return
         allowed = [_ROLES[name] for name, token in self._tokens.items() if _is_same(given, token)]
         if not allowed:
-            raise RestError(401, "a bearer token is needed: Authorization: Bearer <token>")
+            raise RestError(401, "a bearer token is required: Authorization: Bearer <token>")
         if max(allowed) < _ROLES[route.role]:
-            raise RestError(403, f"this token does not allow to {route.role}")
+            raise RestError(403, f"this token does not have the role {route.role}")
 
     def _check_features(self, request: web.Request, route: Route) -> None:
         if route.runs_code and not self._allows_submission:
-            raise RestError(403, "web.submit.enable is false: jobs can't be submitted")
+            raise RestError(403, "web.submit.enable is false: jobs cannot be submitted")
         is_of_page = request.method == "GET" or "Origin" in request.headers
         if route.cancels and is_of_page and not self._allows_cancellation:
-            raise RestError(403, "web.cancel.enable is false: jobs can't be cancelled from the dashboard")
+            raise RestError(403, "web.cancel.enable is false: jobs cannot be cancelled from the dashboard")
 
     async def add_headers(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Let the pages that the options name read the answer."""
+        """Add the CORS header that lets pages of configured origins read the response."""
         origin = request.headers.get("Origin")
         if origin is not None and not self._origins.isdisjoint({origin, "*"}):
             response.headers["Access-Control-Allow-Origin"] = origin
@@ -132,7 +132,7 @@ class Access:
 def _token(configuration: Mapping[str, str], option: str) -> str:
     token = configuration[option]
     if len(token.encode()) < MIN_BYTES:
-        raise InvalidOptionError(f"option {option!r} has {len(token.encode())} bytes, at least {MIN_BYTES} are needed")
+        raise InvalidOptionError(f"option {option!r} has {len(token.encode())} bytes; the minimum is {MIN_BYTES}")
     return token
 
 
@@ -146,12 +146,12 @@ def _bearer_token(request: web.Request) -> str:
 
 
 def _is_same(given: str, token: str) -> bool:
-    """Compare in a time that does not depend on the contents; headers may hold any bytes."""
+    """Compare in constant time; headers may contain any bytes."""
     return hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode())
 
 
 def _is_deliberate(request: web.Request) -> bool:
-    """Return whether no page of another site can have sent this; an `Origin` was checked before."""
+    """Return whether no page of another site can have sent the request; an `Origin` was checked before."""
     headers = request.headers
     if "Origin" in headers or request.method not in _FORM_METHODS or any(name in headers for name in _PROOFS):
         return True

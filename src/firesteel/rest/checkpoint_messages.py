@@ -1,4 +1,4 @@
-"""Checkpoints as REST shows them. Flink: `runtime.rest.messages.checkpoints`."""
+"""Checkpoints in REST messages (Flink: `runtime.rest.messages.checkpoints`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PREFIX = "execution.checkpointing."
 
 
 def checkpoints(job: ArchivedExecutionGraph) -> Body:
-    """`/jobs/:jobid/checkpoints`."""
+    """Return the body of `/jobs/:jobid/checkpoints`."""
     summary = job.details.checkpoints
     history = [_checkpoint(job, stats) for stats in summary.history]
     return {
@@ -76,10 +76,10 @@ def _checkpoint(job: ArchivedExecutionGraph, stats: CheckpointStats) -> Body:
 
 
 def checkpoint_details(job: ArchivedExecutionGraph, checkpoint_id: int) -> Body:
-    """`/jobs/:jobid/checkpoints/details/:checkpointid`.
+    """Return the body of `/jobs/:jobid/checkpoints/details/:checkpointid`.
 
     Raises:
-        RestError: it is not among those that are remembered (404).
+        RestError: the checkpoint is not in the history (404).
     """
     stats = _stats(job, checkpoint_id)
     return _checkpoint(job, stats) | {
@@ -95,10 +95,10 @@ def _stats(job: ArchivedExecutionGraph, checkpoint_id: int) -> CheckpointStats:
 
 
 def checkpoint_subtasks(job: ArchivedExecutionGraph, checkpoint_id: int, vertex_id: str) -> Body:
-    """`/jobs/:jobid/checkpoints/details/:checkpointid/subtasks/:vertexid`.
+    """Return the body of `/jobs/:jobid/checkpoints/details/:checkpointid/subtasks/:vertexid`.
 
     Raises:
-        RestError: the job has no such vertex, or the checkpoint is not among those that are remembered (404).
+        RestError: the job has no such vertex, or the checkpoint is not in the history (404).
     """
     stats = _stats(job, checkpoint_id)
     vertex = next((vertex for vertex in job.details.vertices if vertex.id == vertex_id), None)
@@ -120,7 +120,10 @@ def checkpoint_subtasks(job: ArchivedExecutionGraph, checkpoint_id: int, vertex_
 
 
 def _subtask(stats: CheckpointStats, index: int, written: int, held: int) -> Body:
-    """All subtasks acknowledge a checkpoint at once: it is taken behind a batch, with nothing in flight."""
+    """Return the statistics of a subtask.
+
+    All subtasks acknowledge at the same time: a checkpoint is taken after a batch, when no records are in flight.
+    """
     return {
         "className": "completed",
         "index": index,
@@ -138,7 +141,7 @@ def _subtask(stats: CheckpointStats, index: int, written: int, held: int) -> Bod
 
 
 def _sizes(job: ArchivedExecutionGraph, sizes: SizesOfSubtasks, vertex: JobVertexDetails) -> list[int]:
-    """Bytes of each subtask of a vertex, of all its operators."""
+    """Return the bytes of each subtask of a vertex, over all its operators."""
     of_operators = [sizes.get(operator_id, {}) for operator_id in job.operators.get(vertex.id, ())]
     return [sum(one.get(subtask, 0) for one in of_operators) for subtask in range(vertex.parallelism)]
 
@@ -180,7 +183,7 @@ def _quantiles(values: list[int]) -> Body:
 
 
 def checkpoint_config(job: ArchivedExecutionGraph) -> Body:
-    """`/jobs/:jobid/checkpoints/config`."""
+    """Return the body of `/jobs/:jobid/checkpoints/config`."""
     options = job.configuration
     retention = options.get(f"{_PREFIX}externalized-checkpoint-retention", "NO_EXTERNALIZED_CHECKPOINTS")
 

@@ -1,4 +1,4 @@
-"""What the handlers know of the cluster: its gateways, its options, and jobs as they were a moment ago."""
+"""The cluster as seen by the handlers: gateways, options, and cached jobs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _REFRESH_S = 3.0
 
 
 class Cluster:
-    """What the handlers know of the cluster.
+    """The cluster as seen by the handlers.
 
     Args:
-        dispatcher: Gives the gateway of the leading Dispatcher.
-        resource_manager: Gives the gateway of the leading ResourceManager.
-        configuration: The cluster's options.
-        log_directory: Where the process logs to; None: to its terminal only.
-        shut_down: Ends the process that serves, soon.
-        dispose_savepoint: Removes the savepoint in a directory.
+        dispatcher: Returns the gateway of the leading Dispatcher.
+        resource_manager: Returns the gateway of the leading ResourceManager.
+        configuration: Configuration of the cluster.
+        log_directory: Directory of the process's logs; None if it logs to its terminal only.
+        shut_down: Shuts down the serving process soon.
+        dispose_savepoint: Disposes of the savepoint in a directory.
     """
 
     def __init__(
@@ -49,10 +49,10 @@ class Cluster:
         self._jobs: dict[str, tuple[float, ArchivedExecutionGraph]] = {}
 
     async def job(self, job_id: str, fresh: bool = False) -> ArchivedExecutionGraph:
-        """A job, as it was at most three seconds ago unless it is asked for `fresh`.
+        """Return a job; it may be up to three seconds old unless `fresh` is set.
 
         Raises:
-            RestError: there is none (404), or the id is no job id (400).
+            RestError: there is no such job (404), or the id is not a job id (400).
         """
         checked = job_id_of(job_id)
         known = self._jobs.get(checked)
@@ -69,16 +69,16 @@ class Cluster:
 
 
 def job_id_of(text: str) -> str:
-    """A job's id.
+    """Return a job id in lower case.
 
     Raises:
-        RestError: the text is none (400).
+        RestError: the text is not a job id (400).
     """
     if not _ID.fullmatch(text):
-        raise RestError(400, f"Bad request, could not parse parameters: {text!r} is no job id of 32 hexadecimal digits")
+        raise RestError(400, f"Bad request, could not parse parameters: job id {text!r} is not 32 hexadecimal digits")
     return text.lower()
 
 
 def now_ms() -> int:
-    """The current time (ms)."""
+    """Return the current time in ms since the epoch."""
     return time.time_ns() // 1_000_000

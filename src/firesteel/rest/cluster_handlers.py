@@ -1,4 +1,4 @@
-"""Endpoints about the cluster: its figures, options, JobManager, TaskManagers and applications."""
+"""Endpoints of the cluster: overview, options, JobManager, TaskManagers and applications."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from firesteel.runtime.executiongraph.job_details import JobDetails
 from firesteel.runtime.resourcemanager.resource_manager_gateway import TaskManagerInfo
 
 FLINK_VERSION = "2.3.0"
-"""Of the API that is served; clients of Flink look at it."""
+"""The version of the API, which Flink's clients check."""
 
 _REFRESH_MS = 3000
 
@@ -39,7 +39,7 @@ async def _overview(call: Call) -> Any:
 
 
 async def _shut_down(call: Call) -> Any:
-    """End this JobManager; one that waits for the leadership takes over."""
+    """Shut down this JobManager; a standby takes over."""
     call.cluster.shut_down()
     return {}
 
@@ -63,7 +63,7 @@ async def _applications(call: Call) -> Any:
 
 
 def _application(job: JobDetails, now: int) -> dict[str, Any]:
-    """A job is an application of its own, as one that is submitted to a Flink session cluster."""
+    """Return a job as an application of its own, as for jobs submitted to a Flink session cluster."""
     status = job.status.name if job.status.is_globally_terminal else "RUNNING"
     return {
         "id": job.job_id,
@@ -130,12 +130,12 @@ async def _profiler(call: Call) -> Any:
 
 
 async def _jars(call: Call) -> Any:
-    """No Java programs are run, so there are none."""
+    """Return no jars, because Java programs are not run."""
     return {"address": call.cluster.configuration.get("rest.address", "127.0.0.1"), "files": []}
 
 
 async def _data_sets(call: Call) -> Any:
-    """What BATCH jobs leave for each other in Flink: nothing."""
+    """Return no cluster data sets, which BATCH jobs share in Flink."""
     return {"dataSets": []}
 
 
@@ -182,14 +182,14 @@ _MEMORY = (
     "totalFlinkMemory",
     "totalProcessMemory",
 )
-"""Python's processes have no such budgets."""
+"""Memory budgets of Flink, which Python processes do not have."""
 
 _JVM_METRICS = (
     *(f"{area}{figure}" for area in ("heap", "nonHeap") for figure in ("Used", "Committed", "Max")),
     *(f"{area}{figure}" for area in ("direct", "mapped") for figure in ("Count", "Used", "Max")),
     *(f"nettyShuffleMemory{of}{figure}" for of in ("Segments", "") for figure in ("Available", "Used", "Total")),
 )
-"""Nor do they have a JVM: what they use counts as its heap."""
+"""Memory metrics of a JVM; the memory of a Python process is reported as its heap."""
 
 
 def _resource(slots: int) -> dict[str, Any]:
@@ -223,7 +223,7 @@ async def _task_manager_details(call: Call) -> Any:
 
 
 def _of_task_manager(handler: Handler) -> Handler:
-    """The same for a TaskExecutor: those of a local Spark live in the JobManager's process."""
+    """Return the handler for a TaskExecutor: those of a local Spark live in the JobManager's process."""
 
     async def handle(call: Call) -> Any:
         await _task_manager_info(call)

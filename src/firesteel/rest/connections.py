@@ -1,4 +1,4 @@
-"""Limits on connections, which hold before anybody has said who they are."""
+"""Limits on connections, which apply before authentication."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from aiohttp import web
 
 MAX_CONNECTIONS = 1000
 FIRST_REQUEST_S = 30.0
-"""How long a connection may take for the line and the headers of its first request, and for TLS before them."""
+"""Timeout in seconds of the first request's line and headers, including the TLS handshake."""
 
 IDLE_S = 300
-"""How long a connection may be silent between two requests, as with Flink's `rest.idleness-timeout`."""
+"""Idle timeout in seconds between two requests, as Flink's `rest.idleness-timeout`."""
 
 
 class Connections:
-    """Accepts connections for a server, as many as are allowed, and closes those that say nothing.
+    """Accepts connections up to a limit, and closes those without a request.
 
     Args:
-        server: Makes a protocol for each connection.
-        maximum: How many there may be at once.
-        first_request_s: How long each may take for its first request.
+        server: Creates a protocol for each connection.
+        maximum: Maximum number of concurrent connections.
+        first_request_s: Timeout of the first request in seconds.
     """
 
     def __init__(self, server: web.Server, maximum: int, first_request_s: float) -> None:
@@ -33,7 +33,7 @@ class Connections:
         self._listener: asyncio.Server | None = None
 
     async def listen(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
-        """Listen and return the port.
+        """Start listening and return the port.
 
         Raises:
             OSError: the port is in use.
@@ -44,7 +44,7 @@ class Connections:
         return int(self._listener.sockets[0].getsockname()[1])
 
     def close(self) -> None:
-        """Accept no more connections."""
+        """Stop accepting connections."""
         if self._listener is not None:
             self._listener.close()
         for timer in self._silent.values():
@@ -52,7 +52,7 @@ class Connections:
         self._silent.clear()
 
     def has_asked(self, protocol: asyncio.BaseProtocol) -> None:
-        """Note that a whole request came over a connection."""
+        """Record that a connection has sent a request."""
         timer = self._silent.pop(protocol, None)
         if timer is not None:
             timer.cancel()
@@ -72,7 +72,7 @@ class Connections:
 
 
 class _Refused(asyncio.Protocol):
-    """A connection that is one too many."""
+    """A connection beyond the limit."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()

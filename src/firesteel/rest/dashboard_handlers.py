@@ -1,4 +1,4 @@
-"""The dashboard's page, and what it shows beyond Flink's endpoints."""
+"""The dashboard's pages, and its endpoints beyond Flink's API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _file(name: str) -> Any:
 
 
 async def _slots(call: Call) -> Any:
-    """Where the subtasks of a job are: per TaskManager and slot."""
+    """Return the subtasks of a job by TaskManager and slot."""
     job = await call.cluster.job(call.path["jobid"])
     places: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for vertex in job.graph.get("vertices", ()):

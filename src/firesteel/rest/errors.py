@@ -1,4 +1,4 @@
-"""Errors of the REST API: each becomes an answer `{"errors": [...]}` with its status."""
+"""Errors of the REST API, which become responses `{"errors": [...]}`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from firesteel.errors import FiresteelError
 
 
 class RestError(FiresteelError):
-    """A request can't be served.
+    """A request cannot be served.
 
     Args:
         status: The HTTP status.
         message: What was asked, what was found, what is allowed.
-        retry_after_s: When it may be tried again.
+        retry_after_s: Seconds after which the client may retry.
     """
 
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:

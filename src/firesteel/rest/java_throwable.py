@@ -1,7 +1,7 @@
-"""A failure as Flink's clients read it: class, text, and a Java-serialised `SerializedThrowable`.
+"""Failures for Flink's clients: class, text, and a Java-serialized `SerializedThrowable`.
 
-The bytes follow Java's Object Serialization Stream Protocol, version 2: the descriptors of the classes, which never
-differ, then the fields of `Throwable` and of `SerializedThrowable`.
+The bytes follow version 2 of Java's Object Serialization Stream Protocol: constant class descriptors, then the fields
+of `Throwable` and of `SerializedThrowable`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LONGEST_STRING = 0xFFFF
 
 
 def failure_cause(failure: TaskFailure | BaseException) -> dict[str, str]:
-    """`failure-cause` of an answer: `class`, `stack-trace` and `serialized-throwable` (base64)."""
+    """Return the `failure-cause` of a response: `class`, `stack-trace` and `serialized-throwable` (base64)."""
     if isinstance(failure, TaskFailure):
         name, text = failure.message.split(":")[0], f"{failure}\n{failure.user_traceback or failure.details}".rstrip()
     else:
@@ -38,14 +38,19 @@ def failure_cause(failure: TaskFailure | BaseException) -> dict[str, str]:
 
 
 def serialized_throwable(class_name: str, text: str) -> bytes:
-    """An `org.apache.flink.util.SerializedThrowable` of an exception of that class whose stack trace is `text`."""
+    """Return a serialized `org.apache.flink.util.SerializedThrowable` of an exception.
+
+    Args:
+        class_name: Class of the exception.
+        text: Its stack trace.
+    """
     first_line = text.split("\n", 1)[0]
     throwable = _NULL + _string(first_line) + _NO_STACK_TRACE + _NO_SUPPRESSED + _END_OF_THROWABLE
     return _DESCRIPTORS + throwable + _string(text) + _string(class_name) + _NULL
 
 
 def _string(text: str) -> bytes:
-    """A string in Java's modified UTF-8: surrogates one by one, and no byte 0."""
+    """Return a string in Java's modified UTF-8: surrogates are encoded individually, and there is no byte 0."""
     units = text.encode("utf-16-be", "surrogatepass")
     data = b"".join(
         chr(unit).encode("utf-8", "surrogatepass") if unit else b"\xc0\x80"

@@ -1,4 +1,4 @@
-"""Endpoints about jobs: what there are, how they are doing, submitting and ending them."""
+"""Endpoints of jobs: list, status, submission and termination."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def _status(call: Call) -> Any:
 async def _exceptions(call: Call) -> Any:
     text = call.query.get("maxExceptions", "20")
     if not text.isdigit():
-        raise RestError(400, f"maxExceptions is {text!r}, allowed are numbers")
+        raise RestError(400, f"maxExceptions is {text!r}, expected a number")
     return job_messages.job_exceptions(await call.cluster.job(call.path["jobid"]), int(text))
 
 
@@ -98,7 +98,7 @@ async def _cancel(call: Call) -> Any:
 
 
 async def _client_heartbeat(call: Call) -> Any:
-    """A client that waits for the job lives: jobs do not end with their clients."""
+    """Accept the heartbeat of a client; it has no effect, because jobs do not end with their clients."""
     await call.cluster.job(call.path["jobid"])
     return Accepted({})
 
@@ -110,12 +110,12 @@ async def _submit(call: Call) -> Any:
     if name not in call.files:
         raise RestError(400, f"no file {name!r} was uploaded; found: {', '.join(call.files) or 'none'}")
     try:
-        # Only who may submit gets here, and to submit is to run code. Others are answered meanwhile.
+        # Unpickling runs code, which only senders who may submit jobs reach. The thread keeps the server responsive.
         job_graph = await asyncio.to_thread(pickle.loads, call.files[name])
-    except (Exception, SystemExit) as error:  # The user's modules are imported here.
-        raise RestError(400, f"the job graph {name!r} can't be read: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # imports the user's modules
+        raise RestError(400, f"cannot read the job graph {name!r}: {type(error).__name__}: {error}") from error
     if not isinstance(job_graph, JobGraph):
-        raise RestError(400, f"the file {name!r} holds a {type(job_graph).__name__}, expected a JobGraph")
+        raise RestError(400, f"the file {name!r} contains a {type(job_graph).__name__}, expected a JobGraph")
     job_graph.artifacts = {file: data for file, data in call.files.items() if file != name}
     try:
         await (await call.cluster.dispatcher()).submit_job(job_graph)
@@ -127,7 +127,10 @@ async def _submit(call: Call) -> Any:
 
 
 async def _coordinate(call: Call) -> Any:
-    """The bytes are no Java objects here: a `CollectRequest`, and a pickled `CollectResponse`."""
+    """Deliver a coordination request.
+
+    Instead of Java objects the bytes are a `CollectRequest` and a pickled `CollectResponse`.
+    """
     try:
         request = base64.b64decode(call.body.get("serializedCoordinationRequest") or "", validate=True)
         dispatcher = await call.cluster.dispatcher()
@@ -138,7 +141,7 @@ async def _coordinate(call: Call) -> Any:
     except ResultsLostError as error:
         raise RestError(410, str(error)) from None
     except ValueError as error:
-        raise RestError(400, f"serializedCoordinationRequest can't be read: {error}") from None
+        raise RestError(400, f"cannot read serializedCoordinationRequest: {error}") from None
     return {"serializedCoordinationResult": base64.b64encode(answer).decode()}
 
 

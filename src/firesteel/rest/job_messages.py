@@ -1,4 +1,4 @@
-"""Jobs and their vertices as REST shows them. Flink: `runtime.rest.messages.job`."""
+"""Jobs and their vertices in REST messages (Flink: `runtime.rest.messages.job`)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _AGGREGATED_STATES = (
     ExecutionState.CREATED,
     ExecutionState.FINISHED,
 )
-"""A vertex is in the first of these states that a subtask is in; FINISHED if all are. Flink: `ExecutionJobVertex`."""
+"""A vertex has the first of these states that a subtask has; FINISHED if all have it (Flink: `ExecutionJobVertex`)."""
 
 
 def job_overview(details: JobDetails, job_type: str, now_ms: int) -> Body:
-    """A job in `/jobs/overview`."""
+    """Return the entry of a job in `/jobs/overview`."""
     counts = {state.name.lower(): details.tasks.get(state, 0) for state in ExecutionState}
     counts["total"] = sum(details.tasks.values())
     return {
@@ -48,7 +48,7 @@ def job_overview(details: JobDetails, job_type: str, now_ms: int) -> Body:
 
 
 def job_details(job: ArchivedExecutionGraph, now_ms: int) -> Body:
-    """`/jobs/:jobid`."""
+    """Return the body of `/jobs/:jobid`."""
     details = job.details
     vertices = [_vertex(job, vertex, now_ms) for vertex in details.vertices]
     return {
@@ -105,7 +105,7 @@ def _aggregated(vertex: JobVertexDetails) -> ExecutionState:
 
 
 def io_metrics(subtasks: Iterable[Mapping[str, Any]]) -> Body:
-    """The `metrics` of some subtasks together; the busy time is no number until all of them have reported it."""
+    """Return the aggregated `metrics` of subtasks; the busy time is NaN until all of them have reported it."""
     tasks = list(subtasks)
 
     def total(name: str) -> int:
@@ -128,10 +128,10 @@ def io_metrics(subtasks: Iterable[Mapping[str, Any]]) -> Body:
 
 
 def vertex_of(job: ArchivedExecutionGraph, vertex_id: str) -> Body:
-    """A vertex of the graph as plain data.
+    """Return a vertex of the graph as plain data.
 
     Raises:
-        RestError: there is none of that id (404).
+        RestError: there is no such vertex (404).
     """
     for vertex in job.graph.get("vertices", ()):
         if vertex["id"] == vertex_id:
@@ -140,7 +140,7 @@ def vertex_of(job: ArchivedExecutionGraph, vertex_id: str) -> Body:
 
 
 def vertex_details(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
-    """`/jobs/:jobid/vertices/:vertexid`."""
+    """Return the body of `/jobs/:jobid/vertices/:vertexid`."""
     vertex = vertex_of(job, vertex_id)
     return {
         "id": vertex["id"],
@@ -154,7 +154,7 @@ def vertex_details(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> 
 
 
 def subtask_details(subtask: Mapping[str, Any], index: int, now_ms: int) -> Body:
-    """A subtask's current attempt."""
+    """Return the current attempt of a subtask."""
     start, end = _times(subtask)
     return {
         "subtask": index,
@@ -172,19 +172,19 @@ def subtask_details(subtask: Mapping[str, Any], index: int, now_ms: int) -> Body
 
 
 def endpoint_of(subtask: Mapping[str, Any]) -> str:
-    """Where a subtask runs."""
+    """Return the location of a subtask."""
     return str(subtask["task_manager"] or "(unassigned)")
 
 
 def _times(subtask: Mapping[str, Any]) -> tuple[int, int]:
-    """When it was deployed and when it ended; -1: not yet."""
+    """Return the deployment time and the end time of a subtask in ms since the epoch; -1 means not yet."""
     timestamps = subtask["timestamps"]
     ends = [timestamps[state.name] for state in ExecutionState if state.is_terminal and state.name in timestamps]
     return timestamps.get("DEPLOYING", -1), max(ends, default=-1)
 
 
 def _durations(timestamps: Mapping[str, int], state: str, now_ms: int) -> dict[str, int]:
-    """How long it was in each state that it has left, and in the present one."""
+    """Return the milliseconds spent in each past state and in the current one."""
     entered = sorted(timestamps.items(), key=lambda item: item[1])
     ends = [at for _, at in entered[1:]] + [now_ms]
     terminal = {state.name for state in ExecutionState if state.is_terminal}
@@ -194,7 +194,7 @@ def _durations(timestamps: Mapping[str, int], state: str, now_ms: int) -> dict[s
 
 
 def _aggregates(subtasks: Iterable[Mapping[str, Any]], now_ms: int) -> Body:
-    """Least, largest, average and quantiles over some subtasks."""
+    """Return minimum, maximum, average and quantiles over subtasks."""
     metrics: dict[str, list[int]] = {}
     durations: dict[str, list[int]] = {}
     for task in subtasks:
@@ -210,7 +210,7 @@ def _aggregates(subtasks: Iterable[Mapping[str, Any]], now_ms: int) -> Body:
 
 
 def summary(values: list[int]) -> Body:
-    """Figures about a list of numbers."""
+    """Return statistics of a list of numbers."""
     ordered = sorted(values) or [0]
 
     def quantile(share: float) -> int:
@@ -229,7 +229,7 @@ def summary(values: list[int]) -> Body:
 
 
 def subtask_times(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
-    """`/jobs/:jobid/vertices/:vertexid/subtasktimes`."""
+    """Return the body of `/jobs/:jobid/vertices/:vertexid/subtasktimes`."""
     vertex = vertex_of(job, vertex_id)
     return {
         "id": vertex["id"],
@@ -248,7 +248,7 @@ def subtask_times(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> B
 
 
 def vertex_task_managers(job: ArchivedExecutionGraph, vertex_id: str, now_ms: int) -> Body:
-    """`/jobs/:jobid/vertices/:vertexid/taskmanagers`: the subtasks by where they run."""
+    """Return the body of `/jobs/:jobid/vertices/:vertexid/taskmanagers`: the subtasks by TaskManager."""
     vertex = vertex_of(job, vertex_id)
     by_place: dict[str, list[Mapping[str, Any]]] = {}
     for subtask in vertex["subtasks"]:
@@ -282,7 +282,7 @@ def _task_manager(place: str, subtasks: list[Mapping[str, Any]], now_ms: int) ->
 
 
 def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
-    """`/jobs/:jobid/exceptions`: failures, the newest first."""
+    """Return the body of `/jobs/:jobid/exceptions`: failures, the newest first."""
     entries: list[Body] = []
     for event in reversed(job.history):
         failure = event.cause
@@ -305,7 +305,7 @@ def job_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
 
 
 def application_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
-    """`/applications/:applicationid/exceptions`: those of its job."""
+    """Return the body of `/applications/:applicationid/exceptions`: the exceptions of its job."""
     kept = ("exceptionName", "stacktrace", "timestamp")
     entries = job_exceptions(job, limit)["exceptionHistory"]["entries"]
     job_id = job.details.job_id
@@ -313,7 +313,7 @@ def application_exceptions(job: ArchivedExecutionGraph, limit: int) -> Body:
 
 
 def job_config(job: ArchivedExecutionGraph) -> Body:
-    """`/jobs/:jobid/config`."""
+    """Return the body of `/jobs/:jobid/config`."""
     options = job.configuration
     return {
         "jid": job.details.job_id,
@@ -336,11 +336,11 @@ _SECRET = re.compile(
 
 
 def masked(options: Mapping[str, str]) -> dict[str, str]:
-    """Options with secrets hidden. Flink: `GlobalConfiguration.hideSensitiveValues`."""
+    """Return the options with secrets masked (Flink: `GlobalConfiguration.hideSensitiveValues`)."""
     return {key: _HIDDEN if _SECRET.search(key) else value for key, value in options.items()}
 
 
 def masked_argument(argument: str) -> str:
-    """An argument of a command line; of an option `key=value` the secret is hidden."""
+    """Return a command-line argument; a secret in `key=value` is masked."""
     key, is_option, value = argument.partition("=")
     return f"{key}={_HIDDEN}" if is_option and value and _SECRET.search(key) else argument

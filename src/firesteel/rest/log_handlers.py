@@ -1,4 +1,4 @@
-"""Endpoints about logs: of the JobManager's process, and of TaskExecutors in others, whose files come in pieces."""
+"""Endpoints of logs: files of the JobManager's process, and chunks of files of TaskExecutors in other processes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LOG, _STDOUT = (".log",), (".out", "stdout")
 
 
 def _files(cluster: Cluster) -> list[Path]:
-    """List the JobManager's log files; blocks."""
+    """Return the JobManager's log files; this call blocks."""
     directory = cluster.log_directory
     return [] if directory is None else sorted(path for path in directory.iterdir() if path.is_file())
 
 
 def _log_files(cluster: Cluster) -> list[LogFile]:
-    """As `_files`, with sizes and times."""
+    """Return the JobManager's log files with sizes and times; this call blocks."""
     return [LogFile.at(path) for path in _files(cluster)]
 
 
@@ -32,7 +32,7 @@ def _listing(files: Iterable[LogFile]) -> Any:
 
 
 def _chosen(call: Call, names: Iterable[str], endings: tuple[str, ...]) -> str | None:
-    """The file that the path names, or else the first one that ends so."""
+    """Return the file that the path names, or the first one with one of the endings."""
     wanted = call.path.get("filename")
     return next((name for name in names if (name.endswith(endings) if wanted is None else name == wanted)), None)
 
@@ -51,18 +51,18 @@ async def _logs(call: Call) -> Any:
 
 async def _log(call: Call) -> Any:
     wanted = call.path.get("filename") or "*.log"
-    return await _file(call, _LOG, f"there is no log file {wanted}: the JobManager logs to its terminal")
+    return await _file(call, _LOG, f"log file {wanted} not found: the JobManager logs to its terminal")
 
 
 async def _stdout(call: Call) -> Any:
-    return await _file(call, _STDOUT, "there is no file of the standard output: the JobManager prints to its terminal")
+    return await _file(call, _STDOUT, "file of the standard output not found: the JobManager prints to its terminal")
 
 
 # --- TaskManagers --------------------------------------------------------------------------------------------------
 
 
 async def _files_of(call: Call) -> tuple[LogFile, ...] | None:
-    """Those of a TaskExecutor; None: it lives in the JobManager's process, and logs where that does."""
+    """Return the log files of a TaskExecutor, or None if it lives in the JobManager's process."""
     try:
         return await (await call.cluster.resource_manager()).request_task_manager_logs(call.path["taskmanagerid"])
     except UnknownTaskExecutorError as error:

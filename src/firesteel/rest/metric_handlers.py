@@ -1,6 +1,6 @@
-"""Endpoints about metrics. Without `get` they name what there is, with it they give values.
+"""Endpoints of metrics; without `get` they list the available metrics, with it they return values.
 
-Flink: `runtime.rest.handler.job.metrics`. `/metrics` gives all of them in the format of Prometheus.
+Flink: `runtime.rest.handler.job.metrics`. `/metrics` returns all metrics in the format of Prometheus.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_WATERMARK = -(2**63)
 
 
 def _chosen(call: Call, values: Mapping[str, float | str]) -> Any:
-    """The names of all metrics, or the values of those that `get` names."""
+    """Return the names of all metrics, or the values of the metrics listed in `get`."""
     if "get" not in call.query:
         return [{"id": name} for name in values]
     wanted = call.query["get"].split(",")
@@ -33,7 +33,7 @@ def _chosen(call: Call, values: Mapping[str, float | str]) -> Any:
 
 
 def _aggregated(call: Call, of_each: Iterable[Mapping[str, float | str]]) -> Any:
-    """The same over several: least, largest, average, sum and skew of each metric."""
+    """Return minimum, maximum, average, sum and skew of each metric over several sets of values."""
     found: dict[str, list[float]] = {}
     for values in of_each:
         for name, value in values.items():
@@ -44,7 +44,7 @@ def _aggregated(call: Call, of_each: Iterable[Mapping[str, float | str]]) -> Any
     asked = [part for part in call.query.get("agg", ",".join(_AGGREGATIONS)).split(",") if part]
     unknown = [part for part in asked if part not in _AGGREGATIONS]
     if unknown:
-        raise RestError(400, f"agg has {unknown[0]!r}, allowed are {', '.join(_AGGREGATIONS)}")
+        raise RestError(400, f"agg contains {unknown[0]!r}; allowed: {', '.join(_AGGREGATIONS)}")
     wanted = [name for name in call.query["get"].split(",") if name in found]
     return [{"id": name} | {part: _aggregate(part, found[name]) for part in asked} for name in wanted]
 
@@ -72,7 +72,7 @@ _DOWN = frozenset({JobStatus.FAILING, JobStatus.RESTARTING})
 
 
 def _of_job(job: JobDetails, now: int) -> Values:
-    """Times are of the status that the job has now, in milliseconds: 0 for all others, as in Flink."""
+    """Return the metrics of a job; as in Flink, times refer to the current status and are 0 for others, in ms."""
     running_ms = job.timestamps.get(JobStatus.RUNNING)
     end = now if job.end_ms is None else job.end_ms
     since = {status: now - job.timestamps[status] if status is job.status else 0 for status in _TIMED_STATUSES}
@@ -145,7 +145,7 @@ async def _watermarks(call: Call) -> Any:
 
 
 async def _operator_metrics(call: Call) -> Any:
-    """Those of operator coordinators: firesteel's enumerators have none."""
+    """Return no metrics of operator coordinators, because firesteel's enumerators have none."""
     await _subtasks(call)
     return []
 
@@ -154,7 +154,7 @@ async def _operator_metrics(call: Call) -> Any:
 
 
 def _of_process(usage: ProcessUsage) -> Values:
-    """Under the names of Java's figures: what the processes of a JobManager or TaskExecutor hold counts as its heap."""
+    """Return the metrics of a process under Java's names; its memory is reported as heap."""
     return {
         "Status.JVM.CPU.Time": round(usage.cpu_time_s * 1e9),
         "Status.JVM.Threads.Count": usage.threads,
@@ -221,7 +221,7 @@ async def _prometheus(call: Call) -> Any:
 
 
 def _of_task(name: str, labels: Mapping[str, str], value: float | str) -> str:
-    """A metric of the task, or of one of its operators, which stands before the first dot."""
+    """Return the sample of a task's metric, or of its operator's metric, whose name precedes the first dot."""
     operator, dot, of_operator = name.partition(".")
     if not dot:
         return _sample(f"taskmanager_job_task_{name}", labels, value)
@@ -229,7 +229,7 @@ def _of_task(name: str, labels: Mapping[str, str], value: float | str) -> str:
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float | str) -> str:
-    """A line of Prometheus' text format; texts are no samples."""
+    """Return a line of Prometheus' text format; text values are omitted."""
     if isinstance(value, str):
         return ""
     plain = re.sub(r"[^a-zA-Z0-9_:]", "_", f"flink_{name}")

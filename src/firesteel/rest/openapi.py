@@ -1,4 +1,4 @@
-"""The API as an OpenAPI document, made of the table of routes."""
+"""The OpenAPI document of the API, generated from the table of routes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATH_SCHEMAS: dict[str, Any] = {
     **dict.fromkeys(("jobid", "vertexid", "applicationid", "triggerid"), _ID),
     **dict.fromkeys(("subtaskindex", "attempt", "checkpointid"), _NUMBER),
 }
-"""Of the parameters in paths; others are any text."""
+"""Schemas of path parameters; other parameters are any text."""
 
 _SECURITY = "bearer"
 _ERRORS = {
@@ -33,7 +33,7 @@ _ERRORS = {
 
 
 def openapi_route(routes: Iterable[Route]) -> Route:
-    """The endpoint that serves the document of some others."""
+    """Return the endpoint that serves the document of routes."""
     document = openapi_document(routes)
 
     async def answer(call: Call) -> Any:
@@ -43,7 +43,7 @@ def openapi_route(routes: Iterable[Route]) -> Route:
 
 
 def openapi_document(routes: Iterable[Route]) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of some routes."""
+    """Return the OpenAPI 3.1 document of routes."""
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -88,7 +88,7 @@ def _answer(route: Route) -> dict[str, Any]:
 
 
 def _body(route: Route) -> dict[str, Any]:
-    """Clients send null for what they leave out."""
+    """Return the schema of the body; fields are nullable, because clients send null for omitted ones."""
     properties = {
         name: {**schema, "type": [schema["type"], "null"]}
         | ({"enum": [*schema["enum"], None]} if "enum" in schema else {})

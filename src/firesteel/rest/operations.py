@@ -1,4 +1,4 @@
-"""Operations that take a while: started by one request, asked after by others.
+"""Asynchronous operations: triggered by one request and polled by others.
 
 Flink: `runtime.rest.handler.async.CompletedOperationCache` and `AbstractAsynchronousOperationHandlers`.
 """
@@ -20,10 +20,10 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Operations:
-    """Runs operations under trigger ids; the same id twice is one operation.
+    """Runs operations under trigger ids; a repeated id refers to the same operation.
 
     Args:
-        spawn: Makes a task of a coroutine.
+        spawn: Creates a task for a coroutine.
     """
 
     def __init__(self, spawn: Callable[[Coroutine[Any, Any, Any]], asyncio.Task[Any]]) -> None:
@@ -31,14 +31,14 @@ class Operations:
         self._running: OrderedDict[tuple[str, str], asyncio.Task[Any]] = OrderedDict()
 
     def trigger(self, kind: str, trigger_id: Any, operation: Callable[[], Coroutine[Any, Any, Any]]) -> str:
-        """Start an operation, unless there is one of that id: its trigger id.
+        """Start an operation, unless one with that id exists, and return its trigger id.
 
         Raises:
-            RestError: the id is none (400).
+            RestError: the id is invalid (400).
         """
         trigger_id = uuid.uuid4().hex if trigger_id is None else trigger_id
         if not isinstance(trigger_id, str) or not _ID.fullmatch(trigger_id):
-            raise RestError(400, f"triggerId is {trigger_id!r}, allowed are 32 hexadecimal digits")
+            raise RestError(400, f"triggerId is {trigger_id!r}, expected 32 hexadecimal digits")
         if (kind, trigger_id) not in self._running:
             self._running[kind, trigger_id] = self._spawn(operation())
             self._forget_old()
@@ -52,10 +52,10 @@ class Operations:
     def status(
         self, kind: str, trigger_id: str, result_name: str | None, failure_name: str = "failure-cause"
     ) -> dict[str, Any]:
-        """How an operation is doing: `status`, and `operation` when it is over: its result or failure by that name.
+        """Return the `status` of an operation; if it has completed, `operation` contains its result or failure.
 
         Raises:
-            RestError: there is none of that id (404).
+            RestError: there is no such operation (404).
         """
         task = self._running.get((kind, trigger_id))
         if task is None:

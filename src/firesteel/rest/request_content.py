@@ -1,4 +1,4 @@
-"""What comes with a request: a JSON object, and the files of an upload. Flink: `runtime.rest.FileUploadHandler`."""
+"""The content of a request: a JSON object, and the files of an upload (Flink: `runtime.rest.FileUploadHandler`)."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ _CHUNK_TIMEOUT_S = 30.0
 _RETRY_AFTER_S = 1
 
 Content = tuple[dict[str, Any], dict[str, bytes]]
-"""The JSON object, and files by name."""
+"""A JSON object, and files by name."""
 
 
 class RequestContent:
-    """Reads it, within limits: uploads are large and slow, and all of one is in memory.
+    """Reads the content of requests within limits: uploads may be large and slow, and are kept in memory.
 
     Args:
-        configuration: Has `rest.server.max-content-length` and `rest.server.max-concurrent-uploads`.
+        configuration: Contains `rest.server.max-content-length` and `rest.server.max-concurrent-uploads`.
 
     Raises:
-        InvalidOptionError: an option can't be read.
+        InvalidOptionError: an option is invalid.
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
         self._max_bytes = memory_bytes(configuration, _MAX_CONTENT, _MAX_UPLOAD_BYTES)
         self._at_once = int(number(configuration, _MAX_UPLOADS, _UPLOADS_AT_ONCE))
         if self._at_once < 1:
-            raise InvalidOptionError(f"option {_MAX_UPLOADS!r} is {self._at_once}, allowed are numbers from 1")
+            raise InvalidOptionError(f"option {_MAX_UPLOADS!r} is {self._at_once}; the minimum is 1")
         self._uploads = 0
 
     async def read(self, request: web.Request, takes_files: bool) -> Content:
-        """What came with a request; Flink's clients send `{}` with a GET.
+        """Return the content of a request; Flink's clients send `{}` with a GET.
 
         Raises:
-            RestError: it can't be read (400), came too slowly (408), is too large (413) or of a type that the endpoint
-                does not take (415), or others upload (429).
+            RestError: the content is invalid (400), too slow (408), too large (413) or of an unsupported type (415), or
+                there are too many uploads (429).
         """
         if not request.can_read_body:
             return {}, {}
         if not request.content_type.startswith("multipart/"):
             return _parsed(await self._beginning(request)), {}
         if not takes_files:
-            raise RestError(415, f"{request.path} takes no files: send application/json")
+            raise RestError(415, f"{request.path} does not accept files: send application/json")
         self._check_size(request.content_length or 0)
         if self._uploads >= self._at_once:
-            message = f"{self._uploads} uploads run, more are not allowed ({_MAX_UPLOADS}); try again"
+            message = f"{self._uploads} uploads are running, more are not allowed ({_MAX_UPLOADS}); try again"
             raise RestError(429, message, retry_after_s=_RETRY_AFTER_S)
         self._uploads += 1
         try:
@@ -64,12 +64,12 @@ class RequestContent:
         except TimeoutError:
             raise _too_slow() from None
         except (HttpProcessingError, ConnectionError, ValueError, LookupError, RuntimeError) as error:
-            raise RestError(400, f"Bad request, the parts of the request can't be read: {error}") from None
+            raise RestError(400, f"Bad request, cannot read the parts of the request: {error}") from None
         finally:
             self._uploads -= 1
 
     async def _beginning(self, request: web.Request) -> bytes:
-        """The whole body, or more of it than there may be of JSON."""
+        """Return the whole body, or more of it than the limit for JSON."""
         data = b""
         try:
             while len(data) <= _MAX_JSON_BYTES and (more := await _in_time(request.content.read(_MAX_JSON_BYTES + 1))):
@@ -91,12 +91,12 @@ class RequestContent:
             if part.name == "request":
                 body = _parsed(data)
             else:
-                # A name and not a path: what was sent as one stays in memory under its last part.
+                # Use only the last component of a path as the name.
                 files[(part.filename or part.name or "").replace("\\", "/").rsplit("/", 1)[-1]] = data
         return body, files
 
     async def _part(self, part: BodyPartReader, before: int) -> bytes:
-        """All of a part, in chunks: others are answered between them."""
+        """Return a whole part, read in chunks so that other requests are served in between."""
         chunks, size = [], before
         while chunk := await _in_time(part.read_chunk()):
             size += len(chunk)
@@ -110,11 +110,11 @@ class RequestContent:
 
 
 def _too_slow() -> RestError:
-    return RestError(408, f"nothing more of the request came for {_CHUNK_TIMEOUT_S:g} s")
+    return RestError(408, f"no more data of the request arrived for {_CHUNK_TIMEOUT_S:g} s")
 
 
 async def _in_time(read: Any) -> Any:
-    """What is read; a client that falls silent does not keep others from uploading."""
+    """Return what is read, with a timeout, so that a silent client does not block uploads of others."""
     async with asyncio.timeout(_CHUNK_TIMEOUT_S):
         return await read
 
@@ -127,7 +127,7 @@ def _parsed(data: bytes) -> dict[str, Any]:
     try:
         body = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise RestError(400, f"Request did not match expected format: it is no JSON: {error}") from None
+        raise RestError(400, f"Request did not match expected format: not valid JSON: {error}") from None
     if not isinstance(body, dict):
         raise RestError(400, f"Request did not match expected format: expected an object, found {body!r:.80}")
     return body

@@ -1,4 +1,4 @@
-"""The routes: method, path and handler of each endpoint. Flink: `runtime.webmonitor.WebMonitorEndpoint`."""
+"""Routes: method, path and handler of each endpoint (Flink: `runtime.webmonitor.WebMonitorEndpoint`)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from firesteel.rest.operations import Operations
 
 @dataclass(slots=True)
 class Call:
-    """One request, as a handler sees it.
+    """A request as a handler sees it.
 
     Attributes:
-        cluster: What is asked about.
-        operations: Operations that take a while.
-        path: Values of the path's parameters.
-        query: Values of the query's parameters.
-        body: The JSON object that came with it.
+        cluster: The cluster.
+        operations: Asynchronous operations.
+        path: Values of the path parameters.
+        query: Values of the query parameters.
+        body: The JSON object of the request.
         files: Uploaded files by name.
     """
 
@@ -33,20 +33,20 @@ class Call:
     files: dict[str, bytes] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
-        """A path parameter that is a number from 0.
+        """Return a path parameter that is a non-negative number.
 
         Raises:
-            RestError: it is none (400).
+            RestError: it is not (400).
         """
         text = self.path[name]
         if not text.isdigit():
-            raise RestError(400, f"Bad request, could not parse parameters: {name} is {text!r}, allowed are numbers")
+            raise RestError(400, f"Bad request, could not parse parameters: {name} is {text!r}, expected a number")
         return int(text)
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An answer that is no JSON."""
+    """A response that is not JSON."""
 
     text: str
     content_type: str = "text/plain"
@@ -54,18 +54,18 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An answer that is a text file, or the part of it that the request's `Range` names."""
+    """A response with a text file, or the part of it given by the request's `Range`."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """An answer that is a text file elsewhere, or the part of it that the request's `Range` names.
+    """A response with a text file of another process, or the part of it given by the request's `Range`.
 
     Attributes:
-        size: Of the whole file.
-        read: Gives some bytes from an offset on; none at the end.
+        size: Size of the file in bytes.
+        read: Returns bytes from an offset on; none at the end.
     """
 
     size: int
@@ -74,7 +74,7 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An answer with another status than 200."""
+    """A response with another status than 200."""
 
     body: Any
     status: int = 202
@@ -92,18 +92,18 @@ Handler = Callable[[Call], Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One endpoint.
+    """An endpoint.
 
     Attributes:
         method: The HTTP method.
-        path: With parameters in braces.
-        handler: Answers it.
-        role: What a caller must be allowed to: view, submit or admin.
-        query: JSON schemas of the query's parameters.
-        body: JSON schemas of the fields of the object that comes with it.
-        consumes: How that is written.
-        status: Of a good answer.
-        produces: How that is written.
+        path: The path, with parameters in braces.
+        handler: The handler.
+        role: The role that a caller needs: view, submit or admin.
+        query: JSON schemas of the query parameters.
+        body: JSON schemas of the fields of the request body.
+        consumes: Content type of the request body.
+        status: Status of a successful response.
+        produces: Content type of a successful response.
         runs_code: Whether it runs code of the caller.
         cancels: Whether it cancels a job.
     """
@@ -121,10 +121,10 @@ class Route:
     cancels: bool = False
 
     def check(self, body: Mapping[str, Any]) -> None:
-        """Refuse a request whose fields are of other types; null is as good as nothing.
+        """Check the types of the fields of a request; null is treated as a missing field.
 
         Raises:
-            RestError: a field is wrong (400).
+            RestError: a field is invalid (400).
         """
         for name, schema in self.body.items():
             value = body.get(name)
@@ -133,4 +133,4 @@ class Route:
             if not isinstance(value, _TYPES[schema["type"]]):
                 raise RestError(400, f"{name} is {value!r:.80}, expected a {schema['type']}")
             if value not in schema.get("enum", (value,)):
-                raise RestError(400, f"{name} is {value!r:.80}, allowed are {', '.join(schema['enum'])} or none")
+                raise RestError(400, f"{name} is {value!r:.80}; allowed: {', '.join(schema['enum'])} or none")

@@ -1,4 +1,4 @@
-"""The HTTP server: routes, errors as answers, access. Flink: `runtime.rest.RestServerEndpoint`."""
+"""The HTTP server: routing, error responses and access control (Flink: `runtime.rest.RestServerEndpoint`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from firesteel.runtime.ssl_contexts import rest_server_context
 
 logger = logging.getLogger(__name__)
 
-# Those of metrics first: `subtasks/metrics` is no subtask.
+# Metric routes come first, so that `subtasks/metrics` is not matched as a subtask index.
 _API: tuple[Route, ...] = (
     *metric_handlers.ROUTES,
     *cluster_handlers.ROUTES,
@@ -49,16 +49,16 @@ _ELECTION = "Service temporarily unavailable due to an ongoing leader election. 
 
 
 class RestServer:
-    """Serves the API at `rest.bind-address` (127.0.0.1) and `rest.port` (8081; 0: any free one).
+    """Serves the API at `rest.bind-address` (127.0.0.1) and `rest.port` (8081; 0 chooses a free port).
 
     Args:
-        cluster: What is asked about.
-        operations: Operations that take a while.
-        configuration: The cluster's options.
+        cluster: The cluster.
+        operations: Asynchronous operations.
+        configuration: Configuration of the cluster.
         local_token: The token with which this user's commands submit jobs.
 
     Raises:
-        InvalidOptionError: it is to listen beyond this machine without knowing who asks, or can't speak TLS.
+        InvalidOptionError: it would be reachable by others without authentication, or TLS is misconfigured.
     """
 
     def __init__(
@@ -85,16 +85,16 @@ class RestServer:
 
     @property
     def address(self) -> str:
-        """Where it is reached, once it is started."""
+        """The URL of the server, after the start."""
         return f"{'http' if self._tls is None else 'https'}://{self._host}:{self._port}"
 
     @property
     def port(self) -> int:
-        """The port that it listens at, once it is started."""
+        """The port of the server, after the start."""
         return self._port
 
     async def start(self) -> None:
-        """Listen.
+        """Start listening.
 
         Raises:
             OSError: the port is in use.
@@ -114,7 +114,7 @@ class RestServer:
     async def _noted(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Note that the sender has said something: the head of the request is there, and its body has limits too."""
+        """Record that the head of a request has arrived; its body has limits of its own."""
         if self._connections is not None:
             self._connections.has_asked(request.protocol)
         return await handler(request)
@@ -140,11 +140,11 @@ class RestServer:
 
 
 async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
-    """The pieces of a file one after the other; what is written to it meanwhile is for the next request."""
+    """Send the pieces of a file in sequence; data appended meanwhile is left to the next request."""
     try:
         begin, end, _ = request.http_range.indices(file.size)
     except ValueError as error:
-        raise RestError(416, f"the header Range can't be read: {error}") from None
+        raise RestError(416, f"cannot parse the header Range: {error}") from None
     is_part = "Range" in request.headers
     if is_part and begin >= end:
         raise RestError(416, f"Range begins at {begin}, the file has {file.size} bytes")
@@ -169,7 +169,7 @@ def _json(body: Any, status: int) -> web.Response:
 async def _errors(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Errors become answers; what nobody expected is logged, and told without its insides."""
+    """Convert errors to responses; log unexpected errors and respond without their details."""
     try:
         return await handler(request)
     except RestError as error:

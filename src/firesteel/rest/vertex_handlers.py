@@ -1,4 +1,4 @@
-"""Endpoints about the vertices of a job and their subtasks."""
+"""Endpoints of the vertices of a job and their subtasks."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def _attempt_accumulators(call: Call) -> Any:
 
 
 async def _backpressure(call: Call) -> Any:
-    """Batches wait for nobody, so there is none; busy and idle are the rest."""
+    """Return busy and idle times; there is no backpressure, because batches do not wait for each other."""
     vertex = job_messages.vertex_of(await _job(call), call.path["vertexid"])
     level = {"backpressureLevel": "ok", "backpressure-level": "ok"}
     busy = [subtask["metrics"].get("busyTimeMsPerSecond", 0.0) / 1000 for subtask in vertex["subtasks"]]
@@ -85,7 +85,7 @@ async def _subtask_accumulators(call: Call) -> Any:
 
 
 async def _flame_graph(call: Call) -> Any:
-    """Flame graphs are not taken: -3 is Flink's word for that."""
+    """Return that flame graphs are not available, which is -3 in Flink."""
     job_messages.vertex_of(await _job(call), call.path["vertexid"])
     return {"endTimestamp": -3}
 

@@ -132,4 +132,4 @@ def test_certificates_replace_no_files(tmp_path: Path) -> None:
     certificates(tmp_path / "new")
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()} == {0o600}
     result = CliRunner().invoke(cli, ["certificates", str(tmp_path / "new")])
-    assert (result.exit_code, "has files in it" in result.output) == (1, True)
+    assert (result.exit_code, "is not empty" in result.output) == (1, True)
