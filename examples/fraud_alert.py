@@ -1,9 +1,9 @@
-"""Warns of a small payment that is followed by a large one within a minute: somebody tries out a stolen card.
+"""Warns of a small payment that is followed by a large one within a minute, as with a stolen card that is tried out.
 
     firesteel run examples/fraud_alert.py
 
-The payments arrive out of order. A KeyedProcessFunction keeps those of a card in a ValueState and sets an event-time
-timer for each: when the watermark has passed a payment, nothing earlier can come any more, and the timer judges it.
+The payments arrive out of order. A KeyedProcessFunction keeps the payments of a card in a ValueState and registers an
+event-time timer for each. When the watermark has passed a payment, no earlier one can arrive, and the timer checks it.
 """
 
 from firesteel.common import Duration, Types, WatermarkStrategy
@@ -35,7 +35,7 @@ class PaymentTime(TimestampAssigner):
 
 
 class FraudDetector(KeyedProcessFunction):
-    """Judges the payments of a card in the order of their own times."""
+    """Checks the payments of a card in the order of their timestamps."""
 
     def open(self, runtime_context):
         amounts = Types.MAP(Types.LONG(), Types.DOUBLE())

@@ -1,9 +1,9 @@
-"""Keeps the balance of each account: payments come from one Kafka topic, balances go to another, exactly once.
+"""Keeps the balance of each account: reads payments from a Kafka topic and writes balances to another, exactly once.
 
     firesteel run examples/kafka_exactly_once.py --bootstrap-servers localhost:9092 --payments in --balances out
 
-A payment is a line such as `anna 12.50`. Kill any process of the job, or the broker: whoever reads the balances with
-`isolation.level=read_committed` finds each of them once. `make demo-kafka` runs it against a broker of its own.
+A payment is a line such as `anna 12.50`. You may kill any process of the job, or the broker: a reader of the balances
+with `isolation.level=read_committed` sees each of them once. `make demo-kafka` runs the example with its own broker.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--bootstrap-servers", required=True, help="host:port of some brokers, separated by commas")
     parser.add_argument("--payments", required=True, help="the topic with the payments")
     parser.add_argument("--balances", required=True, help="the topic for the balances")
-    parser.add_argument("--bounded", action="store_true", help="end where the topic ends when the job begins")
+    parser.add_argument("--bounded", action="store_true", help="stop at the end that the topic has when the job starts")
     options = parser.parse_args()
 
     source = (

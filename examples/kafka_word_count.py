@@ -2,8 +2,8 @@
 
     firesteel run examples/kafka_word_count.py --bootstrap-servers localhost:9092 --topic lines
 
-Without `--bounded` the job goes on for ever and prints a new count for each word that comes in. `make demo-kafka` runs
-it against a broker of its own.
+Without `--bounded` the job runs until it is cancelled and prints a new count for each word that arrives.
+`make demo-kafka` runs the example with its own broker.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main():
     parser = argparse.ArgumentParser(description="Count the words of the lines in a Kafka topic.")
     parser.add_argument("--bootstrap-servers", required=True, help="host:port of some brokers, separated by commas")
     parser.add_argument("--topic", required=True, help="the topic with the lines")
-    parser.add_argument("--bounded", action="store_true", help="end where the topic ends when the job begins")
+    parser.add_argument("--bounded", action="store_true", help="stop at the end that the topic has when the job starts")
     options = parser.parse_args()
 
     source = (

@@ -1,4 +1,4 @@
-"""Highest temperature of each sensor in windows of ten minutes, with the Table API.
+"""Computes the highest temperature of each sensor in windows of ten minutes, with the Table API.
 
 firesteel run examples/table_windows.py
 """

@@ -1,9 +1,9 @@
-"""Lowest, mean and highest temperature of two cities in windows of four weeks of event time.
+"""Computes the lowest, mean and highest temperature of two cities in event-time windows of four weeks.
 
     firesteel run examples/temperature_windows.py
 
-The readings of `examples/data/temperatures.csv` are up to six hours late, so the watermarks stay six hours behind: each
-reading gets into the window that its own time belongs to.
+The readings of `examples/data/temperatures.csv` are up to six hours late. So the watermarks lag behind by six hours,
+and each reading is added to the window of its own timestamp.
 """
 
 import argparse
@@ -31,7 +31,7 @@ class ReadingTime(TimestampAssigner):
 
 
 class Summary(AggregateFunction):
-    """(readings, lowest, sum, highest) of a window, kept up to date with each reading."""
+    """Aggregates the readings of a window to (readings, lowest, sum, highest)."""
 
     def create_accumulator(self):
         return 0, float("inf"), 0.0, float("-inf")
@@ -49,7 +49,7 @@ class Summary(AggregateFunction):
 
 
 class Report(ProcessWindowFunction):
-    """Adds to a window's summary what only the window knows: the city and the dates."""
+    """Adds the city and the dates of the window to its summary."""
 
     def process(self, key, context, elements):
         window = context.window()

@@ -1,4 +1,4 @@
-"""Counts the words of two lines: the program of the front page.
+"""Counts the words of two lines: the program of the README.
 
 firesteel run examples/to_be.py
 """

@@ -2,8 +2,8 @@
 
     firesteel run examples/word_count.py --input examples/data/alice.txt
 
-In STREAMING mode each word gives a new count, in BATCH mode only the last count of each word is given. `--top N` keeps
-the N most frequent words.
+In STREAMING mode each word emits a new count, in BATCH mode only the last count of each word is emitted. `--top N`
+prints the N most frequent words only.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def count_words(env, path):
 
 
 def print_top(counts, number):
-    """Print the most frequent words; the newest count of a word is its largest."""
+    """Print the most frequent words; the latest count of a word is its largest."""
     newest = {}
     with counts.execute_and_collect("word count") as results:
         for word, count in results:
@@ -46,8 +46,8 @@ def print_top(counts, number):
 def main():
     parser = argparse.ArgumentParser(description="Count the words of text files.")
     parser.add_argument("--input", required=True, help="a text file, or a directory of them")
-    parser.add_argument("--output", help="a directory for the counts; printed when left out")
-    parser.add_argument("--top", type=int, help="print only so many words, the most frequent ones")
+    parser.add_argument("--output", help="a directory for the counts; without it they are printed")
+    parser.add_argument("--top", type=int, help="print only this number of words, the most frequent ones")
     options = parser.parse_args()
 
     env = StreamExecutionEnvironment.get_execution_environment()

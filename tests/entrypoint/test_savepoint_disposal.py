@@ -63,7 +63,7 @@ class Evil:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(Evil(), "posix.putenv is no part of the metadata"), ({}, "holds a dict")]
+    ("content", "message"), [(Evil(), "posix.putenv is not part of a savepoint's metadata"), ({}, "contains a dict")]
 )
 def test_metadata_runs_no_code(tmp_path: Path, content: object, message: str) -> None:
     replace_state_file(tmp_path / "_metadata", [pickle.dumps(content)])

@@ -167,7 +167,7 @@ def test_kubernetes() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("taskmanager.memory.process.size", "900 mb", "is '900 mb', at least '1 gb' is needed"),
+        ("taskmanager.memory.process.size", "900 mb", "is '900 mb'; the minimum is '1 gb'"),
         ("taskmanager.memory.process.size", "much", "a memory size must be an integer"),
         ("kubernetes.taskmanager.labels", "team=a", "'team=a' is not of the form key:value"),
     ],

@@ -1,1 +1,1 @@
-"""Builds clusters out of control plane and data plane."""
+"""Assembly of clusters from control plane and data plane."""

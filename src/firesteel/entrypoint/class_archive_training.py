@@ -1,7 +1,7 @@
-"""Makes the archive of the classes that Spark loads: a process of its own, started when that of a user has ended.
+"""Creation of the archive of classes that Spark loads, in a separate process that is started after a user's process.
 
-Java writes the classes that it has loaded when it ends, which takes ten seconds. So this process starts a Spark for it,
-at the lowest priority, and has it do what batches do. Nobody waits for it.
+Java writes the loaded classes when it exits, which takes ten seconds. So this process starts a Spark for that purpose
+at the lowest priority, and runs the same operations as batches do. Nobody waits for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NICENESS = 19
 
 
 def start_making_archive() -> None:
-    """Start the process, and do not wait for it."""
+    """Start the process without waiting for it."""
     with contextlib.suppress(OSError):
         subprocess.Popen(
             [sys.executable, "-m", __name__],
@@ -40,7 +40,7 @@ def start_making_archive() -> None:
 
 
 def make_archive() -> None:
-    """Make the archive for the Java that is found here, unless there is one or another process makes it."""
+    """Create the archive for the installed Java, unless it exists or another process is creating it."""
     archive = archive_for(find_java())
     if archive is not None and archive.is_wanted:
         with archive.making() as path:
@@ -59,7 +59,7 @@ def _train(path: Path) -> None:
 
 
 def _do_as_batches_do(context: Any) -> None:
-    """Run what a `Pipeline` of two stages runs."""
+    """Run the operations of a `Pipeline` with two stages."""
     context.setJobGroup("training", "training", interruptOnCancel=True)
     context.setLocalProperty("spark.scheduler.pool", "job-0")
     rows = context.parallelize(range(2), 2).mapPartitionsWithIndex(_rows).partitionBy(2, abs)
@@ -75,5 +75,5 @@ def _rows(index: int, rows: Any) -> list[tuple[int, tuple[int, int, bytes]]]:
 
 if __name__ == "__main__":
     os.nice(_NICENESS)
-    signal.alarm(_LONGEST_S)  # It ends this process, and with it the JVM.
+    signal.alarm(_LONGEST_S)  # ends this process and its JVM
     make_archive()

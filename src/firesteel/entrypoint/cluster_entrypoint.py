@@ -1,4 +1,4 @@
-"""A JobManager: control plane, data plane and, if wanted, REST API on one loop."""
+"""A JobManager: control plane, data plane and, optionally, REST API on one event loop."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ logger = logging.getLogger(__name__)
 
 
 class ClusterEntrypoint:
-    """One JobManager, made and used on one loop. Flink: `runtime.entrypoint.ClusterEntrypoint`.
+    """A JobManager, created and used on one event loop (Flink: `runtime.entrypoint.ClusterEntrypoint`).
 
-    Several may run in processes of their own: with high availability one leads, the others take over.
+    Several may run in separate processes: with high availability one is the leader and the others are standbys.
 
     Args:
-        configuration: The cluster's options.
+        configuration: Configuration of the cluster.
 
     Attributes:
-        ended: Done when the process should end; holds the error that is the reason, None if somebody asked for it.
-        dispatcher: The leading Dispatcher, of this or another process.
-        data_plane: What moves the records.
+        ended: Completes when the process should exit; the result is the error, or None for a requested shutdown.
+        dispatcher: Gateway to the leading Dispatcher, in this or another process.
+        data_plane: Moves the records.
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
@@ -61,11 +61,11 @@ class ClusterEntrypoint:
         self._operations: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
-        """Start everything but the REST API.
+        """Start everything except the REST API.
 
         Raises:
             OSError: a port is in use.
-            FiresteelError: an option can't be read, or something can't be reached.
+            FiresteelError: an option is invalid, or a service is unreachable.
         """
         if isinstance(self._rpc, TcpRpcService):
             await self._rpc.start()
@@ -78,20 +78,20 @@ class ClusterEntrypoint:
         self._resources.start()
         await self._resource_manager.start()
         await self._dispatcher.start()
-        # The JVM comes up meanwhile, so that it is there when the first job is.
+        # Start the JVM in the background, so that it is ready for the first job.
         asyncio.get_running_loop().run_in_executor(None, self._spark.context)
 
     async def serve_rest(self, log_directory: Path | None = None) -> str:
-        """Start the REST API, leave its token in the run directory and return its address.
+        """Start the REST API, store its token in the run directory and return its address.
 
         Args:
-            log_directory: Where the process logs to; None: to its terminal.
+            log_directory: Directory of the process's logs; None if it logs to its terminal.
 
         Raises:
             OSError: the port is in use.
-            FiresteelError: an option can't be read.
+            FiresteelError: an option is invalid.
         """
-        # Here and not above: it takes a while to import, and a job that runs alone needs none of it.
+        # Late import: slow, and an embedded job does not need it.
         from firesteel.rest.cluster import Cluster
         from firesteel.rest.operations import Operations
         from firesteel.rest.server import RestServer
@@ -111,7 +111,7 @@ class ClusterEntrypoint:
         return str(self._rest.address)
 
     async def stop(self) -> None:
-        """Stop everything but the JVM; with high availability the jobs go on elsewhere."""
+        """Stop everything except the JVM; with high availability another JobManager takes over the jobs."""
         if self._rest is not None:
             if self._token_file is not None:
                 self._token_file.unlink(missing_ok=True)
@@ -126,7 +126,7 @@ class ClusterEntrypoint:
         self.data_plane.close()
 
     def _fatal_error(self, error: BaseException) -> None:
-        logger.error("the JobManager can't go on", exc_info=error)
+        logger.error("the JobManager failed", exc_info=error)
         self._end(error)
 
     def _end(self, error: BaseException | None) -> None:
@@ -141,7 +141,7 @@ class ClusterEntrypoint:
 
 
 def _with_checkpoint_directory(configuration: Mapping[str, str]) -> dict[str, str]:
-    """With high availability checkpoints are where all JobManagers find them, also if nobody said where."""
+    """Return the options; with high availability, add a checkpoint directory that all JobManagers can reach."""
     if not has_high_availability(configuration):
         return dict(configuration)
     return {CHECKPOINT_DIRECTORY: str(storage_directory(configuration) / "checkpoints"), **configuration}

@@ -23,14 +23,14 @@ from firesteel.runtime.taskexecutor.task_runner import TaskRunnerFactory
 
 
 class LocalWorkers:
-    """Makes a TaskExecutor for each worker that is asked for (implements `ResourceManagerDriver`).
+    """Creates a TaskExecutor for each requested worker (implements `ResourceManagerDriver`).
 
     Args:
-        rpc_service: What makes them reachable.
-        ha: Tells them who leads.
-        slots: How many slots each has.
-        runner_factory: Makes what runs their tasks.
-        configuration: The cluster's options.
+        rpc_service: Makes the TaskExecutors reachable.
+        ha: Provides the current leaders.
+        slots: Number of slots of each TaskExecutor.
+        runner_factory: Creates the runners of tasks.
+        configuration: Configuration of the cluster.
     """
 
     worker_slot: ResourceProfile | None = ANY
@@ -53,7 +53,7 @@ class LocalWorkers:
         self._listener: WorkerListener | None = None
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
-        """Nothing is left of a former leader: its TaskExecutors ended with it."""
+        """Return no previous workers: those of a former leader ended with it."""
         self._listener = listener
         return ()
 
@@ -67,7 +67,7 @@ class LocalWorkers:
             case StopProcess(container_id) | ReleaseContainer(container_id):
                 await self._stop(container_id)
             case _:
-                pass  # Nobody is asked for containers, so nobody's requests are to be removed.
+                pass  # There are no pending requests that could be removed.
 
     def _grant(self, count: int) -> None:
         assert self._listener is not None
@@ -93,5 +93,5 @@ class LocalWorkers:
             await worker.stop()
 
     async def close(self) -> None:
-        """Stop all: another leader has workers of its own."""
+        """Stop all TaskExecutors; another leader has its own workers."""
         await asyncio.gather(*(self._stop(container_id) for container_id in list(self._workers)))

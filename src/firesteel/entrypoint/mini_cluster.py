@@ -1,4 +1,4 @@
-"""A whole cluster for one job in this process: its loop runs in a thread."""
+"""A whole cluster for one job in this process, with its event loop in a thread."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _CLOSE_TIMEOUT_S = 30
 
 
 class MiniCluster:
-    """Runs one job. Flink: `runtime.minicluster.MiniCluster`.
+    """A cluster for one job (Flink: `runtime.minicluster.MiniCluster`).
 
-    Where Spark is local there is one TaskExecutor, with as many slots as the job needs; else they are as many Spark
-    executors as it takes.
+    With a local Spark there is one TaskExecutor, with as many slots as the job needs. Otherwise the TaskExecutors are
+    as many Spark executors as needed.
 
     Args:
-        job_graph: The job; parallelism that is left to the scheduler becomes `parallelism.default`.
+        job_graph: The job; a parallelism that is left to the scheduler becomes `parallelism.default`.
         serves_rest: Whether it has a REST API, as in application mode.
     """
 
@@ -43,16 +43,16 @@ class MiniCluster:
         self._entrypoint: ClusterEntrypoint | None = None
 
     def start(self) -> str | None:
-        """Start everything and submit the job: the address of the REST API.
+        """Start the cluster, submit the job and return the address of the REST API, if there is one.
 
         Raises:
             JavaNotFoundError: Spark finds no Java.
-            FiresteelError: the job was refused.
+            FiresteelError: the job was rejected.
         """
         configuration = self.job_graph.configuration
         default = int(number(configuration, "parallelism.default", os.cpu_count() or 1))
         resolve_parallelism(self.job_graph, default)
-        cluster = {**configuration, TYPE: "NONE"}  # nobody could take this process's job over
+        cluster = {**configuration, TYPE: "NONE"}  # no other process could take over this job
         if not has_executors(configuration):
             cluster[SLOTS] = str(StagePlan(self.job_graph).slots)
         self._thread.start()
@@ -66,7 +66,7 @@ class MiniCluster:
         return address
 
     def ask(self, question: Callable[[DispatcherGateway], Coroutine[Any, Any, T]]) -> Future[T]:
-        """Ask the Dispatcher, on the cluster's loop."""
+        """Call the Dispatcher on the cluster's event loop and return a future of the result."""
 
         async def answer() -> T:
             assert self._entrypoint is not None, "the cluster was not started"
@@ -76,7 +76,7 @@ class MiniCluster:
 
     @property
     def collected(self) -> CollectBuffers:
-        """What collecting sinks put out."""
+        """The buffers of collecting sinks."""
         assert self._entrypoint is not None, "the cluster was not started"
         return self._entrypoint.data_plane.collected
 
@@ -84,7 +84,7 @@ class MiniCluster:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def close(self) -> None:
-        """Stop everything but the JVM; may be called again."""
+        """Stop everything except the JVM; further calls have no effect."""
         if not self._thread.is_alive():
             return
         try:

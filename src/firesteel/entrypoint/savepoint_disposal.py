@@ -1,4 +1,4 @@
-"""Removes a savepoint: the files that its metadata lists, and nothing else that is in its directory."""
+"""Disposal of a savepoint: removes the files that its metadata lists, and nothing else in its directory."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ _CLASSES = {
 
 
 class SavepointDisposalError(FiresteelError):
-    """A savepoint can't be removed; the arguments are its directory, and why."""
+    """A savepoint cannot be disposed of; the arguments are its directory and the reason."""
 
     def __str__(self) -> str:
         return f"Could not dispose savepoint {self.args[0]}: {self.args[1]}"
 
 
 class _MetadataUnpickler(pickle.Unpickler):
-    """Reads metadata and runs no code: anybody may have written a file that somebody names in a request."""
+    """Unpickles metadata without running code, because the file may have been written by anyone."""
 
     def find_class(self, module: str, name: str) -> Any:
         found = _CLASSES.get((module, name))
         if found is None:
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of the metadata of a savepoint")
+            raise pickle.UnpicklingError(f"{module}.{name} is not part of a savepoint's metadata")
         return found
 
 
 def dispose_savepoint(directory: AnyPath) -> None:
-    """Remove a savepoint; of a checkpoint the metadata, since others may need its files.
+    """Remove a savepoint; of a checkpoint remove the metadata only, as other checkpoints may share its files.
 
     Raises:
-        SavepointDisposalError: there is none, or its metadata names files elsewhere. Nothing is removed.
+        SavepointDisposalError: there is no savepoint, or its metadata names files elsewhere. Nothing is removed.
         StateFileError: its metadata is damaged.
-        OSError: a file can't be removed.
+        OSError: a file cannot be removed.
     """
     if size_of(directory / METADATA) is None:
         raise SavepointDisposalError(directory, f"there is no {METADATA} file in it")
     files = list(_files(directory, _metadata(directory)))
-    # First what makes it a savepoint: nobody restores one that is removed half.
+    # Remove the metadata first, so that a partially removed savepoint cannot be restored.
     (directory / METADATA).unlink()
     for path in files:
         path.unlink(missing_ok=True)
@@ -63,9 +63,9 @@ def _metadata(directory: AnyPath) -> CheckpointMetadata:
     try:
         metadata = _MetadataUnpickler(io.BytesIO(content)).load()
     except Exception as error:
-        raise SavepointDisposalError(directory, f"its metadata can't be read: {error}") from error
+        raise SavepointDisposalError(directory, f"cannot read its metadata: {error}") from error
     if not isinstance(metadata, CheckpointMetadata):
-        raise SavepointDisposalError(directory, f"its {METADATA} holds a {type(metadata).__name__}")
+        raise SavepointDisposalError(directory, f"its {METADATA} contains a {type(metadata).__name__}")
     return metadata
 
 
@@ -85,7 +85,7 @@ def _is_below(path: AnyPath, directory: AnyPath, name: str) -> bool:
 
 
 def _remove_empty(directory: Path, below: set[Path]) -> None:
-    """Remove directories in which nothing is left, the innermost first."""
+    """Remove empty directories, the innermost first."""
     for path in (*sorted(below, key=lambda path: len(path.parts), reverse=True), directory):
         if path.is_dir() and not any(path.iterdir()):
             path.rmdir()

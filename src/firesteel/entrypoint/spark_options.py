@@ -1,8 +1,8 @@
-"""Flink's options of a cluster as Spark's settings: where executors run, what they have, and as whom.
+"""Translation of Flink's cluster options to Spark's settings: location, resources and credentials of executors.
 
-Sources: `YarnConfigOptions`, `KubernetesConfigOptions` and `TaskManagerOptions` of Flink 2.3; "Running Spark on YARN",
-"Running Spark on Kubernetes" of Spark's documentation. The driver is in the JobManager's process (client mode), so
-options about Flink's own containers of the JobManager have no counterpart.
+Sources: `YarnConfigOptions`, `KubernetesConfigOptions` and `TaskManagerOptions` of Flink 2.3; "Running Spark on YARN"
+and "Running Spark on Kubernetes" in Spark's documentation. The driver runs in the JobManager's process (client mode),
+so options of Flink's own JobManager containers have no counterpart.
 """
 
 from __future__ import annotations
@@ -55,30 +55,30 @@ _SAME_VALUE = {
     "kubernetes.taskmanager.cpu.amount": "spark.kubernetes.executor.request.cores",
     "kubernetes.taskmanager.service-account": "spark.kubernetes.authenticate.executor.serviceAccountName",
 }
-"""The more special option is the later one."""
+"""More specific options come later, so that they take precedence."""
 
 _LISTS = {
     "kubernetes.container.image.pull-secrets": "spark.kubernetes.container.image.pullSecrets",
     "yarn.ship-archives": "spark.yarn.dist.archives",
     "yarn.ship-files": "spark.yarn.dist.files",
 }
-"""Flink parts the entries by `;`, Spark by `,`."""
+"""Lists, which Flink separates with `;` and Spark with `,`."""
 
 _MAPS = {
     "kubernetes.taskmanager.annotations": "spark.kubernetes.executor.annotation.",
     "kubernetes.taskmanager.labels": "spark.kubernetes.executor.label.",
     "kubernetes.taskmanager.node-selector": "spark.kubernetes.executor.node.selector.",
 }
-"""`key:value,...` of Flink; a setting per key of Spark."""
+"""Maps: `key:value,...` in Flink, a setting per key in Spark."""
 
 _ENVIRONMENT = "containerized.taskmanager.env."
 
 
 def spark_master(configuration: Mapping[str, str]) -> str:
-    """Where Spark runs: `spark.master`, else in this process, with a core for each of the machine.
+    """Return Spark's master URL: `spark.master`, or a local master with all cores of the machine.
 
-    A local Spark gets 16 threads for each core: its tasks mostly wait for slots, and those of one job must not wait for
-    those of another.
+    A local Spark gets 16 threads per core, because its tasks mostly wait for slots, and the tasks of one job must not
+    block those of another.
 
     Example:
         >>> spark_master({"spark.master": "local[2]"})
@@ -88,22 +88,22 @@ def spark_master(configuration: Mapping[str, str]) -> str:
     """
     if (local := _local(configuration)) is None:
         return configuration[MASTER]
-    # A number of task failures above 1 makes Spark's local mode retry tasks.
+    # A maximum of more than 1 task failure makes Spark's local mode retry tasks.
     return f"local[{_cores(local) * _THREADS_PER_CORE},{local['failures'] or 4}]"
 
 
 def has_executors(configuration: Mapping[str, str]) -> bool:
-    """Whether Spark has executors in processes, and on hosts, of their own."""
+    """Return whether Spark has executors in separate processes or on other hosts."""
     return _local(configuration) is None
 
 
 def _local(configuration: Mapping[str, str]) -> re.Match[str] | None:
-    """What a local master says; None where Spark has executors."""
+    """Return the parsed local master, or None if Spark has executors."""
     master = configuration.get(MASTER, "local[*]")
     if re.match(r"local(\[|$)", master) is None:
         return None
     if (local := _LOCAL.fullmatch(master)) is None:
-        raise InvalidOptionError(f"option {MASTER!r} is {master!r}; a local one is local[N], local[N,F] or local[*]")
+        raise InvalidOptionError(f"option {MASTER!r} is {master!r}; must be local[N], local[N,F] or local[*]")
     return local
 
 
@@ -114,15 +114,14 @@ def _cores(local: re.Match[str]) -> int:
 
 
 def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Spark's settings. What begins with `spark.` is Spark's own, and wins.
+    """Return Spark's settings; options that begin with `spark.` are passed on and take precedence.
 
-    A local Spark listens at 127.0.0.1 only. Its processes authenticate each other.
-
-    Where Spark has executors each has a core per slot, finds the modules that this process finds, and a quarter of a
-    TaskExecutor's memory, at least 512 MB, is its JVM's: that one moves buffers, all else is Python's.
+    A local Spark listens on 127.0.0.1 only. Its processes authenticate each other. An executor has one core per slot
+    and the same module path as this process. A quarter of a TaskExecutor's memory, at least 512 MB, goes to the
+    executor's JVM, which only moves buffers; the rest is for Python.
 
     Raises:
-        InvalidOptionError: an option can't be read, or lets everybody run code.
+        InvalidOptionError: an option is invalid, or would let everyone run code.
 
     Example:
         >>> spark_settings({"spark.ui.enabled": "true"})["spark.driver.bindAddress"]
@@ -149,13 +148,13 @@ def spark_settings(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def _authentication(configuration: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that let only the application's own processes talk to each other.
+    """Return the settings by which only processes of the application can talk to each other.
 
-    On YARN and Kubernetes Spark makes a secret for each application and hands it to the executors. On its standalone
-    cluster Master, Workers and applications share one secret, which only the user can know.
+    On YARN and Kubernetes Spark generates a secret per application and passes it to the executors. On a standalone
+    cluster Master, Workers and applications share one secret, which the user has to provide.
 
     Raises:
-        InvalidOptionError: others can reach the driver, and nobody said whether it authenticates them.
+        InvalidOptionError: others can reach the driver, and authentication is not configured.
     """
     if configuration.get(_AUTHENTICATE, "true") != "true":
         return {}
@@ -168,9 +167,9 @@ def _authentication(configuration: Mapping[str, str]) -> dict[str, str]:
     addresses = {configuration.get(option, _LOOPBACK) for option in _DRIVER_ADDRESSES}
     if not all(map(is_loopback, addresses)):
         raise InvalidOptionError(
-            f"option {_SECRET!r} is not set, and Spark's driver listens at {', '.join(sorted(addresses))}, where "
+            f"option {_SECRET!r} is not set, and Spark's driver listens on {', '.join(sorted(addresses))}, where "
             f"others can make it run code: set the secret of the Spark cluster, or {_AUTHENTICATE!r} to 'false' to "
-            "trust everybody who can reach these addresses"
+            "trust everyone who can reach these addresses"
         )
     return {}
 
@@ -210,7 +209,7 @@ def _executor_memory(configuration: Mapping[str, str]) -> dict[str, str]:
     memory = memory_bytes(configuration, _PROCESS_MEMORY, 0)
     if memory < 2 * _LEAST_HEAP:
         given = configuration[_PROCESS_MEMORY]
-        raise InvalidOptionError(f"option {_PROCESS_MEMORY!r} is {given!r}, at least '1 gb' is needed")
+        raise InvalidOptionError(f"option {_PROCESS_MEMORY!r} is {given!r}; the minimum is '1 gb'")
     heap = max(_LEAST_HEAP, memory // _HEAP_SHARE)
     return {"spark.executor.memory": _mebibytes(heap), "spark.executor.memoryOverhead": _mebibytes(memory - heap)}
 

@@ -1,4 +1,4 @@
-"""The one JVM of this process: started at most once, shared by all jobs, ended with the process."""
+"""The JVM of this process: started at most once, shared by all jobs, stopped with the process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _gateways: list[SparkGateway] = []
 
 
 def shared_gateway(configuration: Mapping[str, str]) -> SparkGateway:
-    """The gateway of this process, started on first use with Spark's settings in that configuration.
+    """Return the gateway of this process; the first call starts it with the Spark settings of the configuration.
 
-    The JVM comes up in the background. Later callers share it, whatever their settings.
+    The JVM starts in the background. Later callers share it, regardless of their settings.
 
     Raises:
-        InvalidOptionError: an option can't be read.
+        InvalidOptionError: an option is invalid.
     """
     with _lock:
         if not _gateways:

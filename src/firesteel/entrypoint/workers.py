@@ -1,4 +1,4 @@
-"""Where a cluster's TaskExecutors come from, and how they are reached."""
+"""The TaskExecutors of a cluster, and the RPC service that connects them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ logger = logging.getLogger(__name__)
 
 
 class Workers:
-    """TaskExecutors in this process where Spark is local, else beside Spark's executors.
+    """The TaskExecutors of a cluster: in this process with a local Spark, otherwise alongside Spark's executors.
 
     Args:
-        configuration: The cluster's options.
+        configuration: Configuration of the cluster.
 
     Attributes:
-        configuration: With the number of slots of each.
-        rpc_service: In memory while this process is all there is, else over TCP; not started.
+        configuration: The configuration with the number of slots per TaskExecutor.
+        rpc_service: In-memory if this process is the whole cluster, otherwise over TCP; not started.
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
@@ -46,7 +46,7 @@ class Workers:
         has_ha = has_high_availability(configuration)
         self.rpc_service: RpcService
         if has_ha or self._are_executors:
-            # Without high availability nobody has to know the secret but those whom this process tells.
+            # Without high availability only the processes that this one starts need the secret.
             self._secret = rpc_secret(configuration) if has_ha else rpc_secret_or_new(configuration)
             self.rpc_service = TcpRpcService.of_job_manager(configuration, self._secret)
             _warn_of_clear_text(configuration)
@@ -54,11 +54,11 @@ class Workers:
             self.rpc_service = InMemoryRpcService(SystemClock())
 
     def driver(self, ha: HighAvailabilityServices, context: Callable[[], Any]) -> ResourceManagerDriver:
-        """What starts them; the RPC service runs already.
+        """Return the driver that starts TaskExecutors; the RPC service must be running.
 
         Args:
-            ha: Tells who leads.
-            context: Gives the SparkContext.
+            ha: Provides the current leaders.
+            context: Returns the SparkContext.
         """
         if isinstance(self.rpc_service, TcpRpcService) and self._are_executors:
             return SparkResourceManagerDriver(context, self._options_of_executors(self.rpc_service), self._secret)
@@ -79,7 +79,7 @@ def _warn_of_clear_text(configuration: Mapping[str, str]) -> None:
     host = configuration.get("jobmanager.rpc.address", "127.0.0.1")
     if InternalTls.of(configuration) is None and not host.startswith(_LOOPBACK):
         text = (
-            "calls, and records on their way to slots of other hosts, cross the network of %s in clear: "
-            "set security.ssl.internal.enabled (`firesteel certificates DIRECTORY` makes certificates for a test)"
+            "calls, and records sent to slots on other hosts, cross the network of %s unencrypted: "
+            "set security.ssl.internal.enabled (`firesteel certificates DIRECTORY` creates test certificates)"
         )
         logger.warning(text, host)
