@@ -184,7 +184,7 @@ def test_what_does_not_fit_is_refused_with_names() -> None:
     windows = stream.join(stream).where(first).equal_to(first).window(EventTimeSessionWindows.with_gap(Time.seconds(1)))
     with pytest.raises(TypeError, match=r"apply\(\) of joined streams takes a JoinFunction or a callable; found int 3"):
         windows.apply(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="merges windows, Never can't"):
+    with pytest.raises(ValueError, match="merges windows, but Never does not support that"):
         windows.trigger(Never())
 
 

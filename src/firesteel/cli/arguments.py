@@ -36,7 +36,7 @@ def _options(context: click.Context, parameter: click.Parameter, values: tuple[s
 
 
 def _warn_of_unknown(option: str, origin: str) -> None:
-    """Warn of an option that is probably misspelt; it is no error, as a newer Flink may have it."""
+    """Warn about an option that is probably misspelt; not an error, because a newer Flink may have it."""
     doubt = doubt_about(option)
     if doubt is not None:
         click.echo(f"Warning: {origin}: {doubt}", err=True)

@@ -64,7 +64,7 @@ class _Windowed(WithoutJava, Generic[T, W]):
         """
         require(trigger, Trigger, "trigger()")
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
-            raise ValueError(f"{self._assigner} merges windows, {type(trigger).__name__} can't: choose another trigger")
+            raise ValueError(f"{self._assigner} merges windows, but {type(trigger).__name__} does not support that")
         self._trigger = trigger
         return self
 
