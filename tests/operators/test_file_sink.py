@@ -435,7 +435,7 @@ def test_a_savepoint_with_a_parquet_or_compacting_sink_is_used_though_its_job_we
 def test_parquet_files_are_not_put_one_behind_the_other(tmp_path: Path) -> None:
     builder = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON))
     strategy = FileCompactStrategy.builder().set_size_threshold(4).build()
-    with pytest.raises(ValueError, match="Parquet files can't be put one behind the other"):
+    with pytest.raises(ValueError, match="Parquet files can't be concatenated"):
         writer_of(builder.enable_compact(strategy, FileCompactor.concat_file_compactor()))
 
 

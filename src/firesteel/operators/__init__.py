@@ -1,1 +1,1 @@
-"""What runs inside a task: operators, chains, keyed state, timers, windows, watermarks. Knows no Spark."""
+"""Code that runs inside a task: operators, chains, keyed state, timers, windows, watermarks. Independent of Spark."""

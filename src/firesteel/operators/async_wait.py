@@ -1,4 +1,4 @@
-"""Async I/O: many calls of a user's coroutine at once, results in order or as they come."""
+"""Async I/O: concurrent calls of a user's coroutine, with ordered or unordered results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _Result = tuple[list[Any], int | None]
 class AsyncWaitRunner(FunctionOperator):
     """`AsyncDataStream.ordered_wait` and `unordered_wait` (Flink: `AsyncWaitOperator`).
 
-    The calls of one batch of elements run at once on a loop of the operator's own, at most `capacity` at a time,
-    and are all answered before the next batch: so unordered results never overtake a watermark.
+    The calls of one batch of elements run concurrently on the operator's own event loop, at most `capacity` at a time.
+    All of them complete before the next batch starts, so unordered results never overtake a watermark.
     """
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: AsyncWaitOperator) -> None:
@@ -31,12 +31,12 @@ class AsyncWaitRunner(FunctionOperator):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def open(self) -> None:
-        """Make the loop and open the function."""
+        """Create the event loop and open the function."""
         self._loop = asyncio.new_event_loop()
         super().open()
 
     def close(self) -> None:
-        """Close the function and the loop."""
+        """Close the function and the event loop."""
         try:
             super().close()
         finally:
@@ -82,7 +82,7 @@ class AsyncWaitRunner(FunctionOperator):
             return self._settled(self.function.timeout(value))
 
     def _settled(self, found: Any) -> list[Any]:
-        """Return the results of one element, in the types that the stream declares."""
+        """Return the results of one element, converted to the declared type of the stream."""
         if not isinstance(found, Iterable):
             wrong = "cannot be none" if found is None else "should be of list type"
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Records as Avro container files, by fastavro."""
+"""Records as Avro container files, read and written with fastavro."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from firesteel.operators.gathered_file import GatheredStream
 
 
 class AvroStream(GatheredStream):
-    """Gathers records in a file and makes an Avro container file of them when they are complete."""
+    """A part stream that collects records in a file and converts them to an Avro container file when it is complete."""
 
     def __init__(self, file: IO[bytes], schema: AvroSchema) -> None:
         super().__init__(file, "avro")
@@ -24,12 +24,12 @@ class AvroStream(GatheredStream):
         return value.as_dict(recursive=True) if isinstance(value, Row) else value
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
-        """Write all records."""
+        """Write all records to an Avro container file."""
         fastavro().writer(file, self._schema.parsed, chain.from_iterable(groups))
 
 
 def read_avro(file: IO[bytes], schema: AvroSchema, chunk_records: int) -> Iterator[list[Any]]:
-    """Yield the records of a container file as the schema reads them, in chunks."""
+    """Yield the records of a container file in chunks, resolved against the reader schema."""
     records = fastavro().reader(file, schema.parsed)
     while chunk := list(islice(records, chunk_records)):
         yield chunk

@@ -1,4 +1,4 @@
-"""Broadcast state: maps that each subtask of an operator holds in full, and what changed of them in a batch."""
+"""Broadcast state: maps that every subtask of an operator holds in full, and their changes per batch."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from firesteel.operators.states import entries_of
 
 
 class BroadcastStates:
-    """The broadcast states of one operator, a table each (Flink: `runtime.state.HeapBroadcastState`)."""
+    """The broadcast states of one operator, one table each (Flink: `runtime.state.HeapBroadcastState`)."""
 
     def __init__(self) -> None:
         self._tables: dict[str, StateTable] = {}
 
     def table(self, name: str) -> StateTable:
-        """The table of a state, made when first asked for."""
+        """Return the table of a state, created on first use."""
         table = self._tables.get(BROADCAST + name)
         if table is None:
             table = self._tables[BROADCAST + name] = StateTable(BROADCAST + name, None)
         return table
 
     def parts(self, full: bool) -> Iterator[Delta]:
-        """What changed since the last call, or (`full`) everything."""
+        """Yield the changes since the last call, or the whole state if `full`."""
         for name, table in self._tables.items():
             yield from parts_of(name, table.entries() if full else table.changes())
 
     def load(self, delta: Delta) -> None:
-        """Apply a delta if it is of a broadcast state; nothing counts as changed by it."""
+        """Apply a delta if it belongs to a broadcast state, without marking its entries as changed."""
         name, entries = delta
         if name.startswith(BROADCAST):
             table = self.table(name.removeprefix(BROADCAST))
@@ -45,7 +45,7 @@ class BroadcastStates:
 
 
 class OperatorBroadcastState(BroadcastState[Any, Any]):
-    """A map that every subtask holds in full; `writable` on the broadcast side only. Its keys are canonical forms."""
+    """A map that every subtask holds in full, keyed by canonical forms; `writable` on the broadcast side only."""
 
     def __init__(self, descriptor: Any, table: StateTable, writable: bool) -> None:
         self._name = descriptor.name
@@ -59,27 +59,27 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
         return own(value) if self._copies else value
 
     def get(self, key: Any) -> Any:
-        """The value of a key, None if it is not there."""
+        """Return the value of a key, or None if the key is absent."""
         return self._show(self._table.data.get(self._keep_key(key)))
 
     def contains(self, key: Any) -> bool:
-        """True if the key is there."""
+        """Return whether the map contains the key."""
         return self._keep_key(key) in self._table.data
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Pairs of key and value."""
+        """Return the (key, value) pairs."""
         return ((key_of(key), self._show(value)) for key, value in list(self._table.data.items()))
 
     def keys(self) -> Iterator[Any]:
-        """The keys."""
+        """Return the keys."""
         return map(key_of, list(self._table.data))
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """Return the values."""
         return map(self._show, list(self._table.data.values()))
 
     def is_empty(self) -> bool:
-        """True if nothing is there."""
+        """Return whether the map is empty."""
         return not self._table.data
 
     def put(self, key: Any, value: Any) -> None:
@@ -93,12 +93,12 @@ class OperatorBroadcastState(BroadcastState[Any, Any]):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
-        """Remove a key if it is there."""
+        """Remove a key if it is present."""
         self._check_writable()
         self._table.remove(self._keep_key(key))
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove all keys."""
         self._check_writable()
         for key in list(self._table.data):
             self._table.remove(key)

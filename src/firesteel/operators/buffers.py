@@ -1,4 +1,4 @@
-"""Network buffers: what one subtask sends another between two flushes, as bytes.
+"""Network buffers: the data that one subtask sends to another between two flushes, as bytes.
 
 A buffer is a pickled list of items in order. An item is `(values, timestamps)`, a watermark (int), a change of idleness
 (bool) or the end of input (None).
@@ -15,7 +15,7 @@ Item = tuple[list[Any], list[int | None] | None] | int | bool | None
 
 
 def pickled(value: Any) -> bytes:
-    """The bytes of any value; objects of classes that exist in the user's script only travel by value."""
+    """Return the pickled bytes of a value; objects of classes defined in the user's script are pickled by value."""
     try:
         return pickle.dumps(value, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):
@@ -23,10 +23,10 @@ def pickled(value: Any) -> bytes:
 
 
 def encode(items: list[Item]) -> bytes:
-    """The bytes of a buffer."""
+    """Return a list of items encoded as the bytes of a buffer."""
     return pickled(items)
 
 
 def decode(payload: bytes) -> list[Item]:
-    """The items of a buffer."""
+    """Return the items encoded in a buffer."""
     return pickle.loads(payload)  # type: ignore[no-any-return]

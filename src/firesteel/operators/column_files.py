@@ -1,4 +1,4 @@
-"""Reads files of tables as column batches."""
+"""Reading of table files as column batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read_columns(file_format: Any, part: SplitRange, files: Files) -> Iterator[l
 
     Args:
         file_format: A `firesteel.table.connectors.file_tables.ColumnsFileFormat`.
-        part: The range; of a file that is read as a whole it has all bytes.
+        part: The range to read; it spans all bytes if the format reads whole files.
         files: Opens the file.
 
     Raises:
@@ -43,7 +43,7 @@ def _text_blocks(record_format: Any, path: str, start: int, end: int | None, fil
     with open_decompressed(path, files) as file:
         position = start
         if start > 0:
-            # The line that goes on over the start belongs to the range before.
+            # A line that straddles the start of the range belongs to the previous range.
             file.seek(start - 1)
             position += len(file.readline()) - 1
         while end is None or position < end:
@@ -56,7 +56,7 @@ def _text_blocks(record_format: Any, path: str, start: int, end: int | None, fil
 
 
 def _whole_lines(file: IO[bytes], size: int, quote: bytes | None) -> bytes:
-    """Read about so many bytes, to the end of a line that is not within quotes."""
+    """Read about `size` bytes, up to the end of a line that is not within quotes."""
     data = file.read(size)
     if data and not data.endswith(b"\n"):
         data += file.readline()

@@ -1,4 +1,4 @@
-"""Rows as Parquet and ORC files, by pyarrow."""
+"""Rows as Parquet and ORC files, read and written with pyarrow."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LOCAL_TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo)
 
 
 class ColumnsStream(GatheredStream):
-    """Gathers rows in a file and makes a file of their columns when they are complete.
+    """A part stream that collects rows in a file and converts them to a columnar file when it is complete.
 
     Attributes:
         write_table: Name of the method of pyarrow's writer that writes a table.
@@ -53,15 +53,15 @@ class ColumnsStream(GatheredStream):
         self._row_type = row_type
 
     def open_writer(self, file: IO[bytes], schema: Any) -> Any:
-        """Return a writer of pyarrow."""
+        """Return the pyarrow writer of the format."""
         raise NotImplementedError
 
     def plain(self, value: Any) -> Any:
-        """Return a row as a dict."""
+        """Return a row as a dict of plain values."""
         return _plain(value, self._row_type)
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
-        """Write a table for each group."""
+        """Write one table per group."""
         pyarrow = import_pyarrow()
         names, types = self._row_type.get_field_names(), self._row_type.get_field_types()
         schema = pyarrow.schema(list(zip(names, map(arrow_type, types), strict=True)))
@@ -72,18 +72,18 @@ class ColumnsStream(GatheredStream):
 
 
 class ParquetStream(ColumnsStream):
-    """Makes a Parquet file, with a row group for each table."""
+    """A part stream for Parquet files, with one row group per table."""
 
     def __init__(self, file: IO[bytes], row_type: RowTypeInfo) -> None:
         super().__init__(file, "parquet", row_type)
 
     def open_writer(self, file: IO[bytes], schema: Any) -> Any:
-        """Return a writer of Parquet."""
+        """Return a Parquet writer."""
         return import_pyarrow().parquet.ParquetWriter(file, schema)
 
 
 class OrcStream(ColumnsStream):
-    """Makes an ORC file."""
+    """A part stream for ORC files."""
 
     write_table = "write"
 
@@ -92,7 +92,7 @@ class OrcStream(ColumnsStream):
         self._settings = settings
 
     def open_writer(self, file: IO[bytes], schema: Any) -> Any:
-        """Return a writer of ORC."""
+        """Return an ORC writer."""
         import_pyarrow()
         import pyarrow.orc
 
@@ -101,7 +101,7 @@ class OrcStream(ColumnsStream):
 
 
 def import_pyarrow() -> Any:
-    """Return the package that reads and writes such files: a third of a second that only jobs with such files pay.
+    """Import and return pyarrow. The import takes a third of a second, so only jobs that need it import it.
 
     Raises:
         ModuleNotFoundError: it is not installed; the text says how to install it.
@@ -117,7 +117,7 @@ def import_pyarrow() -> Any:
 
 
 def read_parquet(file: str | IO[bytes], parquet_format: ParquetColumnarRowInputFormat) -> Iterator[list[Row]]:
-    """Yield the rows of a file (a path, or an open one), in batches; columns that it does not have are null."""
+    """Yield the rows of a file (a path or an open file) in batches; columns missing from the file are null."""
     coerce = coercer(parquet_format.row_type)
     assert coerce is not None
     with import_pyarrow().parquet.ParquetFile(file) as parquet:
@@ -129,14 +129,14 @@ def read_parquet(file: str | IO[bytes], parquet_format: ParquetColumnarRowInputF
 
 
 def _columns_of(found: list[str], parquet_format: ParquetColumnarRowInputFormat) -> list[str | None]:
-    """Return the column of the file for each field of the rows."""
+    """Return the file's column name for each field of the row type, None if the file lacks the column."""
     fold = str if parquet_format.is_case_sensitive else str.lower
     columns = {fold(name): name for name in found}
     return [columns.get(fold(name)) for name in parquet_format.row_type.get_field_names()]
 
 
 def _timestamp(value: Any, parquet_format: ParquetColumnarRowInputFormat) -> Any:
-    """Return a time with zone as the time that clocks show in UTC, or here."""
+    """Return a timestamp with time zone as local time in UTC or in the system's time zone."""
     if not isinstance(value, datetime.datetime) or value.tzinfo is None:
         return value
     zone = datetime.UTC if parquet_format.is_utc_timestamp else None
@@ -144,17 +144,17 @@ def _timestamp(value: Any, parquet_format: ParquetColumnarRowInputFormat) -> Any
 
 
 def read_parquet_records(file: str | IO[bytes], names: list[str], chunk_records: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the records of a file (a path, or an open one) as dicts, in batches."""
+    """Yield the records of a file (a path or an open file) as dicts, in batches."""
     with import_pyarrow().parquet.ParquetFile(file) as parquet:
         for batch in parquet.iter_batches(chunk_records, columns=names):
             yield batch.to_pylist(maps_as_pydicts="strict")
 
 
 def arrow_type(type_info: TypeInformation[Any]) -> Any:
-    """The Arrow type of a declared type.
+    """Return the Arrow type that corresponds to a declared type.
 
     Raises:
-        NotImplementedError: there is none.
+        NotImplementedError: no Arrow type corresponds to it.
     """
     import pyarrow
 
@@ -187,7 +187,7 @@ def _is_bytes(type_info: TypeInformation[Any]) -> bool:
 
 
 def _plain(value: Any, type_info: TypeInformation[Any]) -> Any:
-    """Rows as dicts, maps as pairs, everything else as it is."""
+    """Return rows as dicts and maps as lists of pairs; return other values unchanged."""
     if value is None:
         return None
     if isinstance(type_info, RowTypeInfo):

@@ -1,4 +1,4 @@
-"""Part files of tables: column batches as records of a format, a directory per partition."""
+"""Part files of tables: column batches written as records of a format, in one directory per partition."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from firesteel.operators.gathered_file import GatheredStream
 
 
 class TableFileWriter(FileWriter):
-    """Writes each row to the directory of its partition.
+    """A file writer that writes each row to the directory of its partition.
 
     Args:
-        settings: Of the sink; its `columns` say how rows are split.
-        context: Of the writer.
+        settings: The settings of the sink; `columns` defines how rows are partitioned.
+        context: The context of the writer.
     """
 
     def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
@@ -52,7 +52,7 @@ class TableFileWriter(FileWriter):
 
 
 def part_format(record_format: Any) -> PartFormat:
-    """Return how column batches become part files.
+    """Return the part format that writes column batches as records of a table format.
 
     Args:
         record_format: A `firesteel.table.connectors.formats.base.Format`.
@@ -67,14 +67,14 @@ def part_format(record_format: Any) -> PartFormat:
 
 
 class ColumnsParquetStream(GatheredStream):
-    """Gathers column batches and makes a Parquet file of them, with a row group for each."""
+    """A part stream that converts column batches to a Parquet file, with one row group per batch."""
 
     def __init__(self, file: IO[bytes], record_format: Any) -> None:
         super().__init__(file, "parquet")
         self._format = record_format
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
-        """Write all column batches."""
+        """Write all column batches to a Parquet file."""
         columns = self._format.columns
         schema = pa.schema(list(zip(columns.names, map(arrow_type, columns.types), strict=True)))
         with import_pyarrow().parquet.ParquetWriter(file, schema, compression=self._format.compression) as writer:

@@ -1,4 +1,4 @@
-"""Runs a kernel on columns as an operator of a subtask; its elements are column batches."""
+"""An operator that runs a columnar kernel; its elements are column batches."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _STATE_TTL = "table.exec.state.ttl"
 
 
 class ColumnRunner(Operator):
-    """One kernel with its state, which is kept by key groups.
+    """An operator around one kernel and its state, which is partitioned by key group.
 
     Args:
-        factory: Makes the kernel.
-        inputs: How many inputs it has.
+        factory: Creates the kernel.
+        inputs: Number of inputs of the kernel.
     """
 
     def __init__(self, name: str, task: TaskInfo, output: Output, factory: Any, inputs: int) -> None:
@@ -32,7 +32,7 @@ class ColumnRunner(Operator):
         self.backend.key_group = _first
 
     def open(self) -> None:
-        """Open the kernel with the state that was restored."""
+        """Open the kernel with the restored state."""
         task = self.task
         self._kernel.open(
             KernelContext(
@@ -58,19 +58,19 @@ class ColumnRunner(Operator):
             self.output.hand_on([batch], None)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Hand batches of the first input to the kernel."""
+        """Pass batches of the first input to the kernel."""
         for batch in values:
             self._kernel.process(0, batch)
         self.backend.forget_repetitions()
 
     def process2(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Hand batches of the second input to the kernel."""
+        """Pass batches of the second input to the kernel."""
         for batch in values:
             self._kernel.process(1, batch)
         self.backend.forget_repetitions()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the kernel see a watermark, then pass on what it makes of it; BATCH has none before the end."""
+        """Pass a watermark to the kernel and emit the resulting watermark; in BATCH mode only the final one."""
         if self.task.is_batch:
             return
         passed = self._kernel.watermark(timestamp)
@@ -78,7 +78,7 @@ class ColumnRunner(Operator):
             super().process_watermark(passed)
 
     def end_input(self, index: int) -> None:
-        """Let the kernel finish when the last input ended."""
+        """Let the kernel finish after its last input ended."""
         self._open_inputs -= 1
         if self._open_inputs:
             return
@@ -87,27 +87,27 @@ class ColumnRunner(Operator):
             super().process_watermark(MAX_WATERMARK)
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Let the kernel do what is due."""
+        """Let the kernel run the work that is due at this processing time."""
         self._kernel.advance_processing_time(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """Return when something is due."""
+        """Return the processing time in ms at which the kernel next has work to do, or None."""
         return self._kernel.next_processing_time()  # type: ignore[no-any-return]
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
-        """What changed of the kernel's state."""
+        """Return the changes of the kernel's state since the last call, or all of it if `full`."""
         return self.backend.full() if full else self.backend.delta()
 
     def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:
-        """Take a part of the state."""
+        """Load a part of the keyed state."""
         self.backend.load(delta, key_groups)
 
     def snapshot(self) -> Any:
-        """The watermark and what the kernel keeps beside its tables."""
+        """Return the watermark and the state that the kernel keeps outside its tables."""
         return self.watermark, self._kernel.snapshot()
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from a snapshot."""
+        """Restore the watermark and the kernel from a snapshot."""
         self.watermark, kept = snapshot
         self._kernel.restore(kept)
 

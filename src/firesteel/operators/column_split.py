@@ -1,4 +1,4 @@
-"""Spreads column batches over channels by the values of key columns."""
+"""Hash partitioning of column batches by the values of key columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from firesteel.operators.operator import Timestamps
 
 
 class SplitColumns:
-    """HASH over columns: each row goes to the channel that owns its key group."""
+    """HASH partitioning of column batches: each row goes to the channel that owns its key group."""
 
     def __init__(self, columns: tuple[int, ...], max_parallelism: int, channels: int) -> None:
         self._columns = columns
@@ -20,7 +20,7 @@ class SplitColumns:
         self._channels = channels
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
-        """The batches by channel."""
+        """Return the rows of the batches grouped by channel."""
         if self._channels == 1:
             return [(0, values, None)]
         parts: list[list[Any]] = [[] for _ in range(self._channels)]
@@ -36,8 +36,8 @@ class SplitColumns:
         return [(channel, part, None) for channel, part in enumerate(parts) if part]
 
     def snapshot(self) -> Any:
-        """Nothing: the rows decide."""
+        """Return None, as the partitioning depends on the rows only."""
         return None
 
     def restore(self, snapshot: Any) -> None:
-        """Go on."""
+        """Do nothing, as the partitioning has no state."""

@@ -1,6 +1,6 @@
-"""What sinks want to have done once a batch or checkpoint is decided, and how the driver does it.
+"""Committables: actions that sinks request for the time after a batch or checkpoint is decided.
 
-A committable is handed to a `Driver` by its one method. Those that are durable wait for the next checkpoint.
+The driver carries out committables. Durable ones wait for the next checkpoint.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from firesteel.errors import FiresteelError
 from firesteel.operators.buffers import pickled
 
 OUTPUT_BYTES = 256 * 1024
-"""What a sink shows of one batch travels with the batch's reports up to about so much, else in a file."""
+"""Largest output of a sink per batch that is sent inline with the batch's reports; more goes through a file."""
 
 _LENGTH = struct.Struct(">Q")
 
 
 class Driver(Protocol):
-    """Who carries out committables: the process that runs the job's batches."""
+    """The process that runs the job's batches and carries out committables."""
 
     def print(self, text: str) -> None:
-        """Write the lines of a print sink."""
+        """Write the lines of a print sink to standard output."""
 
     def collect(self, collect_id: str, elements: list[Any]) -> None:
-        """Hand elements to the client that asked for them."""
+        """Deliver elements to the client that requested them."""
 
     def committer(self, sink_id: str) -> Committer:
         """Return the committer of a sink of the job."""
@@ -38,16 +38,17 @@ class Driver(Protocol):
 
 
 class Committable(Protocol):
-    """What a sink wants to have done.
+    """An action that a sink requests.
 
     Attributes:
-        is_durable: What it does outlives the process, so it must be done once, and not before it is decided.
+        is_durable: Whether its effect outlives the process, so that it must be carried out exactly once and only after
+        it is decided.
     """
 
     is_durable: ClassVar[bool]
 
     def hand_to(self, driver: Driver) -> None:
-        """Let the driver do it."""
+        """Carry out the action with the driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +59,36 @@ class PrintedLines:
     text: str
 
     def hand_to(self, driver: Driver) -> None:
-        """Print them."""
+        """Print the lines."""
         driver.print(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class CollectedElements:
-    """Elements of a collecting sink, for the client that asked under `collect_id`."""
+    """Elements of a collecting sink, addressed to the client with `collect_id`."""
 
     is_durable: ClassVar[bool] = False
     collect_id: str
     elements: list[Any]
 
     def hand_to(self, driver: Driver) -> None:
-        """Deliver them."""
+        """Deliver the elements to the client."""
         driver.collect(self.collect_id, self.elements)
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """Committables that are too large to travel with the reports of a batch: a file that all processes see."""
+    """Committables too large to be sent inline with the reports of a batch, in a file on shared storage."""
 
     is_durable: ClassVar[bool] = False
     path: str
     length: int
 
     def hand_to(self, driver: Driver) -> None:
-        """Hand over the committables one after the other; the file stays until nobody can ask for it again.
+        """Carry out the committables in order; the file is kept while they may have to be replayed.
 
         Raises:
-            OutputFileError: the file is not as it was written.
+            OutputFileError: the file is missing or incomplete.
         """
         path = Path(self.path)
         if not path.exists() or path.stat().st_size != self.length:
@@ -99,7 +100,7 @@ class OutputFile:
 
 
 class OutputFileError(FiresteelError):
-    """What a sink put out is missing: the job's checkpoint directory must be shared by all machines."""
+    """Sink output is missing; the job's checkpoint directory must be shared by all machines."""
 
     def __init__(self, path: str, length: int) -> None:
         super().__init__(path, length)
@@ -109,17 +110,17 @@ class OutputFileError(FiresteelError):
 
 
 def remove_files(committables: Iterable[Committable]) -> None:
-    """Remove the files of output that was shown."""
+    """Remove the files of output that was delivered."""
     for committable in committables:
         if isinstance(committable, OutputFile):
             Path(committable.path).unlink(missing_ok=True)
 
 
 class OutputBuffer:
-    """Gathers committables of a sink for the end of the batch: in memory while they are small, else in a file.
+    """A buffer for the committables of a sink until the end of the batch, in memory or, if large, in a file.
 
     Args:
-        directory: Where the file is made; empty keeps everything in memory.
+        directory: The directory for the file; if empty, everything stays in memory.
     """
 
     def __init__(self, directory: str) -> None:
@@ -130,7 +131,7 @@ class OutputBuffer:
         self._length = 0
 
     def add(self, committable: Committable, size: int) -> None:
-        """Take the next committable, of about so many bytes."""
+        """Add a committable of about `size` bytes."""
         self._kept.append(committable)
         self._kept_bytes += size
         if self._kept_bytes > OUTPUT_BYTES and self._directory:
@@ -138,9 +139,9 @@ class OutputBuffer:
 
     def _write(self) -> None:
         if self._path is None:
-            # Only this one: if the directory of the run is gone, the run is over.
+            # Create only the last level: if the directory of the run is gone, the run is over.
             Path(self._directory).mkdir(exist_ok=True)
-            # A name of its own: another try of the same batch writes another file.
+            # The name is unique, because another attempt of the same batch writes another file.
             self._path = Path(self._directory) / uuid.uuid4().hex
         with self._path.open("ab") as file:
             for committable in self._kept:
@@ -151,7 +152,7 @@ class OutputBuffer:
         self._kept, self._kept_bytes = [], 0
 
     def take(self) -> tuple[Committable, ...]:
-        """Return what was gathered since the last call, in order."""
+        """Return the committables added since the last call, in order."""
         kept, self._kept, self._kept_bytes = self._kept, [], 0
         if self._path is None:
             return tuple(kept)
@@ -159,7 +160,7 @@ class OutputBuffer:
         return (written, *kept)
 
     def close(self) -> None:
-        """Drop what was not taken."""
+        """Discard the committables that were not taken."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
             self._path = None
@@ -167,9 +168,9 @@ class OutputBuffer:
 
 @dataclass(frozen=True, slots=True)
 class SinkCommittables:
-    """What one subtask of a two-phase sink prepared.
+    """The committables that one subtask of a two-phase sink prepared.
 
-    It is written to checkpoints, so the committer, which may hold a password, is no part of it.
+    It is written to checkpoints, so it does not contain the committer, which may hold a password.
     """
 
     is_durable: ClassVar[bool] = True
@@ -178,7 +179,7 @@ class SinkCommittables:
     requests: tuple[CommitRequest, ...]
 
     def hand_to(self, driver: Driver) -> None:
-        """Commit them.
+        """Commit the requests with the sink's committer.
 
         Raises:
             SinkCommitError: the committer raised.
@@ -188,7 +189,7 @@ class SinkCommittables:
 
 
 class SinkCommitError(FiresteelError):
-    """What a sink prepared could not be committed; it is tried again when the job is restarted."""
+    """Committing the prepared data of a sink failed; the commit is retried when the job restarts."""
 
     def __init__(self, sink_name: str, requests: int, error: Exception) -> None:
         super().__init__(sink_name, requests, error)
@@ -202,28 +203,28 @@ class SinkCommitError(FiresteelError):
 
 
 def check(committables: Iterable[Committable], committer: Callable[[str], Committer]) -> None:
-    """Let the committers check what they are to commit, before it is decided.
+    """Let the committers validate their requests before the checkpoint is decided.
 
     Args:
-        committables: What is to be decided.
-        committer: Gives the committer of a sink by its id.
+        committables: The committables of the checkpoint.
+        committer: Returns the committer of a sink by its id.
 
     Raises:
-        SinkCommitError: a committer refuses its requests.
+        SinkCommitError: a committer rejects its requests.
     """
     for part in _by_sink(committables)[0]:
         _with_sink_named(part, committer(part.sink_id).check)
 
 
 def carry_out(committables: Iterable[Committable], driver: Driver) -> None:
-    """Do all of it: each sink commits once for all its subtasks, then the rest follows in order."""
+    """Carry out all committables: one commit per sink for all its subtasks, then the rest in order."""
     of_sinks, rest = _by_sink(committables)
     for committable in [*of_sinks, *rest]:
         committable.hand_to(driver)
 
 
 def _by_sink(committables: Iterable[Committable]) -> tuple[list[SinkCommittables], list[Committable]]:
-    """Put what the subtasks of each sink prepared together; the rest stays as it is."""
+    """Merge the committables of all subtasks of each sink; return them and the remaining committables."""
     of_sink: dict[str, list[SinkCommittables]] = {}
     rest: list[Committable] = []
     for committable in committables:

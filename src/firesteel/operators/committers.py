@@ -1,4 +1,4 @@
-"""The committers of a job, made of the sinks and sources in its graph."""
+"""The committers of a job, created from the sinks and sources in its job graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class SinkNotFoundError(FiresteelError):
-    """There is something to commit, but the job has no such sink; the argument is the id of the sink's writer."""
+    """A committable belongs to a sink that the job does not have; the argument is the id of the sink's writer."""
 
     def __str__(self) -> str:
         return (
@@ -31,9 +31,9 @@ class SinkNotFoundError(FiresteelError):
 
 
 class Committers:
-    """Finds the committer of each sink.
+    """The committers of all sinks of a job.
 
-    Committables are written to checkpoints, committers are not: they hold what it takes to reach a database.
+    Committables are written to checkpoints. Committers are not, because they hold connection data such as passwords.
 
     Args:
         job_graph: The job.
@@ -50,7 +50,7 @@ class Committers:
         self._made: dict[str, Committer] = {}
 
     def committer(self, sink_id: str) -> Committer:
-        """Return the committer of a sink, by the id of its writer: vertex and operator.
+        """Return the committer of a sink by the id of its writer (vertex and operator).
 
         Raises:
             SinkNotFoundError: the job has no such sink.
@@ -64,7 +64,7 @@ class Committers:
         return self._made[known]
 
     def without_unknown(self, committables: Sequence[Committable]) -> list[Committable]:
-        """Leave out what belongs to sinks that the job does not have, as it leaves out their state, and log it."""
+        """Return the committables without those of sinks that the job does not have, and log what was dropped."""
         return [committable for committable in committables if not self._is_unknown(committable)]
 
     def _is_unknown(self, committable: Committable) -> bool:
@@ -76,12 +76,12 @@ class Committers:
 
 
 def _known_as(sink_id: str) -> str:
-    """Return what is the same in another program, where a sink may be in another vertex."""
+    """Return the part of a sink id that is stable across programs, where a sink may belong to another vertex."""
     return sink_id if is_of_source(sink_id) else sink_id.rpartition("/")[2]
 
 
 def _of_source(vertex: JobVertex, configuration: Mapping[str, str]) -> dict[str, Callable[[], Committer]]:
-    """Give what makes the committers of a source: of the part that has one, for each part."""
+    """Return a factory of the committer for each part of a source that has one."""
     return {
         source_committer_id(operator_id, index): partial(_given, committer)
         for operator_id, _, descriptor in described_operators(vertex)[:1]
@@ -95,7 +95,7 @@ def _given(committer: Committer) -> Committer:
 
 
 def _sink_of(descriptor: Any) -> Iterator[Sink[Any]]:
-    """Give the two-phase sink of a writer, if the operator is one."""
+    """Yield the two-phase sink of a writer, if the operator is one."""
     if isinstance(descriptor, descriptors.SinkWriterOperator):
         sink = descriptor.sink
     elif isinstance(descriptor, descriptors.SinkFunctionOperator):

@@ -1,4 +1,4 @@
-"""The contexts that user functions are given."""
+"""The contexts passed to user functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from firesteel.operators.timers import InternalTimerService
 
 
 class TaskRuntimeContext(RuntimeContext):
-    """Who the subtask is, and its keyed state where the operator is keyed (Flink: `StreamingRuntimeContext`)."""
+    """The subtask's identity, and its keyed state if the operator is keyed (Flink: `StreamingRuntimeContext`)."""
 
     def __init__(self, operator_name: str, task: TaskInfo, store: StateStore | None = None) -> None:
         self._operator_name = operator_name
@@ -25,56 +25,56 @@ class TaskRuntimeContext(RuntimeContext):
         self._store = store
 
     def get_task_name(self) -> str:
-        """Name of the job vertex."""
+        """Return the name of the job vertex."""
         return self._task.vertex_name
 
     def get_number_of_parallel_subtasks(self) -> int:
-        """Parallelism of the vertex."""
+        """Return the parallelism of the vertex."""
         return self._task.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """Number of key groups."""
+        """Return the max parallelism, that is the number of key groups."""
         return self._task.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
-        """From 0."""
+        """Return the index of the subtask, from 0."""
         return self._task.subtask_index
 
     def get_attempt_number(self) -> int:
-        """0 for the first attempt."""
+        """Return the attempt number, 0 for the first attempt."""
         return self._task.attempt_number
 
     def get_task_name_with_subtasks(self) -> str:
-        """As in `Map (2/4)#0`."""
+        """Return the task name with subtask and attempt, such as `Map (2/4)#0`."""
         task = self._task
         return f"{task.vertex_name} ({task.subtask_index + 1}/{task.parallelism})#{task.attempt_number}"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """A setting of the job."""
+        """Return an option of the job's configuration, or the default value."""
         return self._task.configuration.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
-        """Metrics of this operator."""
+        """Return the metric group of this operator."""
         return TaskMetricGroup(self._task.metrics, (self._operator_name,))
 
     def get_state(self, state_descriptor: Any) -> Any:
-        """A value per key."""
+        """Return the value state of a descriptor."""
         return self._keyed().get_state(state_descriptor)
 
     def get_list_state(self, state_descriptor: Any) -> Any:
-        """A list per key."""
+        """Return the list state of a descriptor."""
         return self._keyed().get_list_state(state_descriptor)
 
     def get_map_state(self, state_descriptor: Any) -> Any:
-        """A map per key."""
+        """Return the map state of a descriptor."""
         return self._keyed().get_map_state(state_descriptor)
 
     def get_reducing_state(self, state_descriptor: Any) -> Any:
-        """A reduced value per key."""
+        """Return the reducing state of a descriptor."""
         return self._keyed().get_reducing_state(state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: Any) -> Any:
-        """An accumulator per key."""
+        """Return the aggregating state of a descriptor."""
         return self._keyed().get_aggregating_state(state_descriptor)
 
     def _keyed(self) -> StateStore:
@@ -86,33 +86,33 @@ class TaskRuntimeContext(RuntimeContext):
 
 
 class NonKeyedTimerService(TimerService):
-    """The time, for functions without a key: they can't register timers (as in Flink)."""
+    """The timer service of functions without a key: it tells the time but, as in Flink, refuses to register timers."""
 
     def __init__(self) -> None:
         self.watermark = MIN_TIMESTAMP
 
     def current_processing_time(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the processing time in ms since the epoch."""
         return now_ms()
 
     def current_watermark(self) -> int:
-        """Watermark of the operator (milliseconds)."""
+        """Return the watermark of the operator in ms."""
         return self.watermark
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Refused."""
+        """Raise RuntimeError, as timers need a keyed stream."""
         self._refuse()
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Refused."""
+        """Raise RuntimeError, as timers need a keyed stream."""
         self._refuse()
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Refused."""
+        """Raise RuntimeError, as timers need a keyed stream."""
         self._refuse()
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Refused."""
+        """Raise RuntimeError, as timers need a keyed stream."""
         self._refuse()
 
     def _refuse(self) -> None:
@@ -120,23 +120,23 @@ class NonKeyedTimerService(TimerService):
 
 
 class ProcessContext:
-    """Context of the functions without a key; one object, changed from element to element."""
+    """The context of functions without a key; one object is reused for all elements."""
 
     def __init__(self) -> None:
         self.current_timestamp: int | None = None
         self.timers: Any = NonKeyedTimerService()
 
     def timestamp(self) -> int:
-        """Event time of the element (milliseconds), -2**63 if it has none."""
+        """Return the event time of the element in ms, -2**63 if it has none."""
         return MIN_TIMESTAMP if self.current_timestamp is None else self.current_timestamp
 
     def timer_service(self) -> TimerService:
-        """Timers and the present time."""
+        """Return the timer service."""
         return self.timers  # type: ignore[no-any-return]
 
 
 class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.OnTimerContext):
-    """Context of the keyed functions, for elements and for timers; one object, changed from element to element."""
+    """The context of keyed functions, for elements and timers; one object is reused for all of them."""
 
     def __init__(self, timers: InternalTimerService) -> None:
         self.current_timestamp: int | None = None
@@ -145,18 +145,18 @@ class KeyedContext(KeyedProcessFunction.OnTimerContext, KeyedCoProcessFunction.O
         self._timers = timers
 
     def timestamp(self) -> int:
-        """Event time of the element (-2**63 if it has none), or time of the timer (milliseconds)."""
+        """Return the event time of the element (-2**63 if it has none) or of the timer, in ms."""
         return MIN_TIMESTAMP if self.current_timestamp is None else self.current_timestamp
 
     def timer_service(self) -> TimerService:
-        """Timers of the current key and the present time."""
+        """Return the timer service of the current key."""
         return self._timers
 
     def get_current_key(self) -> Any:
-        """Key of the element or timer."""
+        """Return the key of the element or timer."""
         key = self.current_key
         return key if key.__class__ in PLAIN else key_of(key)
 
     def time_domain(self) -> TimeDomain:
-        """Kind of the timer that fires."""
+        """Return the time domain of the firing timer."""
         return self.current_domain

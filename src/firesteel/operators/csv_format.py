@@ -1,4 +1,4 @@
-"""CSV files as Rows, read as Flink's `CsvReaderFormat` (Jackson's CSV parser and its converters) reads them."""
+"""CSV files as Rows, parsed like Flink's `CsvReaderFormat` (Jackson's CSV parser and its converters)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Convert = Callable[[str], Any]
 
 
 def read_csv(file: TextIO, schema: CsvSchema, chunk_rows: int) -> Iterator[list[Row]]:
-    """The rows of a file that is open without translation of newlines, in chunks.
+    """Yield the rows of a file in chunks; the file must be opened without newline translation.
 
     Raises:
-        ValueError: a row, or the header where headers are strict, does not fit the schema; the text names the line.
+        ValueError: a row does not match the schema, or the header does not in strict mode; the message names the line.
     """
     records = _Records(file, schema)
     names = [column.name for column in schema.columns]
@@ -41,7 +41,7 @@ def read_csv(file: TextIO, schema: CsvSchema, chunk_rows: int) -> Iterator[list[
 
 
 class _Records:
-    """The fields of each record; knows the line for messages."""
+    """An iterator over the fields of each record, which tracks the line number for messages."""
 
     def __init__(self, file: TextIO, schema: CsvSchema) -> None:
         csv.field_size_limit(_LARGEST_FIELD)
@@ -59,7 +59,7 @@ class _Records:
 
     @property
     def line(self) -> int:
-        """The line that was read last, from 1."""
+        """The number of the line read last, from 1."""
         return self._reader.line_num + self._skipped
 
     def _lines(self, file: TextIO) -> Iterator[str]:
@@ -73,7 +73,7 @@ class _Records:
             yield line if escaped is None else escaped.sub(self._unescaped, line)
 
     def _unescaped(self, match: re.Match[str]) -> str:
-        """The character that an escape means, escaped itself so that the reader takes it as it is."""
+        """Return the character that an escape sequence stands for, escaped so that the reader takes it literally."""
         return f"{self._schema.escape_char}{_ESCAPED.get(match[1], match[1])}"
 
     def __iter__(self) -> Iterator[list[str]]:

@@ -1,7 +1,7 @@
-"""Keyed state larger than memory: tables in a temporary database on local disk, with the entries last used in memory.
+"""Keyed state larger than memory: tables in a temporary database on local disk, with a cache of recent entries.
 
-The database is SQLite's, a private file without a name that is gone when its process is. It need not survive anything:
-what does are the versions. Flink's counterpart is RocksDB, and `state.backend.type: rocksdb` chooses this.
+The database is a private, unnamed SQLite file that disappears with its process. It need not survive failures, as state
+is restored from versions. Flink's counterpart is RocksDB; `state.backend.type: rocksdb` selects this store.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from firesteel.common.keys import ObjectKey
 from firesteel.operators.buffers import pickled
 
 CACHED_ENTRIES = 20_000
-"""Entries of a table in either generation of its cache."""
+"""Maximum number of entries in each of the two generations of a table's cache."""
 
 _PAGE_CACHE_KIB = 4096
 _LOCAL_DIRECTORY = "state.backend.rocksdb.localdir"
@@ -29,10 +29,10 @@ _LENGTH = struct.Struct(">I")
 
 
 class DiskStore:
-    """The database of one operator; `table` makes a dictionary in it."""
+    """The database of one operator; `table` creates a dictionary in it."""
 
     def __init__(self, configuration: dict[str, str]) -> None:
-        # SQLite reads it whenever it makes a temporary file.
+        # SQLite reads this variable whenever it creates a temporary file.
         os.environ["SQLITE_TMPDIR"] = configuration.get(_LOCAL_DIRECTORY, tempfile.gettempdir())
         self._database = sqlite3.connect("", isolation_level=None)
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_PAGE_CACHE_KIB}"):
@@ -40,11 +40,11 @@ class DiskStore:
         self._tables = 0
 
     def table(self) -> DiskDict:
-        """A new dictionary."""
+        """Return a new dictionary."""
         return DiskDict(self._database, self._next_name())
 
     def table_of_pairs(self) -> DiskDictOfPairs:
-        """A new dictionary whose entries are pairs."""
+        """Return a new dictionary whose entries are pairs."""
         return DiskDictOfPairs(self._database, self._next_name())
 
     def _next_name(self) -> str:
@@ -53,15 +53,15 @@ class DiskStore:
 
 
 class DiskDict(MutableMapping[Any, Any]):
-    """A dictionary most of which is on disk.
+    """A dictionary most of whose entries are on disk.
 
-    What was used last is in the younger of two generations, which becomes the older one when it is full. What is
-    changed in place must have been got before, with nothing else got in between, and be named to `touched` right after.
+    The cache has two generations: recently used entries are in the young one, which becomes the old one when it is
+    full. To change a value in place, call `get`, change the value, and call `touched`, with no other `get` in between.
     """
 
     def __init__(self, database: sqlite3.Connection, name: str) -> None:
         self._execute, self._execute_many = database.execute, database.executemany
-        # `e` is the pickled entry where `k` does not tell all of it.
+        # `e` is the pickled entry if it cannot be rebuilt from the bytes in `k`.
         self._execute(f"CREATE TABLE {name} (k BLOB PRIMARY KEY, v BLOB NOT NULL, e BLOB) WITHOUT ROWID")
         self._read = f"SELECT v FROM {name} WHERE k = ?"
         self._write = f"INSERT OR REPLACE INTO {name} VALUES (?, ?, ?)"
@@ -73,7 +73,7 @@ class DiskDict(MutableMapping[Any, Any]):
         self._unwritten: set[Any] = set()
 
     def get(self, entry: Any, default: Any = None) -> Any:
-        """The value of an entry, or the default."""
+        """Return the value of an entry, or the default."""
         value = self._young.get(entry)
         if value is not None:
             return value
@@ -99,12 +99,12 @@ class DiskDict(MutableMapping[Any, Any]):
         return _decode(data)
 
     def touched(self, entry: Any) -> None:
-        """The value of an entry was changed in place, or the entry was removed."""
+        """Note that the value of an entry was changed in place, or that the entry was removed."""
         if entry in self._young:
             self._unwritten.add(entry)
 
     def write(self) -> None:
-        """Write what is in memory only."""
+        """Write the entries that are in memory only to the database."""
         if self._unwritten:
             young, old = self._young, self._old
             values = ((entry, young.get(entry, old.get(entry))) for entry in self._unwritten)
@@ -141,12 +141,12 @@ class DiskDict(MutableMapping[Any, Any]):
             yield entry
 
     def items(self) -> Any:
-        """Pairs of entry and value, in no order of use to anybody; entries may be changed meanwhile."""
+        """Yield (entry, value) pairs in arbitrary order; entries may be changed during iteration."""
         for entry, value in self._stored():
             yield entry, pickle.loads(value)
 
     def _stored(self, first: bytes = b"", end: bytes = b"\xff") -> Iterator[tuple[Any, bytes]]:
-        """All entries and their pickled values, or those behind `first` and before `end`."""
+        """Yield all entries and their pickled values, or those with bytes after `first` and before `end`."""
         self.write()
         while rows := self._execute(self._read_between, (first, end)).fetchall():
             first = rows[-1][0]
@@ -162,10 +162,10 @@ class DiskDict(MutableMapping[Any, Any]):
 
 
 class DiskDictOfPairs(DiskDict):
-    """A dictionary whose entries are pairs; those with the same first part lie together."""
+    """A dictionary whose entries are pairs; pairs with the same first part are stored next to each other."""
 
     def items_of(self, first: Any) -> Iterator[tuple[Any, Any]]:
-        """The entries with that first part and their values; they may be changed meanwhile."""
+        """Yield the entries with a given first part and their values; they may be changed during iteration."""
         begin = self._begin(first)
         for entry, value in self._stored(begin, begin + b"\xff"):
             yield entry, pickle.loads(value)
@@ -187,7 +187,7 @@ class DiskDictOfPairs(DiskDict):
 
 
 class _EntryPickler(pickle.Pickler):
-    """Writes entries: of an `ObjectKey` the form alone, which is what equal ones have in common."""
+    """A pickler for entries that writes only the canonical form of an `ObjectKey`, which equal keys share."""
 
     has_objects = False
 
@@ -199,12 +199,12 @@ class _EntryPickler(pickle.Pickler):
 
 
 def _encode(entry: Any) -> tuple[bytes, bytes | None]:
-    """Return the bytes of an entry, the same for equal ones, and the pickled entry if it can't be made of those."""
+    """Return the bytes of an entry, equal for equal entries, and the pickled entry if the bytes can't be decoded."""
     if entry.__class__ in (int, str, bytes):
         return marshal.dumps(entry, 2), None
     buffer = io.BytesIO()
     pickler = _EntryPickler(buffer, 5)
-    pickler.fast = True  # nothing in the bytes depends on which objects are identical
+    pickler.fast = True  # without memo, the bytes do not depend on object identity
     pickler.dump(entry)
     return buffer.getvalue(), pickled(entry) if pickler.has_objects else None
 

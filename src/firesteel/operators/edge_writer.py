@@ -1,4 +1,4 @@
-"""What writes the elements of one producing subtask to the subtasks that consume them."""
+"""Writers that partition the elements of one producing subtask among its consuming subtasks."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from firesteel.operators.record_count import record_count
 from firesteel.operators.spill import size_of
 
 BUFFER_ELEMENTS = 4096
-"""A channel's elements are sent when there are so many, and at the end of the batch."""
+"""Maximum number of elements in a channel's buffer before it is sent; buffers are also sent at the end of the batch."""
 
 BUFFER_BYTES = 1 << 20
-"""They are also sent when they have about so many bytes, by a sample of them."""
+"""Approximate size at which a channel's buffer is sent, estimated from sampled elements."""
 
 _LARGEST_PAYLOAD = 8 << 20
-"""A payload that has more after all is sent in parts: Spark takes no row of 2 GB."""
+"""Larger payloads are sent in parts, as Spark rejects rows of 2 GB."""
 
 _PENDING_BYTES = 32 << 20
-"""All channels together keep about so many bytes."""
+"""Approximate total size of the pending buffers of all channels."""
 
 _SMALL_BYTES = 768
-"""Elements of up to so many bytes in memory are bounded by their number alone."""
+"""Elements up to this size in memory are bounded by their number only."""
 
 _SAMPLE_EVERY = 64
-"""Two elements are measured whenever so many were written since."""
+"""Number of written elements after which two elements are measured again."""
 
 _REMEMBERED_KEYS = 1_000_000
 
 Parts = list[tuple[int, list[Any], Timestamps]]
-"""(channel, values, timestamps) for each channel that gets some."""
+"""(channel, values, timestamps) for each channel that receives elements."""
 
 
 class Split(Protocol):
-    """Splits elements by channel."""
+    """A partitioner of elements by channel."""
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
-        """The elements by channel."""
+        """Return the elements grouped by channel."""
 
     def snapshot(self) -> Any:
-        """What decides about the next elements apart from themselves; part of the version of a batch."""
+        """Return the partitioner's state, which is part of the version of a batch."""
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the partitioner's state."""
 
 
 class _StatelessSplit:
-    """Decides by the elements alone."""
+    """A partitioner whose decisions depend on the elements only."""
 
     def snapshot(self) -> Any:
         return None
@@ -72,36 +72,36 @@ def _slices(start: int, channels: Sequence[int], values: list[Any], timestamps: 
 
 
 class RoundRobin:
-    """REBALANCE and RESCALE: one element to each channel in turn, from the channel at position `first` on."""
+    """REBALANCE and RESCALE: one element to each channel in turn, starting with the channel at position `first`."""
 
     def __init__(self, channels: Sequence[int], first: int) -> None:
         self._channels = channels
         self._position = first % len(channels)
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
-        """The elements by channel."""
+        """Return the elements grouped by channel."""
         parts = _slices(self._position, self._channels, values, timestamps)
         self._position = (self._position + len(values)) % len(self._channels)
         return parts
 
     def snapshot(self) -> int:
-        """The channel whose turn it is."""
+        """Return the position of the next channel."""
         return self._position
 
     def restore(self, snapshot: int) -> None:
-        """Go on from that channel."""
+        """Restore the position of the next channel."""
         self._position = snapshot
 
 
 class SplitBy(_StatelessSplit):
-    """HASH and CUSTOM: the channels that `select` gives for a list of elements."""
+    """HASH and CUSTOM: the channels that `select` returns for a list of elements."""
 
     def __init__(self, select: Callable[[list[Any]], list[int]], channels: int) -> None:
         self._select = select
         self._channels = channels
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
-        """The elements by channel."""
+        """Return the elements grouped by channel."""
         chosen = self._select(values)
         buckets: list[list[Any]] = [[] for _ in range(self._channels)]
         if timestamps is None:
@@ -116,7 +116,7 @@ class SplitBy(_StatelessSplit):
 
 
 class Shuffle(SplitBy):
-    """SHUFFLE: any channel; a batch that is fed again makes the same choices."""
+    """SHUFFLE: a random channel; a replayed batch makes the same choices."""
 
     def __init__(self, channels: int, seed: int) -> None:
         self._random = random.Random(seed)
@@ -124,29 +124,29 @@ class Shuffle(SplitBy):
         super().__init__(lambda values: [choose(channels) for _ in values], channels)
 
     def snapshot(self) -> int:
-        """The seed of the next batch's choices."""
+        """Return the seed for the choices of the next batch."""
         seed = self._random.getrandbits(64)
         self._random.seed(seed)
         return seed
 
     def restore(self, snapshot: int) -> None:
-        """Choose from that seed on."""
+        """Restore the seed."""
         self._random.seed(snapshot)
 
 
 class SplitToAll(_StatelessSplit):
-    """BROADCAST, and FORWARD and GLOBAL with their one channel: all elements to each of the channels."""
+    """BROADCAST, and FORWARD and GLOBAL with their single channel: all elements to every channel."""
 
     def __init__(self, channels: Sequence[int]) -> None:
         self.channels = channels
 
     def __call__(self, values: list[Any], timestamps: Timestamps) -> Parts:
-        """The elements by channel."""
+        """Return all elements for every channel."""
         return [(channel, values, timestamps) for channel in self.channels]
 
 
 def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callable[[list[Any]], list[int]]:
-    """HASH: the channels of `(key, value)` elements' key groups, remembered by key."""
+    """Return the HASH selector: the channel of each `(key, value)` element's key group, cached by key."""
     key_group = key_group_assigner(key_type, max_parallelism)
     remembered: dict[Any, int] = {}
 
@@ -168,7 +168,7 @@ def select_by_key(key_type: Any, max_parallelism: int, channels: int) -> Callabl
 
 
 def select_by_partitioner(function: Any, channels: int) -> Callable[[list[Any]], list[int]]:
-    """CUSTOM: what the user's partitioner gives for the keys of `(key, value)` elements."""
+    """Return the CUSTOM selector: the channel that the user's partitioner returns for each element's key."""
     partition = getattr(function, "partition", function)
 
     def select(key: Any) -> int:
@@ -185,11 +185,11 @@ def select_by_partitioner(function: Any, channels: int) -> Callable[[list[Any]],
 
 
 class EdgeWriter:
-    """Writes one edge: splits elements by channel, gathers them into buffers, sends watermarks and the end to all.
+    """The writer of one edge, which partitions elements into buffers and broadcasts watermarks and the end.
 
-    `send(channel, payload)` takes each finished buffer; `channels` are the consuming subtasks that this one reaches.
-    Buffers are bounded in number and in bytes, so a payload has few megabytes unless one element has more. What goes
-    to all channels is encoded once.
+    `send(channel, payload)` receives each finished buffer; `channels` are the consuming subtasks that this one reaches.
+    Buffers are bounded in elements and in bytes, so payloads stay within a few megabytes unless a single element is
+    larger. Data for all channels is encoded once.
     """
 
     def __init__(self, split: Split, channels: Sequence[int], send: Callable[[int, bytes], None]) -> None:
@@ -206,7 +206,7 @@ class EdgeWriter:
         self.bytes_out = 0
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take elements."""
+        """Partition elements and add them to the buffers."""
         if self.records_out >= self._next_sample:
             self._measure(values)
         self.records_out += record_count(values)
@@ -218,7 +218,7 @@ class EdgeWriter:
             self._write(values[start:end], None if timestamps is None else timestamps[start:end])
 
     def _measure(self, values: list[Any]) -> None:
-        """Find out how many elements a buffer may have; where there are many channels, all have fewer."""
+        """Estimate how many elements a buffer may hold; the limit decreases with the number of channels."""
         self._next_sample = self.records_out + _SAMPLE_EVERY
         size = max(size_of(values[0]), size_of(values[len(values) // 2])) - _SMALL_BYTES
         if size <= 0:
@@ -236,7 +236,7 @@ class EdgeWriter:
                 self._flush(channel)
 
     def watermark(self, timestamp: int) -> None:
-        """Send a watermark behind what was written so far."""
+        """Send a watermark after the elements written so far."""
         self._mark(timestamp)
 
     def idle(self, is_idle: bool) -> None:
@@ -252,16 +252,16 @@ class EdgeWriter:
             items.append(item)
 
     def flush(self) -> None:
-        """Send what is pending."""
+        """Send all pending buffers."""
         for channel in self._targets:
             self._flush(channel)
 
     def snapshot(self) -> Any:
-        """Where the splitting is."""
+        """Return the state of the partitioner."""
         return self._split.snapshot()
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the state of the partitioner."""
         self._split.restore(snapshot)
 
     def _flush(self, channel: int) -> None:
@@ -284,7 +284,7 @@ class EdgeWriter:
 
 
 def _halves(items: list[Item]) -> list[list[Item]]:
-    """Cut a buffer in two; one that is a single element or mark stays whole."""
+    """Cut a buffer in two; a buffer with a single element or mark stays whole."""
     if len(items) > 1:
         middle = len(items) // 2
         return [items[:middle], items[middle:]]

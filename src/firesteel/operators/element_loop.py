@@ -1,7 +1,7 @@
-"""The loop of one map or filter, or of several that follow each other, over the elements of a buffer.
+"""The loop of one map or filter, or of several consecutive ones, over the elements of a buffer.
 
-It is compiled, so that settling a result costs no call where the result can't change anyway. One loop for one operator
-and for several makes sure that both give the same.
+The loop is compiled, so that no call is needed to settle a result that is immutable anyway. Single operators and runs
+of operators share the same loop, which guarantees equal results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from firesteel.operators.operator import Operator, Output, Timestamps
 from firesteel.operators.retention import keeps_nothing
 
 _FIRST_LINE = 5
-"""Of the loop's body."""
+"""Line number of the first line of the loop's body in the compiled source."""
 
 _LOOP = """def loop(values, results, timestamps, kept):
     append = results.append
@@ -41,7 +41,7 @@ _BODY_THAT_CLAIMS = "value = function(value); claim(value)"
 
 
 def _claimers(loop: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """Return what takes a result for its own if user code has not kept it: one that is the loop's item, and others."""
+    """Return two functions that settle a result that user code has not kept: for the loop's item, and for others."""
 
     def run(function: Callable[[Any], Any], claim: Callable[[Any], Any]) -> None:
         scope = {"function": function, "claim": claim}
@@ -55,7 +55,7 @@ _CLAIM_TIMED_ITEM, _CLAIM_TIMED_OTHER = _claimers(_TIMED_LOOP)
 
 
 class Element(Protocol):
-    """What the loop asks of an operator: a map, or a filter."""
+    """The interface that the loop needs of an operator, a map or a filter."""
 
     output: Output
     is_filter: bool
@@ -64,7 +64,7 @@ class Element(Protocol):
 
 
 class ElementLoop:
-    """Takes elements through a run of maps and filters, and hands on what comes out of the last one."""
+    """A compiled loop that passes elements through a run of maps and filters and emits the results of the last one."""
 
     def __init__(self, run: Sequence[Any]) -> None:
         self._output: Output = run[-1].output
@@ -81,14 +81,15 @@ class ElementLoop:
         self._timed_loop = compiled(_TIMED_LOOP.format(body=body), scope, "loop")
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take elements, as the first of the operators does."""
+        """Process elements with the first of the operators."""
         results: list[Any] = []
         kept: Timestamps = None if timestamps is None else []
         try:
             (self._loop if timestamps is None else self._timed_loop)(values, results, timestamps, kept)
         except Exception as error:
             failure = UserFunctionError.of(error, self._operator_at(error))
-            # The results of the elements before this one go on, as in Flink: an error downstream comes first.
+            # Emit the results of the elements before the failing one, as Flink does: an error downstream takes
+            # precedence.
             self._output.hand_on(results, kept)
             raise failure from error
         self._output.hand_on(results, kept)
@@ -100,9 +101,9 @@ class ElementLoop:
 
 
 def _lines_of(operator: Element, number: int, scope: dict[str, Any]) -> list[str]:
-    """Return the lines of one operator; what they refer to is added to the scope.
+    """Return the source lines of one operator, and add the names that they refer to to the scope.
 
-    A filter has seen the value, too, and could change it later.
+    Results of filters are settled too, as the user's function could keep the value and change it later.
     """
     function, settle = f"f{number}", f"s{number}"
     check, scope[settle] = operator.output.settler(operator.output.output_type, "value")

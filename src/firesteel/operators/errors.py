@@ -27,7 +27,7 @@ _short.maxstring = _short.maxother = _short.maxlong = _SHOWN_CHARACTERS
 
 
 class FailedTask(Protocol):
-    """The subtask that a failed operator belongs to."""
+    """The subtask of a failed operator."""
 
     vertex_id: str
     vertex_name: str
@@ -36,7 +36,7 @@ class FailedTask(Protocol):
 
 
 class FailedOperator(Protocol):
-    """The operator that user code failed in, as errors describe it."""
+    """The operator whose user code failed, as errors describe it."""
 
     name: str
     user_location: str | None
@@ -47,9 +47,9 @@ class FailedOperator(Protocol):
 
 
 class UserFunctionError(FiresteelError):
-    """User code raised: the failure by operator, subtask and the user's own line.
+    """User code raised an error; records operator, subtask and the user's line of code.
 
-    The fields are those of `runtime.failure.TaskFailure`, in a plain dict: what crosses process borders.
+    The fields are those of `runtime.failure.TaskFailure`, in a plain dict that can be sent between processes.
     """
 
     def __init__(self, failure: dict[str, str | int | None]) -> None:
@@ -63,7 +63,7 @@ class UserFunctionError(FiresteelError):
 
     @classmethod
     def of(cls, error: BaseException, operator: FailedOperator) -> UserFunctionError:
-        """The failure of `operator` by `error`."""
+        """Return the error that describes the failure of `operator` with `error`."""
         task = operator.task
         return cls(
             {
@@ -82,9 +82,9 @@ class UserFunctionError(FiresteelError):
 
 
 class StateMigrationError(FiresteelError):
-    """Restored state can't be read as the descriptor says (Flink: `util.StateMigrationException`).
+    """Restored state can't be read with the given descriptor (Flink: `util.StateMigrationException`).
 
-    So it is where a time to live was switched on or off: values without one have no time to count from.
+    For example, enabling or disabling a time to live is incompatible, as values written without one have no timestamp.
     """
 
     def __init__(self, state_name: str, has_ttl: bool) -> None:
@@ -106,7 +106,7 @@ def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def user_location(error: BaseException) -> str | None:
-    """The innermost line of the user's own code: `job.py:12 in parse: return int(x)`, None if there is none."""
+    """Return the innermost line of user code as `job.py:12 in parse: return int(x)`, or None if there is none."""
     frames = [f for f in _user_frames(error) if not f.filename.startswith(_LIBRARIES)] or _user_frames(error)
     if not frames:
         return None
@@ -116,10 +116,10 @@ def user_location(error: BaseException) -> str | None:
 
 
 def in_hand(error: BaseException) -> str | None:
-    """What the operator was at when user code failed, in one line: `record ('a', 1)`; None if it was at nothing.
+    """Return what the operator was processing when user code failed, such as `record ('a', 1)`, or None.
 
-    Read from the frames of the error, so that operators need not say what they are at: a loop over elements calls them
-    `value`, or the iterator of a comprehension over `values` `remaining`.
+    The record is read from the frames of the error, so operators need not track it at run time. By convention loops
+    name the element `value`, and comprehensions over `values` name their iterator `remaining`.
     """
     found = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
@@ -142,19 +142,19 @@ def _described(code: CodeType, names: dict[str, Any]) -> str | None:
 
 
 def _line(value: Any) -> str:
-    """The value in one short line."""
+    """Return the value's repr, shortened to one line."""
     text = " ".join(_short.repr(value).split())
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
 def user_traceback(error: BaseException) -> str:
-    """The traceback through the user's code alone."""
+    """Return the traceback restricted to frames of user code."""
     lines = traceback.format_list(_user_frames(error)) + traceback.format_exception_only(error)
     return "".join(lines)
 
 
 def failure_of(error: Exception) -> dict[str, str | int | None]:
-    """The fields of a `TaskFailure` for any error inside a task."""
+    """Return the fields of a `TaskFailure` for any error raised inside a task."""
     if isinstance(error, UserFunctionError):
         return dict(error.failure)
     return {"message": _one_line(error), "details": "".join(traceback.format_exception(error))}

@@ -1,4 +1,4 @@
-"""Which running operator each descriptor becomes: one rule per descriptor class."""
+"""The running operator for each descriptor: one rule per descriptor class."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ Rule = Callable[[Any, str, TaskInfo, Output], Operator]
 
 
 def _one(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """`map` as a process function: one result."""
+    """Adapt a `map` function to a process function with one result."""
     return lambda value, context: (function(value),)
 
 
 def _one_or_none(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """`map` of connected streams as a process function: PyFlink drops None there, though not behind other maps."""
+    """Adapt a `map` function of connected streams to a process function; as in PyFlink, None is dropped."""
 
     def call(value: Any, context: Any) -> Any:
         result = function(value)
@@ -56,17 +56,17 @@ def _one_or_none(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 def _any(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """`flat_map` as a process function."""
+    """Adapt a `flat_map` function to a process function."""
     return lambda value, context: function(value)
 
 
 def _kept(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """`filter` as a process function."""
+    """Adapt a `filter` function to a process function."""
     return lambda value, context: (value,) if function(value) else None
 
 
 def _one_input(runner: type[Operator], method: str, adapt: Callable[[Any], Any]) -> Rule:
-    """map, flat_map or filter: the plain runner, or on a keyed stream a process function with state."""
+    """Return the rule for map, flat_map or filter: the plain runner, or a keyed process function on a keyed stream."""
 
     def rule(d: Any, name: str, task: TaskInfo, output: Output) -> Operator:
         if not d.keyed:
@@ -78,7 +78,7 @@ def _one_input(runner: type[Operator], method: str, adapt: Callable[[Any], Any])
 
 
 def _two_inputs(methods: tuple[str, str], adapt: Callable[[Any], Any]) -> Rule:
-    """The functions of connected streams, keyed or not."""
+    """Return the rule for functions of connected streams, keyed or not."""
 
     def rule(d: Any, name: str, task: TaskInfo, output: Output) -> Operator:
         first, second = (adapt(getattr(d.function, method)) for method in methods)
@@ -103,7 +103,7 @@ def _value_of_pair(pair: Any) -> Any:
 
 
 def _sink_function(d: descriptors.SinkFunctionOperator, name: str, task: TaskInfo, output: Output) -> Operator:
-    """A Python SinkFunction, or one that is a sink with a writer: no committer follows, it commits by itself."""
+    """Return the operator of a Python SinkFunction, or of a `Sink`, whose writer then commits by itself."""
     if isinstance(d.function, Sink):
         return SinkWriterRunner(name, task, output, d.function, d.input_type, commits_itself=True)
     return SinkFunctionRunner(name, task, output, d.function)
@@ -191,7 +191,7 @@ RULES: dict[type[descriptors.OperatorDescriptor], Rule] = {
 
 
 def make_operator(descriptor: Any, name: str, task: TaskInfo, output: Output) -> Operator:
-    """The running operator for a descriptor.
+    """Create the running operator of a descriptor.
 
     Raises:
         TranslationError: there is no rule for the descriptor's class.

@@ -1,7 +1,7 @@
-"""Puts the finished part files of one writer together before they are committed.
+"""Compaction of the finished part files of one writer before they are committed.
 
-Flink: `connector.file.sink.compactor.operator`. Differs in that each subtask puts its own files together: no operators
-are added behind the writer. Until then the files are hidden, as in Flink.
+Flink: `connector.file.sink.compactor.operator`. Unlike Flink, each subtask compacts its own files, so no operators are
+added after the writer. As in Flink, files are hidden until they are compacted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMPACTED_PREFIX = "compacted-"
 
 @dataclass(slots=True)
 class _Waiting:
-    """The finished parts of one bucket, their size in bytes, and how many checkpoints there were with them."""
+    """The finished parts of one bucket, their size in bytes, and the number of checkpoints since the first of them."""
 
     parts: list[FinishedPart] = field(default_factory=list)
     size: int = 0
@@ -29,15 +29,15 @@ class _Waiting:
 
 
 class Compactor:
-    """Keeps finished parts until they are enough for one file.
+    """A collector of finished parts that compacts them once there are enough.
 
     Args:
-        compaction: What was set on the sink.
-        part_format: Of the files.
-        pending_name: Gives the hidden name of a file, which no other writer uses.
+        compaction: The compaction settings of the sink.
+        part_format: The format of the files.
+        pending_name: Returns a hidden name for a file, unique to this writer.
 
     Raises:
-        ValueError: files of the format can't be put one behind the other.
+        ValueError: files of the format can't be concatenated.
     """
 
     def __init__(self, compaction: FileCompaction, part_format: PartFormat, pending_name: Callable[[str], str]) -> None:
@@ -46,25 +46,25 @@ class Compactor:
         self._delimiter = compaction.compactor.file_delimiter or b""
         if self._concatenates and not part_format.is_appendable:
             raise ValueError(
-                f"FileSink.enable_compact: {part_format.name} files can't be put one behind the other; use "
+                f"FileSink.enable_compact: {part_format.name} files can't be concatenated; use "
                 "FileCompactor.identical_file_compactor() or no compaction"
             )
         self._pending_name = pending_name
         self._waiting: dict[str, _Waiting] = {}
 
     def add(self, bucket: str, part: FinishedPart) -> None:
-        """Take a finished part."""
+        """Add a finished part."""
         waiting = self._waiting.setdefault(bucket, _Waiting())
         waiting.parts.append(part)
         waiting.size += os.path.getsize(part.pending)
 
     def waiting(self) -> Iterator[FinishedPart]:
-        """Yield the parts that wait."""
+        """Yield the parts that wait for compaction."""
         for waiting in self._waiting.values():
             yield from waiting.parts
 
     def checkpoint(self, takes_all: bool) -> list[FinishedPart]:
-        """Return the files to commit with a checkpoint: those of buckets that have enough, or of all."""
+        """Return the files to commit with a checkpoint, of buckets with enough parts or, if `takes_all`, of all."""
         ready: list[FinishedPart] = []
         for bucket, waiting in list(self._waiting.items()):
             waiting.checkpoints += 1
@@ -94,11 +94,11 @@ class Compactor:
         return [FinishedPart(pending, final, replaced)]
 
     def snapshot(self) -> dict[str, tuple[list[FinishedPart], int]]:
-        """What waits in each bucket, and for how many checkpoints."""
+        """Return the waiting parts of each bucket and for how many checkpoints they have waited."""
         return {bucket: (list(waiting.parts), waiting.checkpoints) for bucket, waiting in self._waiting.items()}
 
     def restore(self, snapshot: dict[str, tuple[list[FinishedPart], int]]) -> None:
-        """Go on from there."""
+        """Restore the waiting parts."""
         for bucket, (parts, checkpoints) in snapshot.items():
             for part in parts:
                 self.add(bucket, part)

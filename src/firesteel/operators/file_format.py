@@ -1,4 +1,4 @@
-"""The settings of a file sink, made ready to run: formats, buckets and when a part is complete."""
+"""The settings of a file sink in executable form: formats, buckets and rolling policies."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _PATTERN = re.compile("|".join(_PATTERN_FIELDS))
 
 
 class PartStream(Protocol):
-    """Writes elements into one open part file, so that they can be gone on from at any length it had."""
+    """A stream of elements into one open part file, which can be resumed from any length it had."""
 
     def write(self, values: list[Any]) -> None:
         """Append elements."""
 
     def finish(self) -> str | None:
-        """No element follows; gives the path of the file to show, if it is not the one that was written."""
+        """Finish the file, and return the path of the file to commit if it is not the one written to."""
 
 
 class PartFile(Protocol):
     """A part file in progress.
 
     Attributes:
-        created_ms: When it was begun.
-        modified_ms: When it was written to.
-        size: In bytes.
-        is_full: Nothing more fits.
+        created_ms: Creation time in ms.
+        modified_ms: Time of the last write in ms.
+        size: Size in bytes.
+        is_full: Whether the file must be finished because it can't grow.
     """
 
     created_ms: int
@@ -53,59 +53,59 @@ class PartFile(Protocol):
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more fits."""
+        """Whether the file must be finished because it can't grow."""
         ...
 
     def write(self, values: list[Any], now: int) -> None:
         """Append elements."""
 
     def persist(self, is_checkpoint: bool) -> None:
-        """Make what was written outlive this process, before a checkpoint also this host."""
+        """Make the written data survive the process and, before a checkpoint, also the host."""
 
     def finish(self) -> Any:
-        """Complete the file, and return what is to be committed."""
+        """Complete the file and return its committable."""
 
     def hidden(self) -> Iterator[str]:
         """Yield the hidden files that the next checkpoint refers to."""
         ...
 
     def fields(self) -> Any:
-        """Return how far it was written, for `PartFiles.go_on_with`."""
+        """Return the state of the part that `PartFiles.go_on_with` resumes from."""
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close open files."""
 
 
 class PartFiles(Protocol):
-    """Makes part files in one kind of file system."""
+    """A factory of part files in one kind of file system."""
 
     @property
     def finishes_at_checkpoints(self) -> bool:
-        """Whether all parts are to be finished at each checkpoint."""
+        """Whether all parts must be finished at each checkpoint."""
         ...
 
     def new(self, directory: str, name: str, now: int) -> PartFile:
-        """Begin a part file of a name in a directory."""
+        """Create a part file with a name in a directory."""
         ...
 
     def go_on_with(self, fields: Any, is_own: bool, next_name: Callable[[], str]) -> PartFile:
-        """Go on with a part; one that another job has begun may get another name."""
+        """Resume a part file; a part begun by another job may get another name."""
         ...
 
     def leftovers(self, needed: frozenset[str], is_end: bool) -> Any:
-        """Return what removes what earlier writers left; at the end, what all did."""
+        """Return a committable that removes leftovers of earlier writers or, at the end, of all writers."""
 
     def batch_ended(self) -> list[Any]:
-        """Return what is to be removed with the next checkpoint."""
+        """Return committables that remove leftovers of the batch with the next checkpoint."""
         ...
 
     def close(self) -> None:
-        """Release what is held."""
+        """Release all resources."""
 
 
 @runtime_checkable
 class Finished(Protocol):
-    """A part file that is complete and to be committed."""
+    """A completed part file that waits for its commit."""
 
     def hidden(self) -> Iterator[str]:
         """Yield the hidden files that the next checkpoint refers to."""
@@ -114,12 +114,12 @@ class Finished(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartFormat:
-    """How elements become part files.
+    """The conversion of elements to part files.
 
     Attributes:
-        name: For messages.
-        open: Makes the stream of a file that is open for appending.
-        is_appendable: A complete file can be gone on from in its middle, and be put behind another one.
+        name: The name used in messages.
+        open: Creates a part stream over a file opened for appending.
+        is_appendable: Whether a complete file can be resumed at any length and concatenated with others.
     """
 
     name: str
@@ -129,14 +129,14 @@ class PartFormat:
 
 @dataclass(frozen=True, slots=True)
 class WriterId:
-    """Who writes part files.
+    """The identity of a writer of part files.
 
     Attributes:
         base: The directory of the sink.
-        uid: Tells the parts of this writer apart from all others: the same for all attempts of its subtask.
-        began: Run, batch and try in which the writer was made.
-        name: Of this attempt.
-        owns_state: Whether the job has claimed what it began with.
+        uid: Identifies the parts of this writer; the same for all attempts of its subtask.
+        began: Run, batch and attempt in which the writer was created.
+        name: The name of this attempt.
+        owns_state: Whether the job owns the state that it was restored from.
     """
 
     base: str
@@ -146,12 +146,12 @@ class WriterId:
     owns_state: bool
 
     def pending_name(self, final: str) -> str:
-        """Return the hidden name of a file, which no other writer uses."""
+        """Return a hidden name for a file, unique to this writer."""
         return pending_name(final, self.began, self.name)
 
 
 class EncodedStream:
-    """Elements one behind the other, each as its bytes; behind a header, if there is one."""
+    """A stream that appends the encoded bytes of each element, after an optional header."""
 
     def __init__(self, file: IO[bytes], encode: Callable[[Any], bytes], header: bytes = b"") -> None:
         self._file = file
@@ -165,11 +165,11 @@ class EncodedStream:
         self._file.write(b"".join([encode(value) for value in values]))
 
     def finish(self) -> None:
-        """The file is complete as it is."""
+        """Return None, as the file is complete as written."""
 
 
 def format_of(settings: FileSinkSettings, input_type: Any) -> PartFormat:
-    """How elements are written: as lines of Java's text, or in a bulk format.
+    """Return the part format of a sink: lines of text as Java prints them, or a bulk format.
 
     Raises:
         NotImplementedError: there is no writer for the bulk format.
@@ -231,7 +231,7 @@ _BULK_FORMATS: dict[str, Callable[[BulkWriterFactory], PartFormat]] = {
 
 
 def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:
-    """The directory for elements that come at a processing time (ms), relative to the base path.
+    """Return a function from processing time (ms) to the bucket directory, relative to the base path.
 
     Example:
         >>> bucket_at(BucketAssigner("yyyy-MM-dd--HH", "UTC"))(0)
@@ -246,19 +246,19 @@ def bucket_at(assigner: BucketAssigner) -> Callable[[int], str]:
 
 @dataclass(frozen=True, slots=True)
 class Rolling:
-    """When a part is complete: at this size (bytes), age or time without elements (ms); zero ages mean each batch."""
+    """A rolling policy by size (bytes), age and inactivity (ms); zero ages roll at the end of each batch."""
 
     part_size: float
     rollover_ms: int
     inactivity_ms: int
 
     def is_over(self, created_ms: int, modified_ms: int, now: int) -> bool:
-        """True if a part is to be finished at the end of a batch."""
+        """Return whether a part must be finished at the end of a batch."""
         return now - created_ms >= self.rollover_ms or now - modified_ms >= self.inactivity_ms
 
 
 def rolling_of(policy: RollingPolicy) -> Rolling:
-    """When parts are complete by that policy."""
+    """Return the rolling thresholds of a policy."""
     if isinstance(policy, DefaultRollingPolicy):
         return Rolling(policy.part_size, policy.rollover_interval, policy.inactivity_interval)
     return Rolling(float("inf"), 0, 0)

@@ -1,7 +1,7 @@
-"""The writer of file sinks: which element goes into which part file, and when a part is finished.
+"""The writer of file sinks: it assigns elements to part files and finishes the parts.
 
-Writers remove nothing that others may need: what failed ones left is removed after a checkpoint was decided. A
-savepoint finishes all parts, as the job that goes on may remove what is in progress. Flink:
+Writers never remove files that others may need: the leftovers of failed writers are removed after a checkpoint is
+complete. A savepoint finishes all parts, because the job that continues may remove parts in progress. Flink:
 `connector.file.sink.writer.FileWriter`, which finishes bulk parts only.
 """
 
@@ -34,7 +34,7 @@ _CLAIM_MODE = "execution.state-recovery.claim-mode"
 
 
 class FileWriter(SinkWriter[Any]):
-    """Writes the elements of one subtask to part files."""
+    """A writer of the elements of one subtask to part files."""
 
     def __init__(self, settings: FileSinkSettings, context: WriterInitContext) -> None:
         self._prefix = settings.output_file_config.part_prefix
@@ -64,15 +64,15 @@ class FileWriter(SinkWriter[Any]):
             if is_remote:
                 raise NotImplementedError(f"FileSink: files on {self._base} can't be compacted; local ones can")
             self._compactor = Compactor(settings.compaction, self._format, writer.pending_name)
-        # Nobody has written before the first try of the first batch of a job.
+        # The first attempt of a job's first batch finds no leftovers, as nothing wrote before it.
         self._reported_leftovers = context.began <= (1, 0, 1)
 
     def write(self, element: Any, timestamp: int | None) -> None:
-        """Write one element to the bucket of this moment."""
+        """Write one element to the current bucket."""
         self.write_all([element], None)
 
     def write_all(self, elements: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
-        """Write elements to the bucket of this moment."""
+        """Write elements to the current bucket."""
         if not elements:
             return
         now = self._now()
@@ -103,7 +103,7 @@ class FileWriter(SinkWriter[Any]):
             self._compactor.add(bucket, part)
 
     def flush(self, end_of_input: bool) -> None:
-        """Finish the parts that the rolling policy says, or all; make the rest durable so far."""
+        """Finish the parts that the rolling policy selects, or all of them; make the others durable."""
         now, is_checkpoint = self._now(), self._is_checkpoint()
         finishes_all = end_of_input or self._is_savepoint() or (is_checkpoint and self._store.finishes_at_checkpoints)
         for bucket, part in list(self._parts.items()):
@@ -118,7 +118,7 @@ class FileWriter(SinkWriter[Any]):
         self._report_leftovers(end_of_input)
 
     def _report_leftovers(self, end_of_input: bool) -> None:
-        """Have removed what earlier writers left: once, and at the end what nobody is going on with."""
+        """Schedule the removal of leftovers of earlier writers: once at the start, and at the end of input."""
         if self._reported_leftovers and not end_of_input:
             return
         self._reported_leftovers = True
@@ -134,7 +134,7 @@ class FileWriter(SinkWriter[Any]):
                 yield from finished.hidden()
 
     def prepare_commit(self) -> Sequence[Any]:
-        """Return the parts that were finished, and what is to be removed with them."""
+        """Return the finished parts and the removals to carry out with them."""
         finished, self._finished = self._finished, []
         return finished
 
@@ -145,14 +145,14 @@ class FileWriter(SinkWriter[Any]):
         self._store.close()
 
     def snapshot_state(self) -> Any:
-        """The next part's number, the parts in progress and how far they were written, and those that wait."""
+        """Return the next part number, the parts in progress and the parts that wait for compaction."""
         if not self._counter:
             return None
         waiting = {} if self._compactor is None else self._compactor.snapshot()
         return self._uid, self._counter, {bucket: part.fields() for bucket, part in self._parts.items()}, waiting
 
     def restore_state(self, state: Any) -> None:
-        """Go on with those parts; several states come when another job takes them over with fewer subtasks."""
+        """Resume the parts of a snapshot; after a rescale to fewer subtasks there may be several snapshots."""
         uid, counter, parts, waiting = state
         is_own = uid == self._uid
         if is_own:
@@ -164,7 +164,7 @@ class FileWriter(SinkWriter[Any]):
         self._take_waiting(waiting)
 
     def _take_waiting(self, waiting: dict[str, tuple[list[FinishedPart], int]]) -> None:
-        """What waited to be put together goes on waiting; the sink may not put together any more."""
+        """Restore parts that wait for compaction, or finish them if the sink no longer compacts."""
         if self._compactor is not None:
             self._compactor.restore(waiting)
         else:
@@ -178,9 +178,9 @@ def _remote_parts(part_format: PartFormat, writer: WriterId, context: WriterInit
 
 
 def _uid(context: WriterInitContext) -> str:
-    """Return what tells the parts of this writer apart from all others: the same for all attempts of its subtask.
+    """Return the id of the parts of this writer, which is the same for all attempts of its subtask.
 
-    Several attempts may write parts of the same final names; the one that is decided is shown.
+    Several attempts may write parts with the same final name; only the committed one becomes visible.
     """
     writer = f"{context.job_id}/{context.sink_id}/{context.subtask_index}"
     return hashlib.md5(writer.encode(), usedforsecurity=False).hexdigest()

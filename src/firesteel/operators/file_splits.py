@@ -1,4 +1,4 @@
-"""Files as splits: which files a `FileSource` reads, in which pieces, and how their records are read."""
+"""Files as splits: the discovery of a `FileSource`'s files, their division into splits, and their readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HIDDEN = re.compile("/[._]")
 
 
 class FileEnumerator:
-    """Finds the files of a source (Flink: `FileEnumerator`).
+    """The enumerator that discovers the files of a source (Flink: `FileEnumerator`).
 
     Args:
         source: The source.
@@ -34,10 +34,10 @@ class FileEnumerator:
         self._files = Files(configuration)
 
     def discover(self, parallelism: int, known: Known) -> Discovered:
-        """Return the files that are not known by their paths, in pieces, and the known ones that are still there.
+        """Return splits of the files not yet known by path, and the known files that still exist.
 
-        A large file is cut into pieces of 64 MiB where lines can be found from anywhere in it and the source does not
-        ask for whole files. Compressed files and those of other formats are read whole. An empty file is looked at
+        A large file is divided into splits of 64 MiB if its lines can be found from any position and the source does
+        not ask for whole files. Compressed files and files of other formats are read whole. An empty file is checked
         again the next time.
 
         Raises:
@@ -68,7 +68,7 @@ class FileEnumerator:
         return [split.dealt_to(i % parallelism) for i, split in enumerate(splits)], still_there
 
     def _files_below(self, text: str, is_first: bool) -> Iterator[tuple[str, int | None]]:
-        """List what to read below a path, with sizes where they are known.
+        """Yield the files to read below a path, with sizes where they are known.
 
         A prefix of an object store exists as long as there are objects below it, so it may vanish while it is
         monitored.
@@ -96,7 +96,7 @@ def _has_positions(file_format: Any) -> bool:
 
 
 def _local_files_below(path: Path) -> Iterator[Path]:
-    """List all files to read, in a fixed order; names that begin with `.` or `_` are hidden, as in Flink."""
+    """Yield all files to read in a fixed order; as in Flink, names that begin with `.` or `_` are hidden."""
     if path.is_file():
         yield path
         return
@@ -113,7 +113,7 @@ def _splits_of(path: str, size: int | None, is_whole: bool, piece_bytes: int | N
 
 
 class FileReader:
-    """Reads the files of a source.
+    """The reader of the files of a source.
 
     Args:
         source: The source.
@@ -125,7 +125,7 @@ class FileReader:
         self._files = Files(configuration)
 
     def read(self, part: SplitRange) -> Iterator[list[Any]]:
-        """Read the records of a range of a file, in chunks."""
+        """Yield the records of a range of a file, in chunks."""
         return _FILE_READERS[self._format.format_name](self._format, part, self._files)
 
 
@@ -172,6 +172,6 @@ _FILE_READERS: dict[str, Callable[[Any, SplitRange, Files], Iterator[list[Any]]]
 
 
 def monitoring_ms(source: Any) -> int | None:
-    """Return how often a `FileSource` looks for new files (ms), None if it never does."""
+    """Return the interval in ms at which a `FileSource` looks for new files, or None if it never does."""
     interval = source.settings.discovery_interval
     return None if interval is None else max(1, interval.to_millis())

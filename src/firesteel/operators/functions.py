@@ -1,4 +1,4 @@
-"""How user functions are called, whether they are instances of the API's classes or plain callables."""
+"""Calls of user functions, which are instances of the API's classes or plain callables."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from firesteel.operators.operator import Output, Timestamps
 from firesteel.operators.spill import SizeEstimate
 
 PART_ELEMENTS = 4096
-"""At most so many results are emitted at once."""
+"""Maximum number of results that are emitted at once."""
 
 PART_BYTES = 8 << 20
-"""About so many bytes of results are emitted at once; a single result may be larger."""
+"""Approximate maximum size of results that are emitted at once; a single result may be larger."""
 
 _FIRST_LOOK = 16
 
 
 def method_of(function: Any, name: str) -> Callable[..., Any]:
-    """The bound method `name` of a function object, or the callable itself."""
+    """Return the bound method `name` of a function object, or the callable itself."""
     method = getattr(function, name, None)
     if callable(method):
         return method  # type: ignore[no-any-return]
@@ -32,24 +32,24 @@ def method_of(function: Any, name: str) -> Callable[..., Any]:
 
 
 def open_function(function: Any, runtime_context: Any) -> None:
-    """Call `open(runtime_context)` where the function has it."""
+    """Call `open(runtime_context)` if the function has that method."""
     method = getattr(function, "open", None)
     if callable(method):
         method(runtime_context)
 
 
 def close_function(function: Any) -> None:
-    """Call `close()` where the function has it."""
+    """Call `close()` if the function has that method."""
     method = getattr(function, "close", None)
     if callable(method):
         method()
 
 
 class Part:
-    """Results that are emitted together; `values` and `timestamps` are appended to until `limit` results are there.
+    """Results that are emitted together; callers append to `values` and `timestamps` until `limit` is reached.
 
     Attributes:
-        limit: At how many results `is_full` is to be asked.
+        limit: Number of results at which the caller checks `is_full`.
     """
 
     __slots__ = ("_estimate", "_measured", "limit", "timestamps", "values")
@@ -58,7 +58,7 @@ class Part:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a new part."""
+        """Start a new, empty part."""
         self.values: list[Any] = []
         self.timestamps: list[int | None] = []
         self._estimate = SizeEstimate()
@@ -66,7 +66,7 @@ class Part:
         self.limit = _FIRST_LOOK
 
     def is_full(self) -> bool:
-        """Return whether it is time to emit the part; else `limit` says when to ask again."""
+        """Return whether the part must be emitted; if not, raise `limit` to the next count to check at."""
         count = len(self.values)
         self._estimate.add(self.values[self._measured :])
         self._measured = count
@@ -78,9 +78,9 @@ class Part:
 
 
 class Collector:
-    """Gathers the results of user code, side outputs apart, and emits them in parts of bounded size.
+    """A collector of user code's results and side outputs, which emits them in parts of bounded size.
 
-    Each result is settled as soon as the code yields it. `flush` emits what is left of a batch.
+    Each result is settled as soon as user code yields it. `flush` emits the remaining results of a batch.
     """
 
     __slots__ = ("_main", "_output", "_settle_sides", "_sides", "collect")
@@ -91,7 +91,7 @@ class Collector:
         self._sides: dict[OutputTag[Any], Part] = {}
         self._settle_sides: dict[OutputTag[Any], Callable[[Any], Any]] = {}
         self.collect: Callable[[Iterable[Any] | None, int | None], None] = self._compiled_collect()
-        """Take all results of one call, or None, and their timestamp; `(OutputTag, value)` goes to the side output."""
+        """Collect all results of one call (or None) and their timestamp; `(OutputTag, value)` goes to a side output."""
 
     def _compiled_collect(self) -> Any:
         check, settle = self._output.settler(self._output.output_type, "v")
@@ -116,7 +116,7 @@ def collect(results, timestamp):
         return compiled(source, scope | {"settle": settle, "immutable": IMMUTABLE}, "collect")
 
     def collect_side(self, tag: OutputTag[Any], value: Any, timestamp: int | None) -> None:
-        """Take one result for a side output; dropped where nobody reads it."""
+        """Collect one result for a side output; it is dropped if the side output has no consumer."""
         settle = self._settle_sides.get(tag)
         if settle is None:
             if not self._output.reads_side(tag):
@@ -131,7 +131,7 @@ def collect(results, timestamp):
             self.flush()
 
     def flush(self) -> None:
-        """Emit what was gathered."""
+        """Emit the collected results."""
         main = self._main
         if main.values:
             values, timestamps = main.values, main.timestamps
@@ -149,7 +149,7 @@ def _code(source: str) -> CodeType:
 
 
 def compiled(source: str, scope: dict[str, Any], name: str) -> Any:
-    """Return the function of that name that some source defines; `errors.in_hand` takes its frames for ours."""
+    """Return a function defined by source text; `errors.in_hand` recognises its frames as framework code."""
     names = dict(scope)
     exec(_code(source), names)
     return names[name]
@@ -160,5 +160,5 @@ def _without_nones(timestamps: list[int | None]) -> Timestamps:
 
 
 def pairs(values: list[Any], timestamps: Timestamps) -> Iterable[tuple[Any, int | None]]:
-    """Each value with its timestamp."""
+    """Return an iterable of (value, timestamp) pairs."""
     return zip(values, [None] * len(values) if timestamps is None else timestamps, strict=True)

@@ -1,8 +1,9 @@
-"""Maps and filters that follow each other in a chain may process each element in one loop, as if written by hand.
+"""Fusion of consecutive maps and filters of a chain into one loop over the elements, as if written by hand.
 
-Only elements take that way: watermarks, batches and all else go from operator to operator. An error is that of the
-operator on whose line of the compiled loop it was raised. Small functions gain by it; functions with much code lose,
-as a buffer that goes through one of them after the other finds its code in the processor's cache. Both are tried.
+Only elements go through the fused loop; watermarks and other events go from operator to operator. An error is
+attributed to the operator whose line of the compiled loop raised it. Fusion speeds up small functions but slows down
+large ones, because running one operator per buffer keeps its code in the processor's cache. So both variants are
+measured.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from firesteel.operators.operator import Operator, OperatorInput, Timestamps
 
 _TRIED_BUFFERS = 16
 _TRIED_ELEMENTS = 256
-"""So many buffers of at least so many elements decide which way is quicker."""
+"""Minimum size of a buffer to be measured, and number of buffers measured, to choose the faster variant."""
 
 
 def fuse(operators: Iterable[Operator]) -> None:
-    """Fuse what can be fused of a chain's operators, which are connected, each behind those that feed it."""
+    """Fuse the fusible operators of a chain; the operators are connected and in topological order."""
     done: set[Operator] = set()
     for operator in operators:
         run = [operator]
@@ -34,7 +35,7 @@ def fuse(operators: Iterable[Operator]) -> None:
 
 
 def _following(operator: Operator) -> Operator | None:
-    """The map or filter that gets all that this map or filter emits, and alone."""
+    """Return the map or filter that is the only receiver of everything this map or filter emits, or None."""
     receivers = operator.output.receivers
     if not _is_fusable(operator) or len(receivers) != 1 or not isinstance(receivers[0], OperatorInput):
         return None
@@ -47,7 +48,7 @@ def _is_fusable(operator: Operator) -> bool:
 
 
 class _FusedLoop:
-    """The loop of several operators; used if it is quicker than one by one. Both give the same."""
+    """The loop of several operators, used if it is faster than running them one by one; the results are equal."""
 
     def __init__(self, run: list[Operator]) -> None:
         self._one_by_one = run[0].process
@@ -56,7 +57,7 @@ class _FusedLoop:
         self._best_s = {True: math.inf, False: math.inf}
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take elements, as the first of the operators does."""
+        """Process elements with the first of the operators."""
         is_tried = self._to_try > 0 and len(values) >= _TRIED_ELEMENTS
         fused = self._to_try % 2 == 0 if is_tried else self._best_s[True] <= self._best_s[False]
         begun_s = time.perf_counter()

@@ -11,10 +11,9 @@ GROUP_RECORDS = 64 * 1024
 
 
 class GatheredStream:
-    """Gathers records in a file and writes another file of them when they are complete.
+    """A part stream that collects records in a file and converts them when the part is complete.
 
-    Files of such formats can't be gone on from in their middle, as a part file must be that is in progress at a
-    checkpoint.
+    Such formats can't be resumed in the middle of a file, but a part in progress at a checkpoint must be.
     """
 
     def __init__(self, file: IO[bytes], suffix: str) -> None:
@@ -22,11 +21,11 @@ class GatheredStream:
         self._suffix = suffix
 
     def plain(self, value: Any) -> Any:
-        """Return what is gathered of a record."""
+        """Return the form of a record that is collected."""
         return value
 
     def write_file(self, file: IO[bytes], groups: Iterator[list[Any]]) -> None:
-        """Write all that was gathered."""
+        """Write all collected records in the final format."""
         raise NotImplementedError
 
     def write(self, values: list[Any]) -> None:
@@ -34,7 +33,7 @@ class GatheredStream:
         pickle.dump([self.plain(value) for value in values], self._file, pickle.HIGHEST_PROTOCOL)
 
     def finish(self) -> str:
-        """Write the file beside the gathered records, so that they are there if it is to be written again."""
+        """Write the final file next to the collected records, which are kept in case it must be written again."""
         self._file.flush()
         path = f"{self._file.name}.{self._suffix}"
         with open(path, "wb") as file:

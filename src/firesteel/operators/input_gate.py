@@ -1,4 +1,4 @@
-"""The inputs of a subtask: channels from all producing subtasks, their watermarks, idleness and ends."""
+"""The inputs of a subtask: channels from all producing subtasks, with their watermarks, idleness and end of input."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Channel = tuple[int, int]
 
 
 class _Valve:
-    """The watermark and idleness of one input, out of those of its channels (Flink: `StatusWatermarkValve`).
+    """The combined watermark and idleness of one input's channels (Flink: `StatusWatermarkValve`).
 
-    The watermark is the smallest of the channels that are neither idle nor behind it: a channel that was idle joins
-    again when it has caught up. Once all channels are idle, the largest of their watermarks counts.
+    The watermark is the minimum over the channels that are neither idle nor lagging. A channel that was idle counts
+    again once it has caught up. If all channels are idle, the maximum of their watermarks counts.
     """
 
     def __init__(self, channels: Iterable[Channel]) -> None:
@@ -28,7 +28,7 @@ class _Valve:
         self._idle: set[Channel] = set()
 
     def set_watermark(self, channel: Channel, timestamp: int) -> bool:
-        """Take a channel's watermark; True if that of the input advanced. The final one ends idleness."""
+        """Set a channel's watermark and return whether the input's watermark advanced. The final one ends idleness."""
         before = self._watermarks[channel]
         if timestamp == MAX_WATERMARK and channel in self._idle:
             self._idle.discard(channel)
@@ -39,7 +39,7 @@ class _Valve:
         return before <= self.watermark and self._advance()
 
     def set_idle(self, channel: Channel, is_idle: bool) -> bool:
-        """Take a channel's change of idleness; True if the watermark of the input advanced."""
+        """Set a channel's idleness and return whether the input's watermark advanced."""
         (self._idle.add if is_idle else self._idle.discard)(channel)
         self.is_idle = len(self._idle) == len(self._watermarks)
         held_back = self._watermarks[channel] == self.watermark
@@ -58,15 +58,15 @@ class _Valve:
 
 
 class InputGate:
-    """Feeds the head of a chain from all its channels.
+    """The input of a chain's head: it merges all channels.
 
-    The head's watermark is the smallest of its inputs that are not idle; an input ends when all its channels did, and
-    the head's output when all inputs did.
+    The head's watermark is the minimum over its inputs that are not idle. An input ends when all its channels have
+    ended, and the head's output ends when all inputs have.
 
     Attributes:
-        records_in: Elements received.
-        bytes_in: Bytes of the buffers that were received; what the same slot hands over is in none.
-        bytes_in_remote: Those of them that came to the slot from another host.
+        records_in: Number of elements received.
+        bytes_in: Bytes of the buffers received; elements passed within the slot are not encoded and not counted.
+        bytes_in_remote: Bytes of the buffers received from other hosts.
     """
 
     def __init__(self, head: Operator, channels: dict[Channel, int]) -> None:
@@ -85,16 +85,16 @@ class InputGate:
 
     @property
     def watermark(self) -> int:
-        """The watermark of all inputs together."""
+        """The combined watermark of all inputs."""
         return self._emitted
 
     @property
     def has_ended(self) -> bool:
-        """True when every channel ended."""
+        """Whether all channels have ended."""
         return not self._open
 
     def receive(self, gate: int, subtask: int, items: list[Item]) -> None:
-        """Take the items of one buffer in order."""
+        """Process the items of one buffer in order."""
         channel = (gate, subtask)
         index = self._input_of[channel]
         process, valve = self._inputs[index].process, self._valves[index]
@@ -113,7 +113,7 @@ class InputGate:
                     self._combine(True)
 
     def _combine(self, advanced: bool) -> None:
-        """Tell the head what watermark and idleness of all inputs together are (Flink: `CombinedWatermarkStatus`)."""
+        """Pass the combined watermark and idleness of all inputs to the head (Flink: `CombinedWatermarkStatus`)."""
         valves = self._valves.values()
         is_idle = all(valve.is_idle for valve in valves)
         if is_idle and advanced:
@@ -138,9 +138,9 @@ class InputGate:
             self._head.output.end()
 
     def snapshot(self) -> Any:
-        """Where all channels are."""
+        """Return the watermarks, idleness and ends of all channels."""
         return self._valves, self._open, self._open_channels, self._emitted, self._is_idle
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the state of all channels."""
         self._valves, self._open, self._open_channels, self._emitted, self._is_idle = snapshot

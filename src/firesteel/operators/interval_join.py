@@ -1,4 +1,4 @@
-"""Interval join: each element meets those of the other side within its bounds."""
+"""Interval join: each element is joined with the elements of the other side within its time bounds."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from firesteel.operators.state_table import NAMESPACED
 
 
 class _PairContext(ProcessJoinFunction.Context):
-    """What is known of a pair; one object, changed from pair to pair."""
+    """The context of a joined pair; one object is reused for all pairs."""
 
     left = right = 0
 
     def get_left_timestamp(self) -> int:
-        """Event time of the left element (milliseconds)."""
+        """Return the event time of the left element in ms."""
         return self.left
 
     def get_right_timestamp(self) -> int:
-        """Event time of the right element (milliseconds)."""
+        """Return the event time of the right element in ms."""
         return self.right
 
     def get_timestamp(self) -> int:
-        """The later of both."""
+        """Return the later of both event times in ms."""
         return max(self.left, self.right)
 
 
 class _Buffer:
-    """The elements of one side that may still find partners, by key and time.
+    """The elements of one side that may still be joined, by key and time.
 
-    Flink keeps a map from time to elements per key and reads all of it for each element. Here each time is an entry of
-    its own, and the times of a key are kept in order: a version holds what changed, a look-up reads what it needs.
+    Flink keeps one map from time to elements per key and scans all of it for each element. Here each time is a separate
+    entry, and the times of a key are sorted, so versions contain only changed entries and look-ups read only matching
+    ones.
     """
 
     def __init__(self, backend: KeyedStateBackend, name: str) -> None:
@@ -47,7 +48,7 @@ class _Buffer:
         self._elements = backend.table(NAMESPACED + name)
 
     def add(self, key: Any, timestamp: int, value: Any) -> None:
-        """Keep an element."""
+        """Add an element."""
         entry = (key, timestamp)
         elements = self._elements.data.get(entry)
         if elements is None:
@@ -61,7 +62,7 @@ class _Buffer:
         self._elements.put(entry, elements)
 
     def between(self, key: Any, first: int, last: int) -> list[tuple[int, list[Any]]]:
-        """`(timestamp, elements)` from `first` to `last`, in order of time."""
+        """Return `(timestamp, elements)` pairs from `first` to `last` (inclusive) in time order."""
         times = self._times.data.get(key)
         if times is None:
             return []
@@ -69,7 +70,7 @@ class _Buffer:
         return [(time, get((key, time)) or []) for time in times[bisect_left(times, first) : bisect_right(times, last)]]
 
     def remove(self, key: Any, timestamp: int) -> None:
-        """Forget the elements of that time."""
+        """Remove the elements of one time."""
         times = self._times.data.get(key)
         if times is None or timestamp not in times:
             return
@@ -82,10 +83,10 @@ class _Buffer:
 
 
 class IntervalJoinRunner(KeyedOperator):
-    """`KeyedStream.interval_join` (Flink: `runtime.operators.co.IntervalJoinOperator`).
+    """The operator of `KeyedStream.interval_join` (Flink: `runtime.operators.co.IntervalJoinOperator`).
 
-    An element waits in its side's buffer until the watermark says that no partner may come any more: for as long as the
-    bound is that reaches from it into the future.
+    An element stays in its side's buffer until the watermark passes the end of its interval, when no partner can arrive
+    any more.
     """
 
     inputs = 2
@@ -94,7 +95,7 @@ class IntervalJoinRunner(KeyedOperator):
         super().__init__(name, task, output, descriptor.key_type)
         self.function = descriptor.function
         lower, upper = descriptor.lower_bound_ms, descriptor.upper_bound_ms
-        # By side: which times of the other side fit, relative to an element; how long it waits for them.
+        # Per side: the bounds on the other side's times relative to an element, and how long the element is kept.
         self._bounds = ((lower, upper), (-upper, -lower))
         self._waits = tuple(max(last, 0) for _, last in self._bounds)
         self._late_tags = (descriptor.left_late_tag, descriptor.right_late_tag)
@@ -112,7 +113,7 @@ class IntervalJoinRunner(KeyedOperator):
         close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        """Keep each element and join it with those of the other side that came before it."""
+        """Buffer each element and join it with the buffered elements of the other side."""
         for (key, value), timestamp in pairs(values, timestamps):
             if timestamp is None:
                 raise ValueError(
@@ -145,5 +146,5 @@ class IntervalJoinRunner(KeyedOperator):
         self.collector.collect(results, max(left_time, right_time))
 
     def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
-        """Forget what waited for its partners until now; the timer's namespace is the side."""
+        """Remove the elements whose interval has passed; the timer's namespace is the side."""
         self._buffers[namespace].remove(key, timestamp - self._waits[namespace])

@@ -34,7 +34,7 @@ _MIDNIGHT = datetime.datetime(1970, 1, 1)
 
 
 def discover_queries(source: JdbcSource, parallelism: int, known: Known) -> Discovered:
-    """Return a split for each list of parameters, dealt to the subtasks in turn."""
+    """Return one split per list of parameters, assigned to the subtasks round-robin."""
     return [
         Split(split_id, number % parallelism, 0, source.units(parameters), is_whole=True)
         for number, (split_id, parameters) in enumerate(source.settings.splits.items())
@@ -42,7 +42,7 @@ def discover_queries(source: JdbcSource, parallelism: int, known: Known) -> Disc
 
 
 class JdbcReader:
-    """Runs the queries of splits, over a connection that is kept for the next one (Flink: `JdbcSourceSplitReader`)."""
+    """A reader that runs the queries of splits over a reused connection (Flink: `JdbcSourceSplitReader`)."""
 
     def __init__(self, source: JdbcSource, task: TaskInfo) -> None:
         settings = self._settings = source.settings
@@ -76,7 +76,7 @@ class JdbcReader:
             raise JdbcSourceError(f"JdbcSource: {what}: {type(error).__name__}: {error}") from error
 
     def _connection(self) -> Any:
-        """Return the idle connection, if the server still answers, else a new one."""
+        """Return the idle connection if the server still answers, else a new one."""
         connection, self._idle = self._idle, None
         if connection is not None:
             with suppress(Exception), closing(connection.cursor()) as cursor:
@@ -85,7 +85,7 @@ class JdbcReader:
                 return connection
             _close(connection)
         connection = self._settings.database.connect()
-        weakref.finalize(self, _close, connection)  # a reader that dies is not closed
+        weakref.finalize(self, _close, connection)  # the reader of a crashed process is never closed
         return connection
 
     def close(self) -> None:
@@ -96,12 +96,12 @@ class JdbcReader:
 
 
 def _close(connection: Any) -> None:
-    with suppress(Exception):  # PyMySQL refuses to close twice
+    with suppress(Exception):  # PyMySQL raises an error on a second close
         connection.close()
 
 
 class JdbcSourceError(FiresteelError):
-    """A query of a `JdbcSource` failed, or gave rows of another type than it was said to."""
+    """A query of a `JdbcSource` failed, or returned rows of another type than declared."""
 
 
 def _elements_of(settings: JdbcSourceSettings) -> Callable[[list[Any]], list[Any]]:
@@ -116,10 +116,10 @@ def _elements_of(settings: JdbcSourceSettings) -> Callable[[list[Any]], list[Any
 
 
 def rows_of(row_type: RowTypeInfo) -> Callable[[list[Any]], list[Any]]:
-    """Return what makes Rows of a type of tuples of a driver; databases have fewer types, or others, than Flink.
+    """Return a function that converts a driver's tuples to Rows; databases have fewer or other types than Flink.
 
     Raises:
-        ValueError: (the function) a tuple has another number of columns.
+        ValueError: (raised by the returned function) a tuple has another number of columns.
     """
     names, fields = tuple(row_type.get_field_names()), row_type.get_field_types()
     readers = [(i, *reader) for i, each in enumerate(fields) if (reader := _reader_of(each))]
@@ -134,7 +134,7 @@ def rows_of(row_type: RowTypeInfo) -> Callable[[list[Any]], list[Any]]:
                 values[i] = convert(value)
         return coerce(values)
 
-    # Most rows have the very types of the fields: they cost no call.
+    # Fast path: most values already have exactly the field's type and need no conversion call.
     source = f"""
 def make_all(rows):
     return [make(names, v) if {fits(TupleTypeInfo(list(fields)), "v")} else slow(v) for v in rows]
@@ -158,7 +158,7 @@ def _made_row(names: tuple[str, ...], values: tuple[Any, ...]) -> Row:
 
 
 _Reader = tuple[type, Callable[[Any], Any]]
-"""The class that values must have, and what makes it of those of other classes."""
+"""The required class of values, and the function that converts values of other classes."""
 
 
 def _reader_of(type_info: TypeInformation[Any]) -> _Reader | None:

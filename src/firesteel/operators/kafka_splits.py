@@ -1,8 +1,8 @@
 """Kafka as a source: partitions are splits, offsets are positions.
 
-The enumerator asks brokers how far partitions can be read, so what a batch reads is a range of offsets; a reader in the
-slot keeps a consumer for each of its partitions from batch to batch. Offsets have gaps, where a transaction ended or
-compaction removed records: a range ends at a position, whether or not there is a record before it.
+The enumerator queries the brokers for the end offsets of partitions, so a batch reads a range of offsets. A reader in
+the slot keeps one consumer per partition across batches. Offsets have gaps where a transaction ended or compaction
+removed records, so a range ends at a position whether or not a record precedes it.
 """
 
 from __future__ import annotations
@@ -30,21 +30,24 @@ from firesteel.operators.operator import TaskInfo
 from firesteel.operators.splits import Discovered, Known, Split, SplitRange, StampedElements
 
 _POLLING_MS = 20
-"""How often brokers are asked for the ends of partitions while there is nothing to read."""
+"""Interval in ms at which brokers are queried for end offsets while there is nothing to read."""
 
 _NO_END = 2**63 - 1
 _CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 
 
 def polling_ms(source: KafkaSource[Any]) -> int | None:
-    """Return how often the ends of partitions are looked up (ms); None: once, the source ends where they are now."""
+    """Return the polling interval for end offsets in ms, or None if they are queried once and bound the source."""
     stopping = source.settings.stopping_offsets
     may_wait = stopping is None or stopping.kind is OffsetKind.OFFSETS or not source.is_bounded()
     return _POLLING_MS if may_wait else None
 
 
 def offsets_committer(source: KafkaSource[Any], configuration: Mapping[str, str]) -> Committer | None:
-    """Return what commits offsets to the group: with checkpoints, or without them if the client is to do so itself."""
+    """Return the committer of consumer group offsets, or None.
+
+    It runs on checkpoints or, without them, on auto-commit.
+    """
     settings = source.settings
     takes_checkpoints = _CHECKPOINT_INTERVAL in configuration
     commits = settings.commits_offsets if takes_checkpoints else settings.properties[AUTO_COMMIT].lower() == "true"
@@ -52,10 +55,10 @@ def offsets_committer(source: KafkaSource[Any], configuration: Mapping[str, str]
 
 
 class KafkaEnumerator:
-    """Finds the partitions of a source and how far they can be read (Flink: `KafkaSourceEnumerator`).
+    """The enumerator of partitions and their end offsets (Flink: `KafkaSourceEnumerator`).
 
     Args:
-        source: The source. Nothing is asked before the first `discover`.
+        source: The source. Brokers are first contacted by `discover`.
     """
 
     def __init__(self, source: KafkaSource[Any]) -> None:
@@ -91,7 +94,7 @@ class KafkaEnumerator:
         return splits, set(known.keys)
 
     def _new(self, known: Known) -> list[KafkaTopicPartition]:
-        """Return partitions that are not known; after the first time they are listed at their interval only."""
+        """Return the partitions not yet known; after the first call they are listed at the discovery interval."""
         interval_ms = self._settings.discovery_interval_ms
         if not known.is_first and interval_ms <= 0:
             return []
@@ -122,7 +125,7 @@ class KafkaEnumerator:
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     def _starts(self, partitions: Sequence[KafkaTopicPartition], is_first: bool) -> Offsets:
-        # Nothing of a partition that was found later may be missed (Flink does the same).
+        # Partitions discovered later are read from the beginning, as in Flink, so that no record is missed.
         return self._find(
             self._settings.starting_offsets if is_first else KafkaOffsetsInitializer.earliest(), partitions
         )
@@ -131,14 +134,14 @@ class KafkaEnumerator:
         stopping = self._settings.stopping_offsets
         if stopping is None:
             return {}
-        # Only offsets that were named can be ahead of the partition, so that it is still growing.
+        # Only explicit offsets can be ahead of the partition's end, so such a partition is still growing.
         return {**{p: stopping.specified.get(p, _NO_END) for p in growing}, **self._find(stopping, new)}
 
     def _find(self, offsets: KafkaOffsetsInitializer, partitions: Sequence[KafkaTopicPartition]) -> Offsets:
         """Return the offset of each partition.
 
         Raises:
-            KafkaError: a partition has none, and the strategy is not to look for another.
+            KafkaError: a partition has no such offset and there is no reset strategy.
         """
         found = _FINDERS[offsets.kind](self, offsets, partitions)
         found = {partition: offset for partition, offset in found.items() if offset >= 0}
@@ -181,7 +184,7 @@ _FINDERS = {
 
 
 class KafkaReader:
-    """Reads ranges of partitions, with a consumer for each that stays open (Flink: `KafkaPartitionSplitReader`)."""
+    """A reader of partition ranges with one long-lived consumer per partition (Flink: `KafkaPartitionSplitReader`)."""
 
     def __init__(self, source: KafkaSource[Any], task: TaskInfo) -> None:
         self._settings: KafkaSourceSettings = source.settings
@@ -192,7 +195,7 @@ class KafkaReader:
         """Yield the elements of a range with the timestamps of their records.
 
         Raises:
-            KafkaError: a record could not be read; it names topic, partition and offset.
+            KafkaError: a record could not be read; the message names topic, partition and offset.
         """
         split_id = part.split.split_id
         consumer = self._consumers.get(split_id)

@@ -1,7 +1,8 @@
-"""Operators on keyed streams with one input: process with state and timers, map/flat_map/filter with state, reduce.
+"""Keyed one-input operators: process with state and timers, map/flat_map/filter with state, reduce.
 
-Their elements are `(key, value)`. In BATCH mode a key is processed at a time, so state holds one key: `KeyedOperator`
-keeps the input until it ended (`SortedInput`) and then replays it key by key, each followed by the final watermark.
+Their elements are `(key, value)`. BATCH mode processes one key at a time, so state holds a single key: `KeyedOperator`
+collects the input until it has ended (`SortedInput`) and then replays it key by key, each followed by the final
+watermark.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _DOMAINS = {EVENT_TIME: TimeDomain.EVENT_TIME, PROCESSING_TIME: TimeDomain.PROCE
 
 
 class _NoKey:
-    """Stands where there is no key: what needs one fails."""
+    """A placeholder for the current key while there is none; using it raises an error."""
 
     def __hash__(self) -> int:
         raise RuntimeError(
@@ -44,10 +45,10 @@ _IN_MEMORY, _ON_DISK = "hashmap", "rocksdb"
 
 
 def store_of(task: TaskInfo) -> DiskStore | None:
-    """Where the state of a task's operator is, None: in memory, as in BATCH mode, where it is that of one key.
+    """Return the disk store for a task's keyed state, or None for state in memory, which BATCH mode always uses.
 
     Raises:
-        ValueError: the configuration asks for something that there is not.
+        ValueError: the configured state backend does not exist.
     """
     kind = task.configuration.get(_STATE_BACKEND, _IN_MEMORY)
     if kind not in (_IN_MEMORY, _ON_DISK):
@@ -56,16 +57,16 @@ def store_of(task: TaskInfo) -> DiskStore | None:
 
 
 class KeyedOperator(Operator):
-    """What all keyed operators share: the state backend, the timers, and BATCH mode's one key at a time.
+    """The base of keyed operators: state backend, timers, and BATCH mode's processing of one key at a time.
 
-    Subclasses write `process_keyed` and `on_timer`; `backend` is filled before `open` where a version is restored.
+    Subclasses implement `process_keyed` and `on_timer`. On restore, `backend` is loaded before `open` is called.
     """
 
     inputs = 1
 
     def __init__(self, name: str, task: TaskInfo, output: Output, key_type: Any) -> None:
         super().__init__(name, task, output)
-        # map, flat_map, filter and their two-input kin know their key's type from their input alone.
+        # The descriptors of map, flat_map, filter and their two-input variants have no key type; the task knows it.
         key_type = task.key_type if key_type is None else key_type
         self.backend = KeyedStateBackend(key_type, task.max_parallelism, store_of(task))
         self.collector = Collector(output)
@@ -73,13 +74,13 @@ class KeyedOperator(Operator):
         self._kept = SortedInput(task) if task.is_batch else None
 
     def open(self) -> None:
-        """Make the timers from what was restored."""
+        """Create the timer service over the restored timers."""
         self.timers = InternalTimerService(self.backend)
         self.timers.watermark = self.watermark
         self.backend.current_key = NO_KEY
 
     def close(self) -> None:
-        """Drop what is still kept."""
+        """Discard the collected input."""
         if self._kept is not None:
             self._kept.close()
 
@@ -91,11 +92,11 @@ class KeyedOperator(Operator):
         """Fire one timer; results go to `collector`."""
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Process elements of the first input, or keep them until it ended (BATCH)."""
+        """Process elements of the first input; in BATCH mode collect them until it has ended."""
         self._take(0, values, timestamps)
 
     def process2(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Process elements of the second input, or keep them until it ended (BATCH)."""
+        """Process elements of the second input; in BATCH mode collect them until it has ended."""
         self._take(1, values, timestamps)
 
     def _take(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
@@ -109,11 +110,11 @@ class KeyedOperator(Operator):
             self.backend.forget_repetitions()
 
     def emit_gathered(self) -> None:
-        """Emit what was gathered."""
+        """Emit the collected results."""
         self.collector.flush()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Fire the event-time timers up to the watermark, then pass it on; BATCH sees the final one key by key."""
+        """Fire the event-time timers up to the watermark, then emit it; in BATCH mode only the final one, per key."""
         if self.task.is_batch:
             return
         self.timers.watermark = timestamp
@@ -121,11 +122,11 @@ class KeyedOperator(Operator):
         super().process_watermark(timestamp)
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Fire the processing-time timers that are due; BATCH fires those of a key when it is done with it."""
+        """Fire the due processing-time timers; in BATCH mode they fire when their key is complete."""
         self._fire(PROCESSING_TIME, now_ms)
 
     def next_processing_time(self) -> int | None:
-        """Time of the earliest processing-time timer."""
+        """Return the time in ms of the earliest processing-time timer, or None."""
         return self.timers.next_processing_time()
 
     def _fire(self, domain: int, until: int) -> None:
@@ -135,7 +136,7 @@ class KeyedOperator(Operator):
         self.collector.flush()
 
     def end_input(self, index: int) -> None:
-        """When the last input ended: BATCH processes what was kept, STREAMING fires what is due by now."""
+        """After the last input: in BATCH mode process the collected input, in STREAMING mode fire the due timers."""
         self._open_inputs -= 1
         if self._kept is not None and not self._open_inputs:
             for key, batches in self._kept.take():
@@ -145,7 +146,7 @@ class KeyedOperator(Operator):
             self._fire(PROCESSING_TIME, now_ms())
 
     def _process_one_key(self, key: Any, batches: Iterable[Batch]) -> None:
-        """Flink: `BatchExecutionInternalTimeService.setCurrentKey`, which fires the timers of both kinds."""
+        """Process one key's elements and fire its timers. Flink: `BatchExecutionInternalTimeService.setCurrentKey`."""
         self.timers.watermark = -MAX_WATERMARK - 1
         processed = 0
         for index, values, timestamps in batches:
@@ -163,27 +164,27 @@ class KeyedOperator(Operator):
         self.backend.clear_key(key)
 
     def end_key(self, key: Any) -> None:
-        """BATCH: the last element of a key was processed."""
+        """Finish a key after its last element (BATCH mode only)."""
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
-        """What changed of the keyed state."""
+        """Return the changes of the keyed state since the last call, or all of it if `full`."""
         return self.backend.full() if full else self.backend.delta()
 
     def load_keyed(self, delta: Delta, key_groups: range | None = None) -> None:
-        """Take a part of the keyed state."""
+        """Load a part of the keyed state."""
         self.backend.load(delta, key_groups)
 
     def snapshot(self) -> Any:
-        """The watermark; state and timers are kept in the backend."""
+        """Return the watermark; state and timers are in the backend."""
         return self.watermark
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
+        """Restore the watermark."""
         self.watermark = self.timers.watermark = snapshot
 
 
 class KeyedProcessRunner(KeyedOperator):
-    """`KeyedStream.process`; also map, flat_map and filter on a keyed stream, given as `process_element`."""
+    """The operator of `KeyedStream.process`, and of map, flat_map and filter adapted to `process_element`."""
 
     def __init__(
         self,
@@ -212,7 +213,7 @@ class KeyedProcessRunner(KeyedOperator):
         close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        """Call the function for each element under its key."""
+        """Call the function for each element in the scope of its key."""
         process_element, context, backend = self._process_elements[index], self._context, self.backend
         collect = self.collector.collect
         for (key, value), timestamp in pairs(values, timestamps):
@@ -223,7 +224,7 @@ class KeyedProcessRunner(KeyedOperator):
                 collect(results, timestamp)
 
     def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
-        """Call the function's `on_timer`; its results have the timer's timestamp in event time, else none."""
+        """Call the function's `on_timer`; in event time its results have the timer's timestamp, else none."""
         if self._on_timer is not None:
             context = self._context
             context.current_key = key
@@ -233,7 +234,7 @@ class KeyedProcessRunner(KeyedOperator):
 
 
 class ReduceRunner(KeyedOperator):
-    """`reduce` and its kin: STREAMING emits each intermediate value, BATCH the final one of each key."""
+    """The operator of `reduce` and its variants: STREAMING mode emits every intermediate value, BATCH mode the last."""
 
     def __init__(
         self, name: str, task: TaskInfo, output: Output, key_type: Any, function: Any, value_type: Any
@@ -255,18 +256,18 @@ class ReduceRunner(KeyedOperator):
         close_function(self.function)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        """Reduce each value into its key's state; STREAMING emits the result."""
+        """Reduce each value into its key's state; in STREAMING mode emit the result."""
         results: list[Any] = []
         try:
             self._reduce_all(values, results)
         finally:
-            # The results of the elements before one that fails go on, as in Flink.
+            # Emit the results of the elements before the failing one, as Flink does.
             self.output.hand_on(results, timestamps and timestamps[: len(results)])
         if not self.task.is_batch:
             self._table.dirty.extend([key for key, _ in values])
 
     def _reduce_all(self, values: list[Any], results: list[Any]) -> None:
-        """Reduce; what is emitted must not change when the function changes the stored value later."""
+        """Reduce the values; results are settled, as the function may change the stored value later."""
         data, reduce, coerce, backend = self._table.data, self._reduce, self._coerce, self.backend
         emits, append = not self.task.is_batch, results.append
         for key, value in values:
@@ -285,5 +286,5 @@ class ReduceRunner(KeyedOperator):
                 append(value if value.__class__ in IMMUTABLE else own(value))
 
     def end_key(self, key: Any) -> None:
-        """Emit the final value of the key, at the end of time (Flink: `BatchGroupedReduceOperator`)."""
+        """Emit the final value of the key with the maximum timestamp (Flink: `BatchGroupedReduceOperator`)."""
         self.collector.collect((self._table.data[key],), MAX_WATERMARK)

@@ -1,7 +1,7 @@
-"""Kinesis as a source: shards are splits, and a position is the sequence number after the last record that was read.
+"""Kinesis as a source: shards are splits, and a position is the sequence number after the last record read.
 
-Kinesis does not tell where a shard ends, so the enumerator reads the newest records of each shard itself: the sequence
-numbers that it meets are where batches may stop. Far from the end it skips most records.
+Kinesis does not report the end of a shard, so the enumerator reads the newest records of each shard itself; their
+sequence numbers are the positions where batches may stop. Far from the end it skips most records.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ logger = logging.getLogger(__name__)
 
 _STOP_RECORDS, _STOP_BYTES = 500, 1 << 20
 _MOST_AHEAD = 200_000
-"""So many records may be known and not read; then the end of a shard is not looked for."""
+"""Maximum number of known but unread records of a shard; above it the enumerator does not look further ahead."""
 
 _FAR_MS = 60_000
 _STRIDE_MS = 10_000
-"""A shard that is read so far behind its end is looked at in such strides."""
+"""Stride in ms by which the enumerator looks ahead in a shard that is read this far behind its end."""
 
 _PARALLEL_REQUESTS = 8
 _TIMEOUT_S = 20.0
@@ -42,10 +42,10 @@ _WAIT_S = 0.2
 
 
 class KinesisEnumerator:
-    """Finds the shards of a source and how far they can be read.
+    """The enumerator of shards and of the positions up to which they can be read.
 
     Args:
-        source: The source. Nothing is asked before the first `discover`.
+        source: The source. Kinesis is first contacted by `discover`.
     """
 
     def __init__(self, source: KinesisSource) -> None:
@@ -59,7 +59,7 @@ class KinesisEnumerator:
         """Return the shards that are new or may have grown, and the finished ones that still exist.
 
         Raises:
-            KinesisError: a stream does not exist, or there is no answer.
+            KinesisError: a stream does not exist, or Kinesis does not answer.
         """
         self._list_shards()
         growing = [split for split in known.splits.values() if split.grows]
@@ -89,7 +89,7 @@ class KinesisEnumerator:
         self._listed, self._listed_s = listed, now
 
     def _ready(self, seen: set[str], unfinished: set[str]) -> list[str]:
-        """Return shards that were not seen and whose parents are read: records of a key stay in order."""
+        """Return unseen shards whose parents are fully read, so that the records of a key stay in order."""
         ready = []
         for split_id, (stream, shard) in self._listed.items():
             parents = {_split_id(stream.name, parent) for parent in shard.parents} & self._listed.keys()
@@ -104,10 +104,10 @@ class KinesisEnumerator:
             return list(pool.map(self._look, splits))
 
     def _look(self, split: Split) -> Split:
-        """Return the split with the places to stop at that the next page of its shard has."""
+        """Return the split extended by the stop positions of the next page of its shard."""
         if sum(stop.units for stop in split.stops) > _MOST_AHEAD:
             return split
-        if split.split_id not in self._listed:  # expired: nothing of it is left
+        if split.split_id not in self._listed:  # the shard has expired and has no records left
             return _with_stops(split, (), is_closed=True)
         stream, shard = self._listed[split.split_id]
         iterator = self._iterators.get(split.split_id) or stream.iterator(shard.shard_id, split.end)
@@ -128,7 +128,7 @@ class KinesisEnumerator:
         return _with_stops(split, stops, is_closed=page.iterator is None)
 
     def _stride(self, stream: KinesisStream, shard: Shard, page: Page) -> Stop | None:
-        """Return a place to stop at that is some seconds after a page; None: there is none."""
+        """Return a stop position some seconds after a page, or None if there is none."""
         last = page.records[-1]
         iterator = stream.iterator(shard.shard_id, time_position(last.time_ms + _STRIDE_MS))
         later = stream.page(shard.shard_id, iterator, 1)
@@ -141,7 +141,7 @@ class KinesisEnumerator:
 
 
 def stops_of(records: Sequence[Record]) -> tuple[Stop, ...]:
-    """Return where to stop: after some hundred records or a megabyte, and at the end."""
+    """Return the stop positions of some records: after every few hundred records or each megabyte, and at the end."""
     stops: list[Stop] = []
     count = size = 0
     for number, record in enumerate(records, 1):
@@ -159,7 +159,7 @@ def _with_stops(split: Split, stops: tuple[Stop, ...], is_closed: bool) -> Split
 
 
 class KinesisReader:
-    """Reads ranges of shards; goes on where the range before ended (Flink: `ShardConsumer`)."""
+    """A reader of shard ranges that resumes where the previous range ended (Flink: `ShardConsumer`)."""
 
     def __init__(self, source: KinesisSource, task: TaskInfo) -> None:
         self._settings: KinesisSourceSettings = source.settings
@@ -170,7 +170,8 @@ class KinesisReader:
         """Yield the elements of a range with the arrival times of their records.
 
         Raises:
-            KinesisError: records could not be read or deserialised; it names stream, shard and sequence number.
+            KinesisError: records could not be read or deserialised; the message names stream, shard and sequence
+            number.
         """
         name, _, shard_id = part.split.split_id.rpartition("/")
         if name not in self._streams:
@@ -233,7 +234,7 @@ class KinesisReader:
 
 
 def kinesis_polling_ms(source: KinesisSource) -> int:
-    """Return how often the ends of shards are looked for (ms)."""
+    """Return the interval in ms at which the ends of shards are looked for."""
     return source.settings.polling_ms
 
 

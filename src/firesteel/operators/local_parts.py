@@ -1,8 +1,8 @@
-"""Part files of file sinks on the local file system: written under hidden names, and shown once they are committed.
+"""Part files on the local file system: written under hidden names and made visible on commit.
 
-A part file in progress is `.<part>.inprogress.<run>-<batch>-<try>-<writer>`. The version of a batch remembers how far
-it was written. A writer that goes on from a version copies the part so far into a file of its own: whatever an earlier
-writer still writes, should it be alive, is never seen.
+A part file in progress is `.<part>.inprogress.<run>-<batch>-<try>-<writer>`. The version of a batch records its length.
+A writer that resumes from a version copies the part up to that length into a file of its own, so that an earlier writer
+that is still alive can't interfere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COPY_BYTES = 1 << 20
 
 @dataclass(slots=True)
 class LocalPart:
-    """A part file in progress; `replaced` are the files of earlier attempts."""
+    """A part file in progress; `replaced` lists the files of earlier attempts."""
 
     final: str
     pending: str
@@ -51,7 +51,7 @@ class LocalPart:
         self.modified_ms = now
 
     def persist(self, is_checkpoint: bool) -> None:
-        """Make what was written outlive a crash of the machine."""
+        """Make the written data survive a crash of the machine."""
         if self.file is None or self.size == self.synced:
             return
         self.file.flush()
@@ -61,7 +61,7 @@ class LocalPart:
         self.synced = self.size
 
     def finish(self) -> FinishedPart:
-        """Complete the file, durably."""
+        """Complete the file durably and return it."""
         _, stream = self._open()
         shown = stream.finish()
         self.persist(is_checkpoint=True)
@@ -81,16 +81,16 @@ class LocalPart:
         yield self.pending
 
     def fields(self) -> tuple[Any, ...]:
-        """Return what `LocalParts.go_on_with` takes."""
+        """Return the arguments for `LocalParts.go_on_with`."""
         return self.final, self.pending, self.created_ms, self.modified_ms, self.size, self.replaced
 
 
 class LocalParts:
-    """Makes part files on the local file system.
+    """A factory of part files on the local file system.
 
     Args:
-        part_format: Of the files.
-        writer: Who writes them.
+        part_format: The format of the files.
+        writer: The identity of the writer.
     """
 
     finishes_at_checkpoints = False
@@ -100,16 +100,16 @@ class LocalParts:
         self._writer = writer
 
     def new(self, directory: str, name: str, now: int) -> LocalPart:
-        """Begin a part file of a name in a directory."""
+        """Create a part file with a name in a directory."""
         make_directory(Path(directory))
         final = os.path.join(directory, name)
         return LocalPart(final, self._writer.pending_name(final), now, now, format=self._format)
 
     def go_on_with(self, fields: tuple[Any, ...], is_own: bool, next_name: Callable[[], str]) -> LocalPart:
-        """Copy the part, as long as the version says, into a file of this writer.
+        """Copy the part up to the length in the version into a file of this writer, and return it.
 
-        What another job has begun gets a name of this job, and stays where it is unless this job has claimed it: the
-        other one may go on with it, too.
+        A part begun by another job gets a name of this job. The original is kept unless this job has claimed the state,
+        because the other job may resume it, too.
         """
         part = LocalPart(*fields)
         source = part.pending
@@ -130,22 +130,22 @@ class LocalParts:
         )
 
     def leftovers(self, needed: frozenset[str], is_end: bool) -> LeftoverParts:
-        """Return what is to be removed of earlier writers; at the end, of all."""
+        """Return a committable that removes leftovers of earlier writers or, at the end, of all writers."""
         return LeftoverParts(self._writer.base, self._writer.uid, None if is_end else self._writer.began, needed)
 
     def batch_ended(self) -> list[Any]:
-        """Nothing is left of batches but the part files."""
+        """Return nothing, as batches leave only part files."""
         return []
 
     def close(self) -> None:
-        """There is nothing but the part files."""
+        """Do nothing, as there is no resource besides the part files."""
 
 
 def copy_prefix(source: str, target: str, size: int) -> None:
-    """Copy the first `size` bytes of a file, so that the contents outlive a crash of the machine.
+    """Copy the first `size` bytes of a file durably, so that they survive a crash of the machine.
 
     Raises:
-        OSError: the source is gone or shorter.
+        OSError: the source is missing or shorter.
     """
     left = size
     with open(source, "rb") as reader, open(target, "wb") as writer:

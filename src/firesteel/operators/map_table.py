@@ -1,4 +1,4 @@
-"""Maps by entry: what map states keep. What changes of a large map is little, so its parts are entries of their own."""
+"""Storage of map states by map entry, because changes of a large map are usually small."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MapTable(DirtyEntries, ABC):
     Map keys are canonical forms (see `common.keys`), so that maps in memory and on disk have the same entries.
 
     Attributes:
-        unexpired: What a full snapshot takes, None: all of it.
+        unexpired: Filters the entries of a full snapshot; None keeps all of them.
     """
 
     __slots__ = ("_namespaced", "unexpired")
@@ -30,7 +30,7 @@ class MapTable(DirtyEntries, ABC):
 
     @abstractmethod
     def get(self, entry: Any, key: Any, default: Any = None) -> Any:
-        """The value of a map key."""
+        """Return the value of a map key, or the default."""
 
     @abstractmethod
     def _set(self, entry: Any, key: Any, value: Any) -> None: ...
@@ -40,11 +40,11 @@ class MapTable(DirtyEntries, ABC):
 
     @abstractmethod
     def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
-        """Map keys and values; the map may be changed meanwhile."""
+        """Return an iterator over map keys and values; the map may be changed during iteration."""
 
     @abstractmethod
     def is_empty(self, entry: Any) -> bool:
-        """True if no map key is there."""
+        """Return whether the map is empty."""
 
     def put(self, entry: Any, key: Any, value: Any) -> None:
         """Set the value of a map key."""
@@ -52,7 +52,7 @@ class MapTable(DirtyEntries, ABC):
         self.dirty.append((entry, key))
 
     def remove(self, entry: Any, key: Any) -> None:
-        """Remove a map key if it is there."""
+        """Remove a map key if it is present."""
         if self.get(entry, key, DELETED) is not DELETED:
             self._delete(entry, key)
             self.dirty.append((entry, key))
@@ -67,22 +67,22 @@ class MapTable(DirtyEntries, ABC):
 
     @abstractmethod
     def maps(self) -> list[Any]:
-        """The entries that have a map."""
+        """Return the entries that have a map."""
 
     @abstractmethod
     def _all(self) -> Iterator[tuple[Any, Any]]: ...
 
     def key_of(self, entry: Any) -> Any:
-        """The key that `(entry, map key)` belongs to."""
+        """Return the key that `(entry, map key)` belongs to."""
         return entry[0][0] if self._namespaced else entry[0]
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
-        """The dirty map entries and their values."""
+        """Yield the dirty map entries and their values."""
         for entry, key in self.take_dirty():
             yield (entry, key), self.get(entry, key, DELETED)
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """All map entries with their values, but expired ones."""
+        """Yield all map entries that have not expired, with their values."""
         yield from self._all() if self.unexpired is None else self.unexpired(self._all())
         self.forget_dirty()
 
@@ -92,13 +92,13 @@ class MapTable(DirtyEntries, ABC):
         self._set(state_entry, key, value)
 
     def discard(self, entry: Any) -> None:
-        """Remove a map entry if it is there."""
+        """Remove a map entry if it is present."""
         state_entry, key = entry
         if self.get(state_entry, key, DELETED) is not DELETED:
             self._delete(state_entry, key)
 
     def clear_key(self, key: Any) -> None:
-        """Remove the maps of a key."""
+        """Remove all maps of a key."""
         for entry in self.maps():
             if (entry[0] if self._namespaced else entry) == key:
                 self.clear(entry)
@@ -109,7 +109,7 @@ class MapTable(DirtyEntries, ABC):
 
 
 class MapsInMemory(MapTable):
-    """A dict per entry."""
+    """A map table with one dict per entry."""
 
     __slots__ = ("_maps",)
 
@@ -118,7 +118,7 @@ class MapsInMemory(MapTable):
         self._maps: dict[Any, dict[Any, Any]] = {}
 
     def get(self, entry: Any, key: Any, default: Any = None) -> Any:
-        """The value of a map key."""
+        """Return the value of a map key, or the default."""
         stored = self._maps.get(entry)
         return default if stored is None else stored.get(key, default)
 
@@ -136,15 +136,15 @@ class MapsInMemory(MapTable):
             del self._maps[entry]
 
     def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
-        """Map keys and values, as they are now."""
+        """Return an iterator over a copy of the map keys and values."""
         return iter(list(self._maps.get(entry, {}).items()))
 
     def is_empty(self, entry: Any) -> bool:
-        """True if no map key is there."""
+        """Return whether the map is empty."""
         return entry not in self._maps
 
     def maps(self) -> list[Any]:
-        """The entries that have a map."""
+        """Return the entries that have a map."""
         return list(self._maps)
 
     def _all(self) -> Iterator[tuple[Any, Any]]:
@@ -154,7 +154,7 @@ class MapsInMemory(MapTable):
 
 
 class MapsOnDisk(MapTable):
-    """A row per map key, so that a map may be larger than memory."""
+    """A map table with one database row per map key, so that a map may be larger than memory."""
 
     __slots__ = ("_data",)
 
@@ -163,7 +163,7 @@ class MapsOnDisk(MapTable):
         self._data = store.table_of_pairs()
 
     def get(self, entry: Any, key: Any, default: Any = None) -> Any:
-        """The value of a map key."""
+        """Return the value of a map key, or the default."""
         boxed = self._data.get((entry, key))
         return default if boxed is None else boxed[0]
 
@@ -174,16 +174,16 @@ class MapsOnDisk(MapTable):
         del self._data[entry, key]
 
     def items(self, entry: Any) -> Iterator[tuple[Any, Any]]:
-        """Map keys and values; what is changed meanwhile may be seen or not."""
+        """Yield map keys and values; concurrent changes may or may not be visible."""
         for (_, key), (value,) in self._data.items_of(entry):
             yield key, value
 
     def is_empty(self, entry: Any) -> bool:
-        """True if no map key is there."""
+        """Return whether the map is empty."""
         return next(self._data.items_of(entry), None) is None
 
     def maps(self) -> list[Any]:
-        """The entries that have a map."""
+        """Return the entries that have a map."""
         return list(dict.fromkeys(entry for entry, _ in self._data))
 
     def _all(self) -> Iterator[tuple[Any, Any]]:

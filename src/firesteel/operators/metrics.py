@@ -1,4 +1,4 @@
-"""Metrics that user functions register, kept as plain numbers in the subtask."""
+"""Metrics registered by user functions, kept as plain numbers in the subtask."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from firesteel.metrics import Counter, Distribution, Meter, MetricGroup
 from firesteel.operators.clock import now_ms
 
 _WITHOUT_SEPARATORS = str.maketrans(" .:,", "____")
-"""In the parts of a name; so the operator is what stands before the first dot. Flink: `MetricQueryService`."""
+"""Replaces separators in the parts of a name, so the operator precedes the first dot (as in `MetricQueryService`)."""
 
 
 class TaskMetricGroup(MetricGroup):
-    """A group of metrics; `registry` maps the dotted name to the metric of the whole subtask."""
+    """A group of metrics; `registry` maps dotted names to the metrics of the whole subtask."""
 
     def __init__(self, registry: dict[str, Any], path: tuple[str, ...]) -> None:
         self._registry = registry
         self._path = path
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """The subgroup of that name; with `extra` a pair of key and value."""
+        """Return the subgroup `name`, or the key-value subgroup `name` and `extra`."""
         return TaskMetricGroup(self._registry, (*self._path, name) if extra is None else (*self._path, name, extra))
 
     def counter(self, name: str) -> Counter:
-        """Registers a counter."""
+        """Register a counter and return it."""
         return self._register(name, TaskCounter())  # type: ignore[no-any-return]
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """Registers a function that gives a number when asked."""
+        """Register a function that returns the current value."""
         self._register(name, obj)
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """Registers a meter over that time span."""
+        """Register a meter over a time span and return it."""
         return self._register(name, TaskMeter())  # type: ignore[no-any-return]
 
     def distribution(self, name: str) -> Distribution:
-        """Registers a distribution."""
+        """Register a distribution and return it."""
         return self._register(name, TaskDistribution())  # type: ignore[no-any-return]
 
     def _register(self, name: str, metric: Any) -> Any:
@@ -46,48 +46,48 @@ class TaskMetricGroup(MetricGroup):
 
 
 class TaskCounter(Counter):
-    """Counts up and down."""
+    """A counter that can be incremented and decremented."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def inc(self, n: int = 1) -> None:
-        """Adds `n`."""
+        """Add `n`."""
         self._count += n
 
     def dec(self, n: int = 1) -> None:
-        """Takes `n` away."""
+        """Subtract `n`."""
         self._count -= n
 
     def get_count(self) -> int:
-        """The current count."""
+        """Return the current count."""
         return self._count
 
 
 class TaskMeter(Meter):
-    """Events, and since when."""
+    """A meter: the number of events and the time of its creation."""
 
     def __init__(self) -> None:
         self._count = 0
         self._since_ms = now_ms()
 
     def mark_event(self, value: int = 1) -> None:
-        """Reports so many events."""
+        """Count `value` events."""
         self._count += value
 
     def get_count(self) -> int:
-        """Events so far."""
+        """Return the number of events so far."""
         return self._count
 
 
 class TaskDistribution(Distribution):
-    """Sum, count, minimum and maximum of what was reported."""
+    """The sum, count, minimum and maximum of the reported values."""
 
     def __init__(self) -> None:
         self.values = {"sum": 0, "count": 0, "min": 0, "max": 0}
 
     def update(self, value: int) -> None:
-        """Reports a value."""
+        """Report a value."""
         found = self.values
         found["min"] = min(found["min"], value) if found["count"] else value
         found["max"] = max(found["max"], value) if found["count"] else value
@@ -96,7 +96,7 @@ class TaskDistribution(Distribution):
 
 
 def measured(registry: dict[str, Any]) -> dict[str, float]:
-    """The present values of all metrics, several for a distribution; a gauge that fails is left out.
+    """Return the current values of all metrics, several per distribution; gauges that fail are left out.
 
     Example:
         >>> counter = TaskCounter()

@@ -1,4 +1,4 @@
-"""Operators with one input and no key of their own: map, flat_map, filter, process, project and the hidden ones."""
+"""Non-keyed one-input operators: map, flat_map, filter, process, project and internal ones."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class FunctionOperator(Operator):
 
 
 class _ElementOperator(FunctionOperator):
-    """map and flat_map; as in PyFlink, what they give as `(OutputTag, value)` goes to a side output.
+    """The base of map and flat_map; as in PyFlink, a result `(OutputTag, value)` goes to a side output.
 
-    Results are looked at one by one only where there are side outputs to feed.
+    Results are inspected one by one only if a side output has consumers.
     """
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
@@ -48,7 +48,7 @@ class _ElementOperator(FunctionOperator):
         self._collector = Collector(output)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Call the function for each value; results have the timestamp of their element."""
+        """Call the function for each value; results keep the timestamp of their element."""
         if not self.output.has_side_outputs:
             self._process_batch(values, timestamps)
             return
@@ -58,7 +58,7 @@ class _ElementOperator(FunctionOperator):
         self._collector.flush()
 
     def emit_gathered(self) -> None:
-        """Emit what was gathered for main and side outputs."""
+        """Emit the collected results of main and side outputs."""
         self._collector.flush()
 
     def _process_batch(self, values: list[Any], timestamps: Timestamps) -> None:
@@ -66,12 +66,12 @@ class _ElementOperator(FunctionOperator):
         raise NotImplementedError
 
     def _call(self, value: Any) -> Iterable[Any] | None:
-        """The results of one value."""
+        """Return the results of one value, or None."""
         raise NotImplementedError
 
 
 class MapRunner(_ElementOperator):
-    """`map`: one result per element."""
+    """The operator of `map`: one result per element."""
 
     is_filter = False
 
@@ -85,7 +85,7 @@ class MapRunner(_ElementOperator):
 
 
 class FlatMapRunner(_ElementOperator):
-    """`flat_map`: any iterable of results per element, None for nothing."""
+    """The operator of `flat_map`: any iterable of results per element, or None."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
@@ -137,7 +137,7 @@ def loop(values):
             emit()
             results = part.values
 """
-"""Within the results of one element, a part ends only where they come from an iterator: a list is in memory anyway."""
+"""The results of one element are cut into parts only if they come from an iterator; a list is in memory anyway."""
 
 _TIMED_FLAT_LOOP = """
 def loop(values, timestamps):
@@ -166,7 +166,7 @@ def loop(values, timestamps):
 
 
 class FilterRunner(FunctionOperator):
-    """`filter`: keeps the elements for which the function is truthy."""
+    """The operator of `filter`: keeps the elements for which the function returns a truthy value."""
 
     is_filter = passes_on = True
 
@@ -175,17 +175,17 @@ class FilterRunner(FunctionOperator):
         self.call = method_of(function, "filter")
 
     def open(self) -> None:
-        """Open the function and compile the loop, which depends on what is known of the elements."""
+        """Open the function and compile the loop, which depends on the element type."""
         super().open()
         self._loop = ElementLoop([self])
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit what passes, with its timestamp."""
+        """Emit the elements that pass the filter, with their timestamps."""
         self._loop.process(values, timestamps)
 
 
 class ProcessRunner(FunctionOperator):
-    """`process` with a `ProcessFunction`: results and side outputs."""
+    """The operator of `process` with a `ProcessFunction`: results and side outputs."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
@@ -202,25 +202,25 @@ class ProcessRunner(FunctionOperator):
         self._collector.flush()
 
     def emit_gathered(self) -> None:
-        """Emit what was gathered."""
+        """Emit the collected results."""
         self._collector.flush()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the function see the watermark."""
+        """Update the watermark that the function sees, then emit it."""
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
 
     def snapshot(self) -> Any:
-        """The watermark that the function saw last."""
+        """Return the watermark last seen by the function."""
         return self.watermark
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
+        """Restore the watermark."""
         self.watermark = self._context.timers.watermark = snapshot
 
 
 class ElementwiseRunner(Operator):
-    """A hidden operator without a user function of its own: one function of the value."""
+    """An internal operator that applies one function to each value."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Callable[[Any], Any]) -> None:
         super().__init__(name, task, output)
@@ -235,7 +235,7 @@ class ElementwiseRunner(Operator):
 def _keyed(
     values: list[Any], get_key: Callable[[Any], Any], keep_key: Callable[[Any], Any], settle: Callable[[Any], Any]
 ) -> list[Any]:
-    """Return `(key, value)` of values that the selector could keep and change."""
+    """Return `(key, value)` pairs; values are settled, as the key selector could keep and change them."""
     remaining = iter(values)
     return [(keep_key(get_key(value)), settle(value)) for value in remaining]
 
@@ -244,7 +244,7 @@ _claim = claimer(lambda settle: _keyed([[]], id, id, settle))
 
 
 class KeyByRunner(FunctionOperator):
-    """`_stream_key_by_map_operator`, `_partition_custom_map_operator`: `value` becomes `(key, value)`."""
+    """The operator that maps `value` to `(key, value)` before `key_by` and `partition_custom`."""
 
     def __init__(
         self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any] = own
@@ -255,11 +255,11 @@ class KeyByRunner(FunctionOperator):
         self._keeps_nothing = output.reuses_objects or keeps_nothing(self._get_key)
 
     def _needs_no_copies(self, values: list[Any]) -> bool:
-        """Whether it does no harm that the selector has seen the values."""
+        """Return whether values are safe from later changes by the key selector."""
         return self._keeps_nothing or self.takes_immutable or are_immutable(values)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Put the key before each value."""
+        """Emit a `(key, value)` pair for each value."""
         get_key, keep_key, remaining = self._get_key, self._keep_key, iter(values)
         if self._needs_no_copies(values):
             self.output.emit([(keep_key(get_key(value)), value) for value in remaining], timestamps)
@@ -268,7 +268,7 @@ class KeyByRunner(FunctionOperator):
 
 
 class TagAndKeyByRunner(KeyByRunner):
-    """The "Map" before a window join: `value` becomes `(key, (side, value))`."""
+    """The "Map" before a window join, which maps `value` to `(key, (side, value))`."""
 
     def __init__(
         self, name: str, task: TaskInfo, output: Output, function: Any, keep_key: Callable[[Any], Any], side: int
@@ -277,7 +277,7 @@ class TagAndKeyByRunner(KeyByRunner):
         self._side = side
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Put key and side before each value."""
+        """Emit `(key, (side, value))` for each value."""
         get_key, keep_key, side, remaining = self._get_key, self._keep_key, self._side, iter(values)
         if self._needs_no_copies(values):
             self.output.emit([(keep_key(get_key(value)), (side, value)) for value in remaining], timestamps)

@@ -1,7 +1,7 @@
-"""The base of all operators, and how elements get from one to the next.
+"""The base class of all operators, and the flow of elements between them.
 
-Elements flow in batches: a list of values and a list of their timestamps (milliseconds, None: no timestamp), or None
-instead of the list where no value has one. Watermarks, idleness and the end of input flow between the batches, in
+Elements flow in batches: a list of values and a list of their timestamps (ms, None: no timestamp), or None instead of
+the list if no value has a timestamp. Watermarks, idleness and the end of input flow between the batches, in
 order.
 """
 
@@ -17,36 +17,36 @@ from firesteel.operators.errors import UserFunctionError
 
 MIN_TIMESTAMP = -(2**63)
 MAX_WATERMARK = 2**63 - 1
-"""The watermark that says: all input was read."""
+"""The final watermark, emitted after all input was read."""
 
 Timestamps = list[int | None] | None
 
 
 class Receiver(Protocol):
-    """Takes what an operator emits: the next operator of the chain, or the writer of an edge."""
+    """A receiver of an operator's output: the next operator of the chain, or the writer of an edge."""
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take elements."""
+        """Process elements."""
 
     def watermark(self, timestamp: int) -> None:
-        """Take a watermark (milliseconds)."""
+        """Process a watermark (ms)."""
 
     def idle(self, is_idle: bool) -> None:
-        """Take a change of idleness: nobody should wait for an idle sender's watermark."""
+        """Process a change of idleness; receivers do not wait for an idle sender's watermark."""
 
     def end(self) -> None:
-        """Take the end of input: nothing follows."""
+        """Process the end of input; nothing follows."""
 
 
 class Output:
-    """Where one operator emits to: main output and side outputs, converted to their declared types.
+    """The main output and side outputs of one operator, converted to their declared types.
 
-    What user code returns must be settled right after the call: converted to the declared type, or copied where the
-    code could change it later. `hand_on` takes settled values, `emit` those that no user code has seen.
+    Results of user code must be settled right after the call: converted to the declared type, or copied if the code
+    could change them later. `hand_on` takes settled values, `emit` takes values that no user code has seen.
 
     Args:
         output_type: The declared type of the main output, if any.
-        reuses_objects: Whether values are handed on without copies (`pipeline.object-reuse`).
+        reuses_objects: Whether values are passed on without copies (`pipeline.object-reuse`).
     """
 
     def __init__(self, output_type: Any = None, reuses_objects: bool = False) -> None:
@@ -57,10 +57,10 @@ class Output:
         self._sides: dict[str, list[Receiver]] = {}
 
     def settler(self, declared: Any, name: str) -> tuple[str, Callable[[Any], Any]]:
-        """What settles a result of a declared type: `(source, function)`.
+        """Return `(source, function)`, which settle a result of a declared type.
 
-        The source is true for a value of that name which is settled as it is; the function takes the others. The
-        source refers to `ownership.IMMUTABLE` as `immutable`.
+        The source is an expression over a variable `name` that is true if the value needs no settling; the function
+        settles all other values. The source refers to `ownership.IMMUTABLE` as `immutable`.
         """
         coerce = coercer(declared)
         if coerce is None and self.reuses_objects:
@@ -68,7 +68,7 @@ class Output:
         return fits(declared, name), coerce or own
 
     def connect(self, receiver: Receiver, output_tag: str | None) -> None:
-        """Add a receiver of the main output, or of the side output with that tag id."""
+        """Add a receiver to the main output, or to the side output with the given tag id."""
         (self._main if output_tag is None else self._sides.setdefault(output_tag, [])).append(receiver)
 
     @property
@@ -78,12 +78,12 @@ class Output:
 
     @property
     def has_side_outputs(self) -> bool:
-        """Whether anybody reads a side output."""
+        """Whether any side output has a receiver."""
         return bool(self._sides)
 
     @property
     def receivers(self) -> list[Receiver]:
-        """All receivers, of main and side outputs."""
+        """All receivers, of the main output and the side outputs."""
         return self._main + [receiver for side in self._sides.values() for receiver in side]
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
@@ -97,15 +97,15 @@ class Output:
             self._hand_to(self._main, values, timestamps)
 
     def reads_side(self, tag: Any) -> bool:
-        """Return whether anybody reads the side output of `tag` (an OutputTag)."""
+        """Return whether the side output of `tag` (an OutputTag) has a receiver."""
         return tag.tag_id in self._sides
 
     def hand_on_side(self, tag: Any, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit settled elements to the side output of `tag` (an OutputTag), which somebody reads."""
+        """Emit settled elements to the side output of `tag` (an OutputTag), which must have a receiver."""
         self._hand_to(self._sides[tag.tag_id], values, timestamps)
 
     def _hand_to(self, receivers: list[Receiver], values: list[Any], timestamps: Timestamps) -> None:
-        """Hand elements to receivers; each but the last gets copies of what it could change."""
+        """Pass elements to receivers; all but the last get copies of mutable values."""
         shared = len(receivers) > 1 and not self.reuses_objects and not are_immutable(values)
         for receiver in receivers:
             own_values = [own(value) for value in values] if shared and receiver is not receivers[-1] else values
@@ -136,15 +136,15 @@ OBJECT_REUSE = "pipeline.object-reuse"
 
 @dataclass(slots=True)
 class TaskInfo:
-    """Who the subtask is that an operator runs in.
+    """The identity and settings of the subtask that an operator runs in.
 
     Attributes:
         key_type: The declared type of its input's key, if any.
-        is_checkpoint: Whether a checkpoint follows the batch that runs.
+        is_checkpoint: Whether a checkpoint follows the current batch.
         is_savepoint: Whether a savepoint follows that checkpoint.
-        began: Run, batch and try in which the subtask was made; later ones are larger, over restarts and leaders.
-        output_directory: Where large output for the driver goes, in a place that all processes see; empty: nowhere.
-        spool_directory: Where sinks put files on this host that their state refers to; empty: nowhere.
+        began: Run, batch and attempt in which the subtask was created; it increases across restarts and leaders.
+        output_directory: Directory on shared storage for large output to the driver; empty if there is none.
+        spool_directory: Directory on this host for files that the state of sinks refers to; empty if there is none.
     """
 
     job_id: str
@@ -166,22 +166,22 @@ class TaskInfo:
 
     @property
     def reuses_objects(self) -> bool:
-        """Whether the configuration says that values are handed on without copies."""
+        """Whether the configuration allows values to be passed on without copies."""
         return self.configuration.get(OBJECT_REUSE, "false").lower() == "true"
 
 
 class Operator:
     """One running operator of one subtask.
 
-    Life: `open`, `restore` if there is a version to start from, then any of the `process...` calls, `end_input` per
-    input, `close`.
+    Life cycle: `open`, `restore` if there is a version to start from, then any `process...` calls, one `end_input` per
+    input, and `close`.
 
     Attributes:
-        copies_state: Whether each subtask has all of some state.
-        passes_on: Whether its results are elements that it takes, unchanged.
-        takes_immutable: Whether nobody can change the elements that it takes, by their declared type.
-        carries_state: Whether a snapshot that is not empty must not get lost when another job goes on from it. What
-            only belongs to this run, such as watermarks, may.
+        copies_state: Whether every subtask holds some state in full (broadcast state).
+        passes_on: Whether its results are input elements, unchanged.
+        takes_immutable: Whether its input elements are immutable by their declared type.
+        carries_state: Whether a non-empty snapshot must be restored when another job starts from it. Snapshots with
+        only data of this run, such as watermarks, need not be.
     """
 
     carries_state = False
@@ -198,10 +198,10 @@ class Operator:
         self.operator_id = name
 
     def open(self) -> None:
-        """Get ready: called once per attempt, before anything else."""
+        """Initialize the operator; called once per attempt, before anything else."""
 
     def close(self) -> None:
-        """Release what `open` took; also after a failure."""
+        """Release the resources that `open` acquired; also called after a failure."""
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
         """Process elements of the first input."""
@@ -212,60 +212,60 @@ class Operator:
         raise NotImplementedError(f"{type(self).__name__} has one input")
 
     def emit_gathered(self) -> None:
-        """Emit the results of the elements before the one that user code failed at; errors downstream come first.
+        """Emit the results of the elements before the one that user code failed on; errors downstream take precedence.
 
-        So a failure is that of the element that Flink, which takes them one by one, would have failed at.
+        The failing element is thus the same as in Flink, which processes elements one by one.
         """
 
     def process_watermark(self, timestamp: int) -> None:
-        """Advance event time and tell the receivers."""
+        """Advance event time and emit the watermark."""
         self.watermark = timestamp
         self.output.watermark(timestamp)
 
     def process_idle(self, is_idle: bool) -> None:
-        """Take a change of idleness of all inputs together."""
+        """Process a change of the combined idleness of all inputs."""
         self.output.idle(is_idle)
 
     def end_input(self, index: int) -> None:
-        """Take the end of input `index` (0 or 1); what is still held is emitted when the last one ended."""
+        """Process the end of input `index` (0 or 1); after the last one, emit all pending results."""
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Fire what is due in processing time."""
+        """Fire the processing-time work that is due."""
 
     def next_processing_time(self) -> int | None:
-        """When `advance_processing_time` has something to do again (ms), None: never."""
+        """Return the time in ms at which `advance_processing_time` next has work to do, or None."""
         return None
 
     def end_batch(self) -> None:
-        """The batch is over: sinks finish what belongs to it."""
+        """Finish the batch; sinks flush the data that belongs to it."""
 
     def snapshot(self) -> Any:
-        """What `restore` needs to go on from here, picklable, small (keyed state is kept apart); None: nothing."""
+        """Return a small picklable snapshot for `restore`, without keyed state, or None if there is none."""
         return None
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from a snapshot."""
+        """Restore the operator from a snapshot."""
 
     def state_parts(self, full: bool) -> Iterator[Any]:
-        """What changed of keyed and broadcast state since the last version, or (`full`) all of it, as `Delta`s."""
+        """Return the changes of keyed and broadcast state since the last version, or all of it, as `Delta`s."""
         return iter(())
 
     def load_keyed(self, delta: Any, key_groups: range | None = None) -> None:
-        """Take a `Delta` before `open`, if it is of keyed state; of another job's only what is in some key groups."""
+        """Load a `Delta` of keyed state before `open`, restricted to some key groups if given."""
 
     def load_copied(self, delta: Any) -> None:
-        """Take a `Delta` before `open`, if it is of a state that each subtask has in full."""
+        """Load a `Delta` of broadcast state before `open`."""
 
     def take_over(self, snapshots: Sequence[Any]) -> None:
-        """Take this subtask's share of what all subtasks of the operator had in another job (if `carries_state`)."""
+        """Restore this subtask's share of the snapshots of all subtasks in another job (if `carries_state`)."""
 
     def committables(self) -> Sequence[Any]:
-        """What the sinks want to have committed with this batch; taken once."""
+        """Return the committables of this batch and clear them."""
         return ()
 
 
 class OperatorInput:
-    """One input of an operator inside a chain; names the operator when user code raises."""
+    """One input of an operator inside a chain, which attributes user code errors to the operator."""
 
     __slots__ = ("_index", "operator")
 
@@ -274,7 +274,7 @@ class OperatorInput:
         self._index = index
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Hand elements to the operator."""
+        """Pass elements to the operator."""
         operator = self.operator
         try:
             (operator.process2 if self._index else operator.process)(values, timestamps)
@@ -286,21 +286,21 @@ class OperatorInput:
             raise failure from error
 
     def watermark(self, timestamp: int) -> None:
-        """Hand a watermark to the operator."""
+        """Pass a watermark to the operator."""
         with_operator_named(self.operator, self.operator.process_watermark, timestamp)
 
     def idle(self, is_idle: bool) -> None:
-        """Hand a change of idleness to the operator."""
+        """Pass a change of idleness to the operator."""
         self.operator.process_idle(is_idle)
 
     def end(self) -> None:
-        """End the operator's only input, and with it its output."""
+        """End the operator's only input, and then its output."""
         with_operator_named(self.operator, self.operator.end_input, 0)
         self.operator.output.end()
 
 
 def with_operator_named(operator: Operator, call: Callable[..., Any], *args: Any) -> Any:
-    """Make `call`; an exception of the user's code is raised again as a `UserFunctionError` that names the operator."""
+    """Run `call`, and wrap an exception of user code in a `UserFunctionError` that names the operator."""
     try:
         return call(*args)
     except UserFunctionError:

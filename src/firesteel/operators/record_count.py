@@ -1,4 +1,4 @@
-"""How many records the elements of a stream are."""
+"""The number of records in the elements of a stream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def record_count(elements: Sequence[Any]) -> int:
-    """Return the number of records: an element is one, but for column batches, which have `holds_records`.
+    """Return the number of records: column batches (with `holds_records`) count their rows, other elements one each.
 
     Args:
         elements: Elements of one stream: either all or none of them are column batches.

@@ -1,4 +1,4 @@
-"""One part file of a file sink on a remote file system, while it is in progress."""
+"""One part file in progress on a remote file system."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from firesteel.datastream.connectors.remote_committer import StagedPart, Uploade
 from firesteel.operators.file_format import PartFormat, PartStream
 
 NUMBER_GAP = 50
-"""A writer that goes on leaves so many numbers free for the parts of an earlier one, and up to as many again."""
+"""Part numbers that a resuming writer leaves free for an earlier writer; it skips up to twice as many."""
 
 _LAST_NUMBER = MAX_NUMBER - 3 * NUMBER_GAP
 
 
 class PartStore(Protocol):
-    """What a part file needs of those who make part files (`RemoteParts`)."""
+    """The interface that a part file needs of its factory (`RemoteParts`)."""
 
     format: PartFormat
     uploads: MultipartUploads
@@ -29,15 +29,15 @@ class PartStore(Protocol):
     part_bytes: int
 
     def spool_path(self) -> str:
-        """Return the path of a local file that nobody has used."""
+        """Return the path of a new local file."""
         ...
 
     def send(self, final: str, upload_id: str, number: int, path: str) -> Future[UploadPart]:
-        """Send a local file as a part of an upload, in the background."""
+        """Send a local file as a part of a multipart upload, in the background."""
         ...
 
     def store(self, final: str, path: str) -> str:
-        """Store the rest of a part as an object, and return its path."""
+        """Store the tail of a part as an object, and return its path."""
         ...
 
     def stage(self, final: str, path: str) -> StagedPart:
@@ -45,26 +45,26 @@ class PartStore(Protocol):
         ...
 
     def discard(self, path: str) -> None:
-        """Remove a local file once nobody goes back to the version before this batch."""
+        """Remove a local file once no version before this batch can be restored any more."""
 
     def forget(self, stored: list[str]) -> None:
-        """Take from a list of stored tails those that no retained checkpoint needs any more after the next one."""
+        """Remove the tails from a list that no retained checkpoint needs after the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a part file was written, as a version has it.
+    """The progress of a part file, as recorded in a version.
 
     Attributes:
-        final: Where the file is to be seen.
-        upload_id: The multipart upload; None: nothing was sent.
+        final: The path at which the file becomes visible.
+        upload_id: The multipart upload; None if nothing was sent yet.
         sent: The parts that were sent.
-        tail: The local file with what follows these.
-        tail_size: How much of it (bytes).
-        stored_tail: An object with the same contents, if a checkpoint followed.
-        created_ms: When the part was begun.
-        modified_ms: When it was written to.
-        replaced: Objects that are not needed once the part is committed.
+        tail: The local file with the data after the sent parts.
+        tail_size: Length of the tail in bytes.
+        stored_tail: An object with the contents of the tail, if a checkpoint followed.
+        created_ms: Creation time of the part in ms.
+        modified_ms: Time of the last write in ms.
+        replaced: Objects that become obsolete once the part is committed.
     """
 
     final: str
@@ -79,7 +79,7 @@ class Progress:
 
 
 class _Spool:
-    """The local file of a part, as a file whose position counts from the beginning of the part."""
+    """The local file of a part, whose positions count from the beginning of the part."""
 
     def __init__(self, path: str, offset: int) -> None:
         self._offset = offset
@@ -100,7 +100,7 @@ class _Spool:
         return self._file.tell()
 
     def begin_next(self, path: str) -> str:
-        """Go on in another file, and return the path of the one that is complete."""
+        """Continue in another file, and return the path of the completed one."""
         complete, self._offset = self.name, self.tell()
         self._file.close()
         self._file = open(path, "ab")  # noqa: SIM115
@@ -112,7 +112,7 @@ class _Spool:
 
 
 class RemotePart:
-    """A part file in progress."""
+    """A part file in progress on a remote file system."""
 
     def __init__(self, store: PartStore, progress: Progress, first_number: int = 1) -> None:
         self._store = store
@@ -132,7 +132,7 @@ class RemotePart:
 
     @property
     def is_full(self) -> bool:
-        """Whether the upload has hardly any numbers left."""
+        """Whether the upload has almost used up its part numbers."""
         return self._number > _LAST_NUMBER
 
     def _opened(self) -> PartStream:
@@ -141,7 +141,7 @@ class RemotePart:
         return self._stream
 
     def write(self, values: list[Any], now: int) -> None:
-        """Append elements; send a part of the upload if there is enough for it."""
+        """Append elements, and send a part of the upload when enough data is pending."""
         self._opened().write(values)
         self.size = self._spool.tell()
         self.modified_ms = now
@@ -156,7 +156,7 @@ class RemotePart:
         self._number += 1
 
     def persist(self, is_checkpoint: bool) -> None:
-        """Wait until the parts were sent; before a checkpoint, store what follows them."""
+        """Wait until all parts are sent; before a checkpoint, also store the tail."""
         self._sent += [sending.result() for sending in self._sending]
         self._sending.clear()
         self._spool.flush()
@@ -167,7 +167,7 @@ class RemotePart:
             self._stored_tail = self._store.store(self._final, self._spool.name) if self._spool.size else None
 
     def finish(self) -> UploadedPart | StagedPart:
-        """Send the rest."""
+        """Send the remaining data and return the committable."""
         shown = self._opened().finish() or self._spool.name
         self._spool.flush()
         if not self._store.has_uploads:
@@ -185,11 +185,11 @@ class RemotePart:
         return UploadedPart(self._final, self._upload_id, tuple(self._sent), tuple(replaced))
 
     def _send_all(self, path: str) -> None:
-        """Send a file, in several parts if it is large."""
+        """Send a file, as several parts if it is large."""
         if os.path.getsize(path) <= 2 * self._store.part_bytes:
             self._send(path)
             return
-        # The last piece may be smaller than the others.
+        # Only the last part of a multipart upload may be smaller than the minimum size.
         with open(path, "rb") as file:
             while data := file.read(self._store.part_bytes):
                 piece = self._store.spool_path()
@@ -201,7 +201,7 @@ class RemotePart:
         yield from (name for name in (self._upload_id, self._stored_tail, *self._replaced) if name is not None)
 
     def fields(self) -> Progress:
-        """Return how far the part was written."""
+        """Return the progress of the part."""
         return Progress(
             self._final,
             self._upload_id,

@@ -1,14 +1,14 @@
 """Part files of file sinks on remote file systems.
 
-On S3 a part file is a multipart upload (Flink: `S3RecoverableFsDataOutputStream`): what is written goes to a local file
-first, which is sent as a part of the upload as soon as it has `s3.upload.min.part.size`. The version of a batch has the
-parts that were sent and how far the local file goes; at a checkpoint the rest of it is also stored as an object of its
-own, for a restart on another host.
+On S3 a part file is a multipart upload (Flink: `S3RecoverableFsDataOutputStream`). Data goes to a local file first,
+which is sent as a part of the upload as soon as it reaches `s3.upload.min.part.size`. The version of a batch records
+the sent parts and the length of the local file. At a checkpoint the local tail is also stored as an object, for a
+restart on another host.
 
-A writer that goes on from a version copies that rest, and numbers the parts that it sends apart from those of an
-earlier writer that may still be alive: a part of the same number would be replaced.
+A writer that resumes from a version copies the tail, and uses part numbers that an earlier writer, which may still be
+alive, does not use: a part with the same number would be replaced.
 
-On other file systems part files are local until they are finished, which they are at each checkpoint.
+On other file systems part files are local until they are finished, at the latest at each checkpoint.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _CONCURRENT = 4
 
 
 class RemoteParts:
-    """Makes part files on a remote file system.
+    """A factory of part files on a remote file system.
 
     Args:
-        part_format: Of the files.
-        writer: Who writes them.
-        configuration: Of the job.
-        spool_directory: For local files; empty: a temporary one, as nobody goes on from what is written.
+        part_format: The format of the files.
+        writer: The identity of the writer.
+        configuration: The configuration of the job.
+        spool_directory: Directory for local files. If empty, a temporary one is used, as nothing will be resumed.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class RemoteParts:
         self._removable: list[str] = []
         self._forgotten: list[str] = []
         self._retained = int(configuration.get(NUM_RETAINED, "1"))
-        # Those of earlier writers: what begins later may be of another one that is to live.
+        # Uploads of earlier writers only: later uploads may belong to a writer that is still needed.
         began_before = self.uploads.below(writer.base) if self.has_uploads and writer.began > (1, 0, 1) else []
         self._earlier = tuple((path, upload) for path, upload in began_before if f"-{writer.uid}-" in path)
 
     def spool_path(self) -> str:
-        """Return the path of a local file that nobody has used."""
+        """Return the path of a new local file."""
         if not self._spool_directory:
             self._temporary = tempfile.TemporaryDirectory(prefix="firesteel-parts-")
             self._spool_directory = self._temporary.name
@@ -80,11 +80,11 @@ class RemoteParts:
         return os.path.join(self._spool_directory, f"{self._writer.uid}-{self._writer.name}-{self._files}")
 
     def new(self, directory: str, name: str, now: int) -> RemotePart:
-        """Begin a part file of a name in a directory."""
+        """Create a part file with a name in a directory."""
         return RemotePart(self, Progress(join(directory, name), None, (), self.spool_path(), 0, None, now, now, ()))
 
     def send(self, final: str, upload_id: str, number: int, path: str) -> Future[UploadPart]:
-        """Send a local file as a part of an upload, in the background."""
+        """Send a local file as a part of a multipart upload, in the background."""
         return self._threads.submit(self._send, final, upload_id, number, path)
 
     def _send(self, final: str, upload_id: str, number: int, path: str) -> UploadPart:
@@ -93,19 +93,19 @@ class RemoteParts:
         return sent
 
     def discard(self, path: str) -> None:
-        """Remove a local file once nobody goes back to the version before this batch."""
+        """Remove a local file once no version before this batch can be restored any more."""
         if self._temporary is None:
             self._discarded.append(path)
         else:
             Path(path).unlink(missing_ok=True)
 
     def forget(self, stored: list[str]) -> None:
-        """Take from a list of stored tails those that no retained checkpoint needs any more after the next one."""
+        """Remove the tails from a list that no retained checkpoint needs after the next one."""
         while len(stored) >= self._retained:
             self._forgotten.append(stored.pop(0))
 
     def batch_ended(self) -> list[ForgottenObjects]:
-        """Remove the local files that only versions before the last one have; return what a checkpoint removes."""
+        """Remove local files of versions before the last one; return the removals for the next checkpoint."""
         removable, self._removable, self._discarded = self._removable, self._discarded, []
         for path in removable:
             Path(path).unlink(missing_ok=True)
@@ -113,7 +113,7 @@ class RemoteParts:
         return [ForgottenObjects(forgotten)] if forgotten else []
 
     def store(self, final: str, path: str) -> str:
-        """Store the rest of a part as an object, and return its path."""
+        """Store the tail of a part as an object, and return its path."""
         self._files += 1
         stored = f"{self._writer.pending_name(final)}.{self._files}"
         self._remote.upload(Path(path), stored)
@@ -127,12 +127,12 @@ class RemoteParts:
         return StagedPart(pending, final)
 
     def go_on_with(self, progress: Progress, is_own: bool, next_name: Callable[[], str]) -> RemotePart:
-        """Go on with a part as far as the version says.
+        """Resume a part from the progress recorded in a version.
 
-        The upload of another job is gone on with, too: nobody can copy what was sent to it.
+        Uploads of other jobs are resumed, too, as sent parts can't be copied.
 
         Raises:
-            OSError: what was written is gone.
+            OSError: the written data is missing.
         """
         tail = self.spool_path()
         upload_id, sent = progress.upload_id, progress.sent
@@ -171,7 +171,7 @@ class RemoteParts:
             Path(tail).write_bytes(b"" if progress.stored_tail is None else self._remote.read(progress.stored_tail))
 
     def _go_on_with_committed(self, progress: Progress, tail: str) -> RemotePart:
-        """Begin with the part of a file that was shown since the version was taken."""
+        """Begin a new part with the contents of a file that was committed after the version was taken."""
         size = sum(part.size for part in progress.sent) + progress.tail_size
         if not self.sends_in_progress:
             raise OSError(
@@ -187,13 +187,13 @@ class RemoteParts:
         return RemotePart(self, self._taken(progress, tail, upload_id, (copied,)), 2)
 
     def leftovers(self, needed: frozenset[str], is_end: bool) -> RemoteLeftovers:
-        """Return what is to be removed of earlier writers; at the end, of all."""
+        """Return a committable that removes leftovers of earlier writers or, at the end, of all writers."""
         writer = self._writer
         began, uploads = (None, None) if is_end else (writer.began, self._earlier)
         return RemoteLeftovers(writer.base, writer.uid, began, needed, uploads)
 
     def close(self) -> None:
-        """End the threads; remove the local files if nobody can go on with them."""
+        """Stop the threads; remove the local files if they can't be resumed from."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         if self._temporary is not None:
             self._temporary.cleanup()

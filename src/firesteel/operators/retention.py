@@ -1,4 +1,4 @@
-"""Which functions can't keep what they get or give: their results need no copies."""
+"""Detection of functions that can't keep their arguments or results, whose results need no copies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SAFE_BUILTINS = frozenset(
         *("sorted", "str", "sum", "tuple", "zip"),
     }
 )
-"""Builtins that neither keep their arguments nor give anything that others have."""
+"""Builtins that neither keep their arguments nor return shared objects."""
 
 
 def keeps_nothing(function: Any) -> bool:
     """Return whether a function has no place to keep a value: no object, closure, default or global of its own.
 
-    What it returns is then new, or from its argument. So it is for most lambdas, and for functions of the standard
-    library. Elements whose own methods keep them are not looked for.
+    Its results are then new or come from its argument. This is true for most lambdas and functions of the standard
+    library. Elements whose own methods keep references are not detected.
 
     Example:
         >>> keeps_nothing(lambda pair: pair[0]), keeps_nothing(lambda pair: pair.total())
@@ -43,7 +43,7 @@ def keeps_nothing(function: Any) -> bool:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The names of globals and attributes that code refers to, and the code within it."""
+    """Return the names of globals and attributes that code and its nested code refer to."""
     nested = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
     return set(code.co_names).union(*map(_names, nested))
 
@@ -53,7 +53,7 @@ def _is_safe(name: str, scope: dict[str, Any]) -> bool:
 
 
 def is_ours(strategy: Any) -> bool:
-    """Return whether all code of an assigner or a trigger is firesteel's own, which keeps no elements."""
+    """Return whether an assigner or trigger consists only of firesteel's own code, which keeps no elements."""
     kind = strategy if isinstance(strategy, (type, FunctionType)) else type(strategy)
     if kind.__module__ == "builtins":
         return not callable(strategy)

@@ -1,4 +1,4 @@
-"""Operators between elements of a DataStream and the column batches of a table."""
+"""Operators that convert between elements of a DataStream and column batches of a table."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from firesteel.operators.clock import now_ms
 from firesteel.operators.operator import MIN_TIMESTAMP, Operator, Output, TaskInfo, Timestamps
 
 BATCH_ROWS = 10_000
-"""Rows of a column batch at most, so that operators after it stay responsive."""
+"""Maximum number of rows of a column batch, so that operators after it stay responsive."""
 
 _KINDS = list(RowKind)
 _RETRACTIONS = (Kind.UPDATE_BEFORE, Kind.DELETE)
 
 
 class RowsToColumns(Operator):
-    """Makes column batches of elements (Flink: `InputConversionOperator`).
+    """The operator that converts elements to column batches (Flink: `InputConversionOperator`).
 
     Args:
-        columns: Where each column is from, and its type: the position of a field, `element` for an element that is no
-            row, `timestamp` for the element's event time, `proctime` for the current time.
-        has_kinds: Whether the kinds of rows count.
+        columns: The source of each column and its type: the position of a field, `element` for an element that is no
+        row, `timestamp` for the element's event time, `proctime` for the current time.
+        has_kinds: Whether row kinds are read from the elements.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ def _times(milliseconds: list[int], kind: DataType) -> pa.Array:
 
 
 class ColumnsToRows(Operator):
-    """Makes `Row`s of column batches (Flink: `OutputConversionOperator`).
+    """The operator that converts column batches to `Row`s (Flink: `OutputConversionOperator`).
 
     Args:
         types: Types of the columns; the first rowtime attribute becomes the event time.
         names: Names of the columns.
-        is_retract: Give pairs of a flag, true for rows that are added, and a row.
+        is_retract: Whether to emit (flag, row) pairs, with a true flag for added rows.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Sinks: print, collect, user functions. What must be seen once per batch only travels as committables."""
+"""Sinks: print, collect, user functions. Output that must appear exactly once per batch travels as committables."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from firesteel.operators.operator import Operator, Output, TaskInfo, Timestamps
 from firesteel.operators.spill import SizeEstimate
 
 _STEP_ELEMENTS = 4096
-"""At most so many elements are made ready at once."""
+"""Maximum number of elements that are prepared at once."""
 
 _FIRST_ELEMENTS = 64
 
 
 class PrintRunner(Operator):
-    """`print`: `2> (to,1)`, without the number at parallelism 1 (Flink: `PrintSinkOutputWriter`)."""
+    """The operator of `print`: `2> (to,1)`, without the number at parallelism 1 (Flink: `PrintSinkOutputWriter`)."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, identifier: str | None, input_type: Any) -> None:
         super().__init__(name, task, output)
@@ -46,7 +46,7 @@ class PrintRunner(Operator):
         self._step = _FIRST_ELEMENTS
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Make a line of each value."""
+        """Format each value as a line."""
         prefix, text = self._prefix, self._text
         start = 0
         while start < len(values):
@@ -70,12 +70,12 @@ class PrintRunner(Operator):
         return self._output.take()
 
     def close(self) -> None:
-        """Remove what was written of a batch that failed."""
+        """Remove the output of a failed batch."""
         self._output.close()
 
 
 class CollectRunner(Operator):
-    """The sink of `execute_and_collect`; of a keyed stream it collects keys, too, as PyFlink does."""
+    """The sink of `execute_and_collect`; as in PyFlink, it also collects the keys of a keyed stream."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, collect_id: str, keyed: bool) -> None:
         super().__init__(name, task, output)
@@ -86,7 +86,7 @@ class CollectRunner(Operator):
         self._output = OutputBuffer(task.output_directory)
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Keep the values until the batch is committed."""
+        """Collect the values until the batch is committed."""
         elements = [_keyed_row(*pair) for pair in values] if self._keyed else values
         for start in range(0, len(elements), _STEP_ELEMENTS):
             part = elements[start : start + _STEP_ELEMENTS]
@@ -96,7 +96,7 @@ class CollectRunner(Operator):
                 self._set_aside()
 
     def _set_aside(self) -> None:
-        """Put what was gathered into committables of a bounded size."""
+        """Move the collected values into committables of bounded size."""
         elements, size = self._elements, self._sizes.bytes
         step = max(1, OUTPUT_BYTES // self._sizes.mean())
         for start in range(0, len(elements), step):
@@ -110,7 +110,7 @@ class CollectRunner(Operator):
         return self._output.take()
 
     def close(self) -> None:
-        """Remove what was written of a batch that failed."""
+        """Remove the output of a failed batch."""
         self._output.close()
 
 
@@ -121,7 +121,7 @@ def _keyed_row(key: Any, value: Any) -> Row:
 
 
 class SinkFunctionRunner(FunctionOperator):
-    """`add_sink` with a SinkFunction: `invoke(value)` or `invoke(value, context)`; at least once, as in Flink."""
+    """The operator of `add_sink` with a SinkFunction, called at least once per element as in Flink."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, function: Any) -> None:
         super().__init__(name, task, output, function)
@@ -137,17 +137,17 @@ class SinkFunctionRunner(FunctionOperator):
 
 
 class DiscardingRunner(Operator):
-    """Takes elements and does nothing with them.
+    """An operator that discards all elements, used as the cache writer.
 
-    The cache writer: a cached result is computed again by the next job that reads it, as Flink does when it is gone.
+    A cached result is recomputed by the next job that reads it, as Flink does when the cache was lost.
     """
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Nothing."""
+        """Discard the elements."""
 
 
 class SinkWriterRunner(Operator):
-    """The writer of `sink_to`, or of `add_sink` with a sink: there, no committer follows, and it commits itself."""
+    """The writer of `sink_to`, or of `add_sink` with a sink, where it commits itself as no committer follows."""
 
     carries_state = True
 
@@ -164,7 +164,7 @@ class SinkWriterRunner(Operator):
         self._has_ended = False
 
     def open(self) -> None:
-        """Make the writer."""
+        """Create the writer."""
         task = self.task
         context = WriterInitContext(
             job_id=task.job_id,
@@ -192,17 +192,17 @@ class SinkWriterRunner(Operator):
         self.writer.write_all(values, timestamps)
 
     def end_input(self, index: int) -> None:
-        """Let the writer finish."""
+        """Flush the writer at the end of input."""
         self._flush(end_of_input=True)
         self._has_ended = True
 
     def end_batch(self) -> None:
-        """Let the writer flush what belongs to the batch."""
+        """Flush the writer at the end of the batch."""
         if not self._has_ended:
             self._flush(end_of_input=False)
 
     def _flush(self, end_of_input: bool) -> None:
-        # In BATCH mode there is one commit, when all input was read.
+        # In BATCH mode there is a single commit, after all input was read.
         if self.task.is_batch and not end_of_input:
             return
         self.writer.flush(end_of_input)
@@ -219,36 +219,36 @@ class SinkWriterRunner(Operator):
             self.output.emit(requests, None)
 
     def committables(self) -> Sequence[Any]:
-        """What the writer prepared, where no committer follows."""
+        """Return the writer's committables if no committer follows."""
         requests, self._requests = self._requests, []
         return (SinkCommittables(self._sink_id, self.name, tuple(requests)),) if requests else ()
 
     def close(self) -> None:
-        """Close the writer, if there is one yet."""
+        """Close the writer if it was created."""
         writer = getattr(self, "writer", None)
         if writer is not None:
             writer.close()
 
     def snapshot(self) -> Any:
-        """How much was prepared, and the writer's state; None if there is nothing of both."""
+        """Return the number of prepared requests and the writer's state, or None if there are neither."""
         state = self.writer.snapshot_state()
         return (self._number, state) if self._number or state is not None else None
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the writer."""
         self._number, state = snapshot
         if state is not None:
             self.writer.restore_state(state)
 
     def take_over(self, snapshots: Sequence[Any]) -> None:
-        """Go on from the states of another job's writers that fall to this subtask."""
+        """Restore the states of another job's writers that are assigned to this subtask."""
         for _, state in snapshots[self.task.subtask_index :: self.task.parallelism]:
             if state is not None:
                 self.writer.restore_state(state)
 
 
 def _kind_of(sink: Any) -> type:
-    """Return the class that says which writer a sink has: that of a table's files is a `FileSink`, too."""
+    """Return the class that selects the writer of a sink; sinks of table files count as `FileSink`."""
     is_of_table = isinstance(sink, FileSink) and sink.settings.columns is not None
     return FileSink if is_of_table else type(sink)
 
@@ -265,22 +265,22 @@ _WRITERS: dict[type[Sink[Any]], Callable[[Any, WriterInitContext], SinkWriter[An
     FileSink: _file_writer,
     StreamingFileSink: lambda sink, context: FileWriter(sink.settings, context),
 }
-"""Writers that need libraries which the API must not load."""
+"""Writers that need libraries that the API must not import."""
 
 
 class CommitterRunner(Operator):
-    """The committer of a two-phase sink: what the writer emitted is committed when the checkpoint is."""
+    """The committer of a two-phase sink: requests of the writer are committed with their checkpoint."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output) -> None:
         super().__init__(name, task, output)
         self._requests: list[CommitRequest] = []
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Keep the writer's requests."""
+        """Collect the writer's requests."""
         self._requests.extend(values)
 
     def committables(self) -> Sequence[Any]:
-        """Those of this batch."""
+        """Return the requests of this batch and clear them."""
         requests, self._requests = self._requests, []
         if not requests:
             return ()

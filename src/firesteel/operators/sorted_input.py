@@ -1,9 +1,9 @@
-"""The input of a keyed operator in BATCH mode: kept until it ended, then handed out key by key, in bounded memory.
+"""The input of a keyed operator in BATCH mode: collected until it ended, then returned key by key in bounded memory.
 
-What exceeds the memory is sorted by the hash of the key, then by timestamp, and written as a run; in the end the runs
-are merged. Flink: `runtime.sort.SortingDataInput` and `MultiInputSortingDataInput`. Differs in the order of the keys:
-Flink's is that of their serialized bytes; here keys come in the order of their first elements as long as all fits in
-memory, else in that of their hashes.
+When the memory is full, its elements are sorted by the hash of the key, then by timestamp, and spilled as a run; at the
+end the runs are merged. Flink: `runtime.sort.SortingDataInput` and `MultiInputSortingDataInput`. The order of keys
+differs: Flink orders them by serialized bytes. Here keys are ordered by their first element if everything fits in
+memory, else by hash.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Element = tuple[int, Any, int | None]
 """(input, (key, value), timestamp)."""
 
 _Entry = tuple[int, int, _Element]
-"""(hash of the key, timestamp, element): the first two are what runs are sorted by."""
+"""(hash of the key, timestamp, element); runs are sorted by the first two."""
 
 _FAN_IN = 64
 _KEY_BYTES = 200
@@ -48,7 +48,7 @@ class _Runs:
         self._runs: list[list[tuple[int, int]]] = []
 
     def write(self, entries: Iterator[_Entry], chunk_elements: int) -> None:
-        """Add a run."""
+        """Append a run."""
         places = []
         while chunk := list(islice(entries, chunk_elements)):
             places.append(self._file.write(chunk))
@@ -56,22 +56,22 @@ class _Runs:
 
     @property
     def are_full(self) -> bool:
-        """True if they are to be merged into one."""
+        """Whether the runs must be merged into one."""
         return len(self._runs) >= _FAN_IN
 
     def readers(self) -> list[Iterator[_Entry]]:
-        """An iterator over each run, the oldest first."""
+        """Return an iterator over each run, the oldest first."""
         return [chain.from_iterable(map(self._file.read, run)) for run in self._runs]
 
     def close(self) -> None:
-        """Free the file."""
+        """Close the file and free its space."""
         self._file.close()
 
 
 class SortedInput:
-    """Takes elements of one or two inputs, gives them back by key; those of a key by timestamp, then as they came.
+    """A sorter of one or two inputs by key; elements of a key are ordered by timestamp, then by arrival.
 
-    The one place that does so for all keyed operators. `execution.sorted-inputs.memory` says how many bytes it keeps.
+    All keyed operators share it. `execution.sorted-inputs.memory` limits the bytes that it keeps in memory.
 
     Example:
         >>> kept = SortedInput(task)
@@ -90,7 +90,7 @@ class SortedInput:
         self._aside: SpilledList | None = None
 
     def add(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        """Take `(key, value)` elements of an input."""
+        """Add `(key, value)` elements of an input."""
         groups = self._groups
         for element, timestamp in pairs(values, timestamps):
             groups[element[0]].append((index, element, timestamp))
@@ -99,14 +99,14 @@ class SortedInput:
             self._spill()
 
     def _spill(self) -> None:
-        """Write what is in memory as a run."""
+        """Write the elements in memory as a run."""
         readable = self._memory // (2 * _FAN_IN)
         self._chunk_elements = max(1, min(CHUNK_ELEMENTS, readable // self._estimate.mean()))
         self._write_run(0, self._sorted_entries())
         self._estimate = SizeEstimate()
 
     def _write_run(self, level: int, entries: Iterator[_Entry]) -> None:
-        """Write a run; merge the runs of its level into one of the next when there are many."""
+        """Write a run; merge the runs of its level into one of the next level when the level is full."""
         if level == len(self._levels):
             self._levels.append(None)
         runs = self._levels[level]
@@ -119,7 +119,7 @@ class SortedInput:
             self._levels[level] = None
 
     def _sorted_entries(self) -> Iterator[_Entry]:
-        """What is in memory, sorted as runs are; no longer kept here."""
+        """Yield the elements in memory in the order of runs, and clear the memory."""
         groups, self._groups = self._groups, defaultdict(list)
         entries: list[_Entry] = []
         while groups:
@@ -130,8 +130,8 @@ class SortedInput:
         return iter(entries)
 
     def take(self) -> Iterator[tuple[Any, Iterable[Batch]]]:
-        """Each key with its elements, once; those of one key must be read before the next key is asked for."""
-        # A level holds what came before all that the levels below it hold.
+        """Yield each key once with its elements, which must be read before the next key is requested."""
+        # Elements of a higher level arrived before all elements of the lower levels.
         readers = [reader for runs in reversed(self._levels) if runs is not None for reader in runs.readers()]
         if readers:
             entries = heapq.merge(*readers, self._sorted_entries(), key=_by_hash_and_time)
@@ -147,7 +147,7 @@ class SortedInput:
         self.close()
 
     def _apart(self, entries: Iterator[_Entry]) -> Iterator[tuple[Any, Iterable[Batch]]]:
-        """The keys of one hash one after the other; almost always there is one."""
+        """Yield the keys with the same hash one after the other; almost always there is a single one."""
         while chunk := list(islice(entries, CHUNK_ELEMENTS)):
             key = chunk[0][2][1][0]
             yield key, self._batches_of_key(key, chunk, entries)
@@ -157,7 +157,7 @@ class SortedInput:
             entries = chain.from_iterable(values for values, _ in aside.take())
 
     def _batches_of_key(self, key: Any, chunk: list[_Entry], entries: Iterator[_Entry]) -> Iterator[Batch]:
-        """The elements of one key; those of other keys are put aside."""
+        """Yield the elements of one key; elements of other keys with the same hash are set aside."""
         while chunk:
             others = [entry for entry in chunk if entry[2][1][0] != key]
             if others:
@@ -168,7 +168,7 @@ class SortedInput:
             chunk = list(islice(entries, CHUNK_ELEMENTS))
 
     def close(self) -> None:
-        """Drop what is left, and the files."""
+        """Discard the remaining elements and close the files."""
         self._groups.clear()
         for runs in self._levels:
             if runs is not None:
@@ -177,7 +177,7 @@ class SortedInput:
 
 
 def _batches(elements: list[_Element]) -> Iterable[Batch]:
-    """The elements as batches, each of one input and not too large."""
+    """Return the elements as batches of bounded size, each from one input."""
     if len(elements) == 1:
         index, element, timestamp = elements[0]
         return ((index, [element], [timestamp]),)

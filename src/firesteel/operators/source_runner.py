@@ -1,4 +1,4 @@
-"""The source operator: reads the ranges that a batch assigns to its subtask, with timestamps and watermarks."""
+"""The source operator: it reads the ranges that a batch assigns to its subtask, with timestamps and watermarks."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from firesteel.operators.splits import CHUNK_BYTES, Chunk, SplitRange, StampedEl
 _FIRST_ELEMENTS = 64
 _MOST_ELEMENTS = 1 << 20
 _GROWTH = 8
-"""The elements that are emitted at once are few at first, and may be so many times more the next time."""
+"""Maximum factor by which the number of elements emitted at once grows; it starts small."""
 
 _SMALL_BYTES = 256
-"""Elements up to this size (bytes, with the overhead of their objects) are bounded by their number."""
+"""Elements up to this size (bytes, including object overhead) are bounded by their number only."""
 
 
 class SourceRunner(Operator):
-    """Reads splits (Flink: `SourceOperator` with its `SourceReader`).
+    """An operator that reads splits (Flink: `SourceOperator` with its `SourceReader`).
 
     Attributes:
-        bytes_sent: Says how many bytes the subtask has sent to others so far.
+        bytes_sent: Returns the number of bytes that the subtask has sent so far.
     """
 
     bytes_sent: Callable[[], int] = staticmethod(lambda: 0)
@@ -55,13 +55,13 @@ class SourceRunner(Operator):
 
     @property
     def bytes_read(self) -> int:
-        """About how many bytes were read in this batch, small elements not counted."""
+        """Approximate number of bytes read in this batch, without the elements that count as small."""
         return max(0, self._sizes.bytes - _SMALL_BYTES * self._sizes.elements)
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[None]:
-        """Emit the elements of the ranges, a chunk of each in turn; yields after each chunk.
+        """Emit the elements of the ranges, one chunk of each in turn, and yield after each chunk.
 
-        The caller can then send what came out. All splits are assigned before the first is read.
+        The caller can then flush the output. All splits are assigned before the first one is read.
         """
         self._sizes = SizeEstimate()
         self._read_to = [{} for _ in self._parts]
@@ -69,7 +69,7 @@ class SourceRunner(Operator):
             self._watermarks.assign(part.split.split_id)
             self._read_to[part.split.source_index][part.split.split_id] = part.end
         waiting = iter(ranges)
-        # Without watermarks nothing is gained by reading several files at once.
+        # Without watermarks there is no benefit in reading several files at once.
         at_once = min(kind.open_at_once for kind in self._kinds) if self._watermarks.is_active else 1
         reading: deque[tuple[SplitRange, Iterator[Chunk]]] = deque()
         while True:
@@ -97,7 +97,7 @@ class SourceRunner(Operator):
         return self._kinds[index].read(self._readers[index], part)
 
     def _pieces_of(self, values: list[Any]) -> Iterator[tuple[int, list[Any]]]:
-        """Cut a chunk where what the chain makes of its elements is large; the first pieces are small to find out."""
+        """Split a chunk if the chain's results for its elements are large; the first pieces are small, to measure."""
         start, count = 0, len(values)
         while start < count:
             piece = values[start : start + self._step] if start or count > self._step else values
@@ -108,7 +108,7 @@ class SourceRunner(Operator):
             self._step = max(1, min(most, max(self._step, _GROWTH * len(piece)), _MOST_ELEMENTS))
 
     def _timestamps_of(self, values: list[Any], own: list[int] | None) -> Timestamps:
-        """Return what the assigner makes of the elements and their own timestamps, or those."""
+        """Return the timestamps that the assigner assigns, or the elements' own if there is no assigner."""
         extract, remaining = self._extract, iter(values)
         if extract is None:
             return own  # type: ignore[return-value]  # a list that may hold None is asked for, and none is put in
@@ -117,7 +117,7 @@ class SourceRunner(Operator):
         ]
 
     def committables(self) -> Sequence[Any]:
-        """Return how far the batch read, for sources that are told so with each checkpoint."""
+        """Return the positions read so far, for sources that commit them with each checkpoint."""
         return tuple(
             SinkCommittables(source_committer_id(self.operator_id, index), self.name, (self._request(index),))
             for index, commits in enumerate(self._commits)
@@ -131,12 +131,12 @@ class SourceRunner(Operator):
         return CommitRequest(task.job_id, committer_id, task.subtask_index, 0, positions)
 
     def close(self) -> None:
-        """Close what the readers keep open."""
+        """Close the readers' open resources."""
         for kind, reader in zip(self._kinds, self._readers, strict=True):
             kind.close(reader)
 
     def end(self) -> None:
-        """Emit the final watermark and the end of input: all splits were read."""
+        """Emit the final watermark and the end of input, after all splits were read."""
         if not self.has_ended:
             self.has_ended = True
             self.watermark = MAX_WATERMARK
@@ -145,7 +145,7 @@ class SourceRunner(Operator):
 
     @property
     def alignment_watermark(self) -> int | None:
-        """The watermark that aligned sources wait for; None if this one ended, is idle or has none."""
+        """The watermark for aligned sources; None if this source has ended, is idle or has no watermark."""
         return None if self.has_ended else self._watermarks.current
 
     def advance_processing_time(self, now_ms: int) -> None:
@@ -154,14 +154,14 @@ class SourceRunner(Operator):
             self._watermarks.on_time(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """Return when the idle timeout is over, or a generator of the user's is to be called again."""
+        """Return when the idle timeout expires or a user-defined generator must be called, in ms, or None."""
         return self._watermarks.next_time()
 
     def snapshot(self) -> Any:
-        """Return the generators and whether all was read; where the splits are is part of the batch."""
+        """Return the generators and whether the source has ended; positions of splits are part of the batch."""
         return self._watermarks.snapshot(), self.has_ended
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the generators and whether the source has ended."""
         watermarks, self.has_ended = snapshot
         self._watermarks.restore(watermarks)

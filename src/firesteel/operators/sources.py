@@ -1,7 +1,7 @@
-"""How sources are split and read: what the enumerator of a job and the readers in its slots agree on.
+"""Kinds of sources: how the enumerator of a job and the readers in its slots discover and read splits.
 
 A split belongs to one subtask and has positions in units of its own (elements, bytes); a batch reads a range of them.
-The same range always gives the same elements, so a batch that is fed again reads the same.
+The same range always has the same elements, so a replayed batch reads the same input.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from firesteel.operators.operator import TaskInfo
 from firesteel.operators.splits import CHUNK_ELEMENTS, Discovered, Known, Split, SplitRange, in_chunks
 
 _FIRST_ELEMENTS = 1000
-"""Few, as it is not known yet what an element costs: a function takes microseconds or seconds."""
+"""Elements of the first batch; few, as the cost of an element is still unknown (microseconds or seconds)."""
 
 _FIRST_UNKNOWN_ELEMENTS = 64
-"""Where an element may also have megabytes."""
+"""Elements of the first batch if an element may also have megabytes."""
 
 _FILES_AT_ONCE = 16
 _OPEN_AT_ONCE = 16
@@ -32,21 +32,21 @@ _OPEN_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """How one class of sources is split and read.
+    """The way in which one class of sources is split and read.
 
     Attributes:
-        discover: (enumerator, parallelism, what is known) -> the splits that exist now.
+        discover: (enumerator, parallelism, known) -> the splits that exist now.
         read: (reader, range) -> lists of elements, or `StampedElements`.
-        units_per_element: A guess, for how much a batch should read.
-        rediscover_ms: (source) -> how often new splits may appear (milliseconds); None: never, the source is bounded.
-        splits_at_once: How many splits a subtask is assigned at a time; None: all, as soon as they are discovered.
-        first_elements: How many elements the first batch reads per subtask.
-        open_at_once: How many splits a subtask reads in turns at most; each may hold a file or a connection open.
-        enumerator: (source, configuration) -> what discovers its splits as long as a run lasts: the source, unless it
-            needs a client.
-        reader: (source, task) -> what reads its splits as long as a subtask lasts, likewise.
-        close: (reader) -> nothing; it is not used any more.
-        committer: (source, configuration) -> what is told the positions of checkpoints; None: nobody.
+        units_per_element: An estimate, used to size batches.
+        rediscover_ms: (source) -> discovery interval for new splits in ms; None if the source is bounded.
+        splits_at_once: Number of splits assigned to a subtask at a time; None assigns all on discovery.
+        first_elements: Number of elements that the first batch reads per subtask.
+        open_at_once: Maximum number of splits that a subtask reads in turns; each may keep a file or a connection open.
+        enumerator: (source, configuration) -> the object that discovers splits during a run: the source itself, unless
+        it needs a client.
+        reader: (source, task) -> the object that reads splits during the life of a subtask, likewise.
+        close: (reader) -> None; releases the reader.
+        committer: (source, configuration) -> the committer of checkpointed positions, or None.
     """
 
     discover: Callable[[Any, int, Known], Discovered]
@@ -70,7 +70,7 @@ def _discover_collection(elements: tuple[Any, ...], parallelism: int, known: Kno
 
 
 def _read_collection(elements: tuple[Any, ...], part: SplitRange) -> Iterator[list[Any]]:
-    # Subtasks of a process may share the elements, and a batch that is fed again reads them again.
+    # Copied, because subtasks of a process may share the elements and a replayed batch reads them again.
     return in_chunks(_owned(elements[part.start : part.end]))
 
 
@@ -78,7 +78,7 @@ def _read_collection(elements: tuple[Any, ...], part: SplitRange) -> Iterator[li
 
 
 def _discover_numbers(source: Any, parallelism: int, known: Known) -> Discovered:
-    """Cut the sequence into nearly equal parts, the longer ones last (Flink: `NumberSequenceIterator.split`)."""
+    """Divide the sequence into nearly equal parts, longer ones last (Flink: `NumberSequenceIterator.split`)."""
     count = source.end - source.start + 1
     base, longer = divmod(count, parallelism)
     splits, start = [], source.start
@@ -114,7 +114,7 @@ def _read_own(source: Source[Any], part: SplitRange) -> Iterator[list[Any]]:
 
 
 def _owned(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield values that the source keeps no part of."""
+    """Return an iterator over values that the source keeps no reference to."""
     return (value if value.__class__ in IMMUTABLE else own(value) for value in values)
 
 
@@ -166,17 +166,17 @@ KINDS: dict[str, SourceKind] = {
 
 
 def parts_of(source: Any) -> tuple[Any, ...]:
-    """Return the sources that are read one after the other: those of a HybridSource, else the source alone."""
+    """Return the sources that are read one after the other: the parts of a HybridSource, else the source itself."""
     if type(source).__name__ != "HybridSource":
         return (source,)
     return tuple(part for inner in source.sources for part in parts_of(inner))
 
 
 def kind_of(source: Any) -> SourceKind:
-    """Return how a source is split and read.
+    """Return the kind of a source.
 
     Raises:
-        NotImplementedError: there is no reader for it.
+        NotImplementedError: there is no reader for the source.
     """
     kind = KINDS.get(type(source).__name__)
     if kind is not None:
@@ -200,16 +200,16 @@ def source_of(descriptor: Any) -> Any:
     )
 
 
-# --- what is told the positions of checkpoints ----------------------------------------------------------------------
+# --- committers of sources -------------------------------------------------------------------------------------------
 
 _OF_SOURCE = "source-"
 
 
 def source_committer_id(operator_id: str, index: int) -> str:
-    """Return the id of the committer of a part of a source, among those of sinks."""
+    """Return the id of the committer for a part of a source; it shares the id space with sinks."""
     return f"{_OF_SOURCE}{index}/{operator_id}"
 
 
 def is_of_source(committer_id: str) -> bool:
-    """Whether that is the id of a source's committer."""
+    """Return whether an id belongs to a source's committer."""
     return committer_id.startswith(_OF_SOURCE)

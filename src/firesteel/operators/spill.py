@@ -1,6 +1,6 @@
-"""What does not fit in memory: temporary files of pickled chunks, the size of what is kept, and a list that spills.
+"""Spilling to disk: temporary files of pickled chunks, size estimates of elements, and a list that spills.
 
-The files have no name, so nothing is left of them however the process ends.
+The files are unlinked on creation, so they disappear with the process however it ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MEMORY = "execution.sorted-inputs.memory"
 DIRECTORIES = "io.tmp.dirs"
 
 CHUNK_ELEMENTS = 1024
-"""At most so many elements are written and read at once."""
+"""Maximum number of elements that are written and read at once."""
 
 _MAX_GAP = 256
 _SAMPLED_BYTES = 256 * 1024
@@ -31,10 +31,10 @@ _MAX_DEPTH = 8
 
 
 def memory_of(task: TaskInfo) -> int:
-    """How many bytes one operator's BATCH input may take before it is spilled.
+    """Return how many bytes of one operator's BATCH input are kept in memory before it spills.
 
     Raises:
-        ValueError: the option is no amount of memory.
+        ValueError: the option is not a memory size.
     """
     try:
         return parse_bytes(task.configuration.get(MEMORY, "128 mb"))
@@ -43,13 +43,13 @@ def memory_of(task: TaskInfo) -> int:
 
 
 def directory_of(task: TaskInfo) -> str | None:
-    """Where to spill: the first of `io.tmp.dirs`, None is the system's own directory for temporary files."""
+    """Return the directory for spilled files, the first of `io.tmp.dirs`, or None for the system's default."""
     configured = task.configuration.get(DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0]
     return configured or None
 
 
 class SpillFile:
-    """A temporary file of chunks; each is read by the place that writing it gave."""
+    """A temporary file of chunks, each addressed by the position that `write` returned."""
 
     def __init__(self, directory: str | None) -> None:
         descriptor, path = tempfile.mkstemp(prefix="firesteel-", dir=directory)
@@ -57,10 +57,10 @@ class SpillFile:
         self._descriptor = descriptor
         self._end = 0
         self.close: Callable[[], Any] = weakref.finalize(self, os.close, descriptor)
-        """Frees the space; also when nobody refers to the file any more."""
+        """Close the file and free its space; also called when the object is garbage collected."""
 
     def write(self, chunk: Any) -> tuple[int, int]:
-        """Append a chunk; gives where it is."""
+        """Append a chunk and return its position."""
         data = memoryview(pickled(chunk))
         place = (self._end, len(data))
         while data:
@@ -70,12 +70,12 @@ class SpillFile:
         return place
 
     def read(self, place: tuple[int, int]) -> Any:
-        """The chunk at a place."""
+        """Return the chunk at a position."""
         return pickle.loads(os.pread(self._descriptor, place[1], place[0]))
 
 
 class SizeEstimate:
-    """About how many bytes elements take in memory, from a sample of them: the larger, the more of them are measured.
+    """An estimate of the memory that elements take, from a sample; the larger they are, the more are measured.
 
     Example:
         >>> estimate = SizeEstimate()
@@ -92,7 +92,7 @@ class SizeEstimate:
         self._next = 0
 
     def add(self, values: list[Any]) -> None:
-        """Take elements into account; a measured one stands for those since the one before it."""
+        """Add elements; each measured one stands for those since the previous measurement."""
         position, count = self._next, len(values)
         while position < count:
             size = size_of(values[position]) + _ELEMENT_OVERHEAD
@@ -103,12 +103,12 @@ class SizeEstimate:
         self.elements += count
 
     def mean(self) -> int:
-        """Bytes per element."""
+        """Return the mean number of bytes per element."""
         return max(1, self.bytes // max(1, self.elements))
 
 
 def size_of(value: Any, depth: int = 0) -> int:
-    """Bytes of a value and of what it refers to, what is shared counted each time."""
+    """Return the bytes of a value and everything that it refers to; shared objects count each time."""
     size = getsizeof(value)
     kind = type(value)
     if kind in _FLAT or depth == _MAX_DEPTH:
@@ -131,11 +131,11 @@ def _parts(value: Any, kind: type) -> Iterable[Any]:
 
 
 class SpilledList:
-    """Batches of elements in order, in memory as long as they fit, then in a file.
+    """An ordered list of batches of elements, in memory as long as they fit, then in a file.
 
     Args:
-        memory: How many bytes are kept in memory.
-        directory: Where the file is made, None: in the system's directory for temporary files.
+        memory: Maximum number of bytes kept in memory.
+        directory: The directory of the file; None is the system's directory for temporary files.
     """
 
     def __init__(self, memory: int, directory: str | None) -> None:
@@ -147,7 +147,7 @@ class SpilledList:
         self._places: list[tuple[int, int]] = []
 
     def add(self, values: list[Any], timestamps: Timestamps, size: int | None = None) -> None:
-        """Append elements; `size` is how many bytes they have, None: it is estimated."""
+        """Append elements of `size` bytes in total; None estimates the size."""
         self._kept.append((values, timestamps))
         if size is None:
             self._estimate.add(values)
@@ -173,7 +173,7 @@ class SpilledList:
         self._estimate = SizeEstimate()
 
     def take(self) -> Iterator[tuple[list[Any], Timestamps]]:
-        """All elements in order, once; the list is empty behind it."""
+        """Yield all elements in order, once; afterwards the list is empty."""
         places, self._places = self._places, []
         kept, self._kept = self._kept, []
         self._estimate = SizeEstimate()
@@ -186,7 +186,7 @@ class SpilledList:
         self.close()
 
     def close(self) -> None:
-        """Drop all elements."""
+        """Discard all elements."""
         self._kept, self._places = [], []
         self._estimate = SizeEstimate()
         if self._file is not None:

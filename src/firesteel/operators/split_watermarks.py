@@ -1,4 +1,4 @@
-"""The watermark of a source subtask, out of those of the splits that it reads.
+"""The watermark of a source subtask, combined from the watermarks of the splits that it reads.
 
 Flink: `ProgressiveTimestampsAndWatermarks.SplitLocalOutputs` with its `WatermarkOutputMultiplexer`.
 """
@@ -14,7 +14,7 @@ from firesteel.operators.watermarks import WatermarkEmitter
 
 
 class _SplitOutput:
-    """Where the emitter of one split emits to: elements go on at once, watermarks are combined with the others'."""
+    """The output of one split's emitter: elements are emitted at once, watermarks are combined across splits."""
 
     __slots__ = ("_all", "emit", "is_idle", "mark")
 
@@ -35,14 +35,14 @@ class _SplitOutput:
 
 
 class SplitWatermarks:
-    """Has a watermark generator and idleness for each split, and emits the least watermark of those not idle.
+    """The watermark generators and idleness of all splits; emits the minimum watermark of the active splits.
 
-    A split counts from when it is assigned, although nothing of it was read yet, until it is finished. The subtask is
-    idle while all its splits are, and after the idle timeout without any split.
+    A split counts from its assignment, even before it is read, until it is finished. The subtask is idle while all its
+    splits are idle, and after the idle timeout without any split.
 
     Attributes:
-        combined: The last watermark that was emitted.
-        is_active: Whether there are watermarks at all.
+        combined: The last emitted watermark.
+        is_active: Whether the source generates watermarks.
     """
 
     def __init__(self, strategy: WatermarkStrategy, output: Output, task: TaskInfo) -> None:
@@ -61,31 +61,31 @@ class SplitWatermarks:
 
     @property
     def current(self) -> int | None:
-        """The last watermark; None while idle and before the first one."""
+        """The last watermark; None while the source is idle and before the first watermark."""
         return None if self._is_idle or self.combined <= MIN_TIMESTAMP else self.combined
 
     def assign(self, split_id: str) -> None:
-        """Count a split from now on."""
+        """Include a split in the combined watermark from now on."""
         if self.is_active and split_id not in self._emitters:
             self._outputs[split_id] = output = _SplitOutput(self, self._output)
             self._emitters[split_id] = WatermarkEmitter(self._strategy, output, self._task)
 
     def release(self, split_id: str) -> None:
-        """Forget a split that is finished: it holds nobody back."""
+        """Remove a finished split, which no longer holds the watermark back."""
         if self._emitters.pop(split_id, None) is not None:
             del self._outputs[split_id]
             self._without_splits_ms = now_ms()
             self.combine()
 
     def emit(self, split_id: str, values: list[Any], timestamps: Timestamps) -> None:
-        """Emit elements of a split, and watermarks after those that call for one."""
+        """Emit elements of a split, and the watermarks that they trigger."""
         if self.is_active:
             self._emitters[split_id].emit(values, timestamps, values)
         else:
             self._output.emit(values, timestamps)
 
     def combine(self) -> None:
-        """Emit what the splits have in common, if it changed."""
+        """Emit the combined watermark and idleness if they changed."""
         if self._combines_later or not self._outputs:
             return
         active = [output.mark for output in self._outputs.values() if not output.is_idle]
@@ -100,7 +100,7 @@ class SplitWatermarks:
             self._output.idle(is_idle)
 
     def on_time(self, now: int) -> None:
-        """Let all generators emit their periodic watermarks, and find out which splits are idle."""
+        """Let all generators emit their periodic watermarks, and update the idleness of splits."""
         self._combines_later = True
         try:
             for emitter in self._emitters.values():
@@ -113,19 +113,19 @@ class SplitWatermarks:
             self._set_idle(True)
 
     def next_time(self) -> int | None:
-        """Return when `on_time` has something to do although no element comes (ms), None: never."""
+        """Return when `on_time` next has work to do even without input, in ms, or None."""
         if not self._emitters and self._idle_timeout_ms is not None and not self._is_idle:
             return self._without_splits_ms + self._idle_timeout_ms
         times = [time for emitter in self._emitters.values() if (time := emitter.next_time()) is not None]
         return min(times, default=None)
 
     def snapshot(self) -> Any:
-        """Return the generators by split, and what was emitted."""
+        """Return the generators by split, the last watermark and the idleness."""
         splits = {split_id: emitter.snapshot() for split_id, emitter in self._emitters.items()}
         return splits, self.combined, self._is_idle
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the generators, the last watermark and the idleness."""
         splits, self.combined, self._is_idle = snapshot
         for split_id, of_split in splits.items():
             self.assign(split_id)

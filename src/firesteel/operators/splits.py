@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 from firesteel.operators.spill import SizeEstimate
 
 CHUNK_ELEMENTS = 4096
-"""Elements that a reader hands on at once."""
+"""Maximum number of elements that a reader returns at once."""
 
 CHUNK_BYTES = 4 << 20
-"""About as many bytes are handed on at once at most, unless one element has more."""
+"""Approximate maximum number of bytes that a reader returns at once, unless a single element has more."""
 
 _FIRST_ELEMENTS = 16
 _GROWTH = 8
 
 
 class Stop(NamedTuple):
-    """A position at which a batch may stop, and how many units there are between it and the stop before."""
+    """A position at which a batch may stop, and the number of units between it and the previous stop."""
 
     position: int
     units: int
@@ -30,20 +30,20 @@ class Stop(NamedTuple):
 class Split:
     """A part of a source that one subtask reads (Flink: `SourceSplit`).
 
-    Positions count units of the source, such as elements or bytes, from the beginning of the source itself: they stay
-    the same when `start` moves up because what was before is gone.
+    Positions count units of the source, such as elements or bytes, from the beginning of the source itself: they do not
+    change when `start` moves up because older data is gone.
 
     Attributes:
         split_id: Unique within the source.
         subtask_index: The subtask that reads it.
         start: The first position.
-        end: The position after the last one that can be read by now.
+        end: The position after the last one that is readable now.
         path: The file, for file sources.
         source_index: Which of the sources of a HybridSource it belongs to.
-        is_whole: A batch reads all of it or nothing: it can only be read from its beginning.
-        grows: `end` may move up.
-        stops: Of a split whose positions do not count anything: where batches may stop, ascending, the last one at
-            `end`. Those that were read are left out.
+        is_whole: Whether a batch reads all of it or nothing, as it can only be read from its beginning.
+        grows: Whether `end` may move up.
+        stops: For splits whose positions are opaque: the positions at which batches may stop, ascending, the last one
+        at `end`. Stops that were read are removed.
     """
 
     split_id: str
@@ -58,25 +58,25 @@ class Split:
 
     @property
     def key(self) -> str:
-        """The name by which a source knows later that it has seen the split: of a file, its path."""
+        """The name by which a source recognises a split that it has seen; for files, the path."""
         return self.path or self.split_id
 
     def dealt_to(self, subtask_index: int) -> Split:
-        """Return the split for another subtask."""
+        """Return the split assigned to another subtask."""
         return replace(self, subtask_index=subtask_index)
 
     def grown_to(self, end: int, stops: tuple[Stop, ...], grows: bool) -> Split:
-        """Return the split with more to read, and perhaps nothing to follow."""
+        """Return the split with a new end and stops; `grows` tells whether more may follow."""
         return replace(self, end=end, stops=stops, grows=grows)
 
     def units_after(self, position: int) -> int:
-        """Return how much there is to read from a position on."""
+        """Return the number of units to read after a position."""
         if not self.stops:
             return self.end - position
         return sum(stop.units for stop in self.stops if stop.position > position)
 
     def stop_after(self, position: int, units: int) -> int:
-        """Return where a batch stops that is to read about so many units from a position on, at least one stop."""
+        """Return the position at which a batch stops that reads about `units` from a position, at least one stop."""
         if not self.stops or units <= 0:
             return position + max(units, 0)
         ahead = [stop for stop in self.stops if stop.position > position]
@@ -86,12 +86,12 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class SplitRange:
-    """What one batch reads of a split: positions `start` (inclusive) to `end` (exclusive) of the source.
+    """The part of a split that one batch reads, from position `start` (inclusive) to `end` (exclusive).
 
-    A range may be empty: it tells the reader that the split is assigned to it, or finished.
+    An empty range tells the reader that the split is assigned to it or finished.
 
     Attributes:
-        is_last: The split is finished after it.
+        is_last: Whether the split is finished after this range.
     """
 
     split: Split
@@ -102,12 +102,12 @@ class SplitRange:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of the splits of a source when it is asked for them again.
+    """The known splits of a source, passed to its discovery.
 
     Attributes:
-        keys: Those that are not to be read again.
-        splits: Those that are not finished, by id.
-        is_first: The source has not been asked before, in no run of the job.
+        keys: The keys of splits that must not be read again.
+        splits: The unfinished splits by id.
+        is_first: Whether this is the first discovery in any run of the job.
     """
 
     keys: Set[str] = frozenset()
@@ -116,21 +116,21 @@ class Known:
 
 
 class StampedElements(NamedTuple):
-    """Elements that have timestamps of the source's own (ms), one for each."""
+    """Elements with one timestamp (ms) each, assigned by the source."""
 
     elements: list[Any]
     timestamps: list[int]
 
 
 Chunk = list[Any] | StampedElements
-"""What a reader hands on at once."""
+"""The elements that a reader returns at once."""
 
 Discovered = tuple[list[Split], set[str]]
-"""Splits that are not known yet, or may have changed, and the keys of known ones that still exist."""
+"""Splits that are new or may have changed, and the keys of known splits that still exist."""
 
 
 def in_chunks(elements: Iterator[Any]) -> Iterator[list[Any]]:
-    """Read elements in lists that are bounded in number and, by an estimate, in bytes."""
+    """Yield elements in lists of bounded length and, by estimate, bounded size in bytes."""
     sizes, count = SizeEstimate(), _FIRST_ELEMENTS
     while chunk := list(islice(elements, count)):
         before = sizes.bytes

@@ -1,6 +1,6 @@
-"""The keyed state of one operator, in memory or on disk: a table per state, and what changed since the last version.
+"""The keyed state of one operator, in memory or on disk: one table per state, with its changes since the last version.
 
-The tables know nothing of versions: `KeyedStateBackend.delta` hands out what changed, `load` takes it back.
+The tables are independent of versions: `KeyedStateBackend.delta` returns the changes, `load` applies them.
 """
 
 from __future__ import annotations
@@ -16,35 +16,36 @@ from firesteel.operators.state_table import DELETED, NAMESPACED, StateTable, Tab
 from firesteel.operators.window_table import WindowTable
 
 Delta = tuple[str, dict[Any, Any]]
-"""State name, and entry -> value, where `DELETED` stands for an entry that is gone."""
+"""State name, and a dict from entry to value, with `DELETED` for removed entries."""
 
 _CHUNK = 10_000
-"""Entries that are handed out at once."""
+"""Maximum number of entries in a delta."""
 
 TIMERS_TABLE = f"{NAMESPACED}timers"
-"""The table of timers, which is in memory always, as they are queued there anyway."""
+"""The table of timers, which is always in memory, as the timers are queued there anyway."""
 
 WITH_TTL = "\0ttl"
-"""What the names of tables end with whose values have a time to live, and therefore a time in them."""
+"""Suffix of the names of tables whose values have a time to live and therefore a timestamp."""
 
 BROADCAST = "\0broadcast\0"
-"""What the names of broadcast states begin with in deltas: each subtask has all of their entries."""
+"""Prefix of the names of broadcast states in deltas; every subtask has all their entries."""
 
 OF_MAPS = "\0map"
-"""What is behind the name of a state in the names of tables of maps."""
+"""Suffix after the name of a state in the names of map tables."""
 
 
 class KeyedStateBackend:
     """All states of one keyed operator.
 
-    Flink: `runtime.state.heap.HeapKeyedStateBackend` or, with a `store`, `EmbeddedRocksDBStateBackend`. Differs in that
-    a version is the changes of one batch.
+    Flink: `runtime.state.heap.HeapKeyedStateBackend` or, with a `store`, `EmbeddedRocksDBStateBackend`. Unlike in
+    Flink, a version consists of the changes of one batch.
 
     Attributes:
-        current_key: The key that states without namespace refer to.
+        current_key: The key that states without a namespace refer to.
         current_entry: `(current_key, namespace)`, set by window operators.
-        key_group: The key group of a key.
-        on_records: Called before elements are processed, with their number: clean-ups that each record drives.
+        key_group: Returns the key group of a key.
+        on_records: Callbacks for cleanup that runs per record; called with the number of elements before they are
+        processed.
     """
 
     def __init__(self, key_type: Any, max_parallelism: int, store: DiskStore | None = None) -> None:
@@ -56,13 +57,13 @@ class KeyedStateBackend:
         self.key_group: Callable[[Any], int] = key_group_assigner(key_type, max_parallelism)
 
     def table(self, name: str) -> StateTable:
-        """The table of a state, made when first asked for."""
+        """Return the table of a state, created on first use."""
         table = self._table(name)
         assert isinstance(table, StateTable)
         return table
 
     def map_table(self, name: str) -> MapTable:
-        """The table of a map state, made when first asked for; `OF_MAPS` is in the name."""
+        """Return the table of a map state, created on first use; its name contains `OF_MAPS`."""
         table = self._table(name)
         assert isinstance(table, MapTable)
         return table
@@ -80,27 +81,27 @@ class KeyedStateBackend:
         return StateTable(name, None if store is None else store.table())
 
     def window_table(self, name: str) -> WindowTable:
-        """The table of the windows that wait for their end, to be made before anything is loaded."""
+        """Create the table of windows that wait for their end; must be called before anything is loaded."""
         table = self.tables[name] = WindowTable(self._store)
         return table
 
     def forget_repetitions(self) -> None:
-        """Keep the lists of what changed short."""
+        """Remove duplicates from the lists of changed entries if they are long."""
         for table in self.tables.values():
             table.forget_repetitions()
 
     def delta(self) -> Iterator[Delta]:
-        """What changed since the last call of this or `full`, in parts."""
+        """Yield the changes since the last call of `delta` or `full`, as deltas of bounded size."""
         for name, table in self.tables.items():
             yield from parts_of(name, table.changes())
 
     def full(self) -> Iterator[Delta]:
-        """Everything but what is left out of snapshots, in parts of the form of a delta."""
+        """Yield all state except entries excluded from snapshots, as deltas of bounded size."""
         for name, table in self.tables.items():
             yield from parts_of(name, table.entries())
 
     def load(self, delta: Delta, key_groups: range | None = None) -> None:
-        """Apply a delta of keyed state, or what of it is in some key groups; nothing counts as changed by it."""
+        """Apply a delta of keyed state, restricted to some key groups if given, without marking changes."""
         name, entries = delta
         if name.startswith(BROADCAST):
             return
@@ -114,13 +115,13 @@ class KeyedStateBackend:
                 table.load(entry, value)
 
     def clear_key(self, key: Any) -> None:
-        """Forget all states of a key: BATCH mode is done with it."""
+        """Remove all state of a key that BATCH mode has finished."""
         for table in self.tables.values():
             table.clear_key(key)
 
 
 def parts_of(name: str, items: Iterable[tuple[Any, Any]]) -> Iterator[Delta]:
-    """Entries of one state and their values as deltas of bounded size."""
+    """Yield the entries of one state and their values as deltas of bounded size."""
     rest = iter(items)
     while part := dict(islice(rest, _CHUNK)):
         yield name, part

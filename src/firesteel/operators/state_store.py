@@ -1,4 +1,4 @@
-"""Where functions get their states from: each is made once, of the class that its descriptor asks for."""
+"""The state access of functions: each state is created once, with the class that its descriptor selects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from firesteel.operators.ttl_states import WITH_TIME_TO_LIVE
 
 
 class StateStore:
-    """Makes each state of an operator once: the `get_state` family of RuntimeContext and of the window contexts."""
+    """The states of an operator by descriptor; implements the `get_state` family of all contexts."""
 
     def __init__(self, backend: KeyedStateBackend, namespaced: bool = False) -> None:
         self._backend = backend
@@ -28,23 +28,23 @@ class StateStore:
         self._states: dict[str, Any] = {}
 
     def get_state(self, state_descriptor: Any) -> KeyedValueState:
-        """The value state of that descriptor."""
+        """Return the value state of a descriptor."""
         return self._state(KeyedValueState, state_descriptor)  # type: ignore[no-any-return]
 
     def get_list_state(self, state_descriptor: Any) -> KeyedListState:
-        """The list state of that descriptor."""
+        """Return the list state of a descriptor."""
         return self._state(KeyedListState, state_descriptor)  # type: ignore[no-any-return]
 
     def get_map_state(self, state_descriptor: Any) -> KeyedMapState:
-        """The map state of that descriptor."""
+        """Return the map state of a descriptor."""
         return self._state(KeyedMapState, state_descriptor)  # type: ignore[no-any-return]
 
     def get_reducing_state(self, state_descriptor: Any) -> KeyedReducingState:
-        """The reducing state of that descriptor."""
+        """Return the reducing state of a descriptor."""
         return self._state(KeyedReducingState, state_descriptor)  # type: ignore[no-any-return]
 
     def get_aggregating_state(self, state_descriptor: Any) -> KeyedAggregatingState:
-        """The aggregating state of that descriptor."""
+        """Return the aggregating state of a descriptor."""
         return self._state(KeyedAggregatingState, state_descriptor)  # type: ignore[no-any-return]
 
     def _state(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
@@ -58,7 +58,7 @@ class StateStore:
         return state
 
     def _make(self, kind: type[Any], descriptor: StateDescriptor) -> Any:
-        """The state of a descriptor; one with a time to live is of a class of its own: others pay nothing for it."""
+        """Create the state of a descriptor. A separate class handles a time to live, so others do not pay for it."""
         limited = has_ttl(descriptor)
         other = self._backend.tables.get(table_name(descriptor, self._namespaced, not limited))
         if other is not None and len(other):

@@ -1,7 +1,7 @@
-"""One named state of a keyed operator: a table from entry to value that knows what changed since the last version.
+"""One named state of a keyed operator: a table from entry to value that tracks its changes since the last version.
 
-An entry is the key, or `(key, namespace)` in states that windows keep apart. How a value that changes inside gets into
-the next version is up to the table: `MapTable` and `WindowTable` have entries for its parts.
+An entry is the key, or `(key, namespace)` in states that are kept per window. Tables whose values change in part,
+`MapTable` and `WindowTable`, write their parts as separate entries of a version.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Protocol
 from firesteel.operators.disk_store import DiskDict
 
 NAMESPACED = "@"
-"""What the names of tables begin with whose entries are `(key, namespace, ...)` and not the key alone."""
+"""Prefix of the names of tables whose entries are `(key, namespace, ...)` instead of the key."""
 
 _DIRTY_ENTRIES = 1_000_000
-"""So many are listed as touched before those that are there twice are sorted out."""
+"""Length of the list of touched entries at which duplicates are removed."""
 
 
 class Deleted:
-    """The value of an entry that is gone; one object, also after pickling."""
+    """The value of a removed entry; a singleton, also after pickling."""
 
     def __reduce__(self) -> str:
         return "DELETED"
@@ -28,32 +28,32 @@ class Deleted:
 DELETED = Deleted()
 
 Unexpired = Callable[[Iterable[tuple[Any, Any]]], Iterator[tuple[Any, Any]]]
-"""Those of `(entry, value)` pairs whose values have not expired."""
+"""Filters `(entry, value)` pairs whose values have not expired."""
 
 
 class Table(Protocol):
-    """What the backend asks of each state; what it gives out counts as part of the last version from then on."""
+    """The interface of a state for the backend; returned changes count as part of the last version from then on."""
 
     def key_of(self, entry: Any) -> Any:
-        """The key that an entry belongs to."""
+        """Return the key that an entry belongs to."""
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
-        """Entries that changed since the last version, with their values; `DELETED` for those that are gone."""
+        """Return the entries changed since the last version with their values; `DELETED` for removed entries."""
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """All entries with their values, but what is left out of versions."""
+        """Return all entries that belong into versions, with their values."""
 
     def load(self, entry: Any, value: Any) -> None:
-        """Take an entry from a version; that is no change."""
+        """Set an entry from a version without marking it as changed."""
 
     def discard(self, entry: Any) -> None:
-        """Drop an entry as a version does; that is no change."""
+        """Remove an entry according to a version, without marking it as changed."""
 
     def forget_repetitions(self) -> None:
-        """Keep the list of what changed short; called often."""
+        """Remove duplicates from the list of changed entries if it is long; called often."""
 
     def clear_key(self, key: Any) -> None:
-        """Forget a key: BATCH mode is done with it."""
+        """Remove a key that BATCH mode has finished."""
 
     def __len__(self) -> int: ...
 
@@ -62,8 +62,8 @@ class DirtyEntries:
     """The entries of a table that were touched since the last version.
 
     Attributes:
-        dirty: The entries, again and again: to append is quicker than to look for them. A value that is changed in
-            place must be got right before its entry is appended.
+        dirty: The touched entries, with duplicates, as appending is faster than a look-up. To change a value in place,
+        get it right before its entry is appended.
     """
 
     __slots__ = ("_limit", "dirty")
@@ -73,29 +73,29 @@ class DirtyEntries:
         self._limit = _DIRTY_ENTRIES
 
     def forget_repetitions(self) -> None:
-        """Keep each dirty entry once when they are many; what is left may double before that is done again."""
+        """Remove duplicates when the list is long; the next time is when it has doubled."""
         if len(self.dirty) > self._limit:
             self.dirty[:] = dict.fromkeys(self.dirty)
             self._limit = max(_DIRTY_ENTRIES, 2 * len(self.dirty))
 
     def take_dirty(self) -> Iterator[Any]:
-        """Each dirty entry once; then none is."""
+        """Yield each dirty entry once, and then clear them."""
         yield from dict.fromkeys(self.dirty)
         self.forget_dirty()
 
     def forget_dirty(self) -> None:
-        """Now a version has all entries."""
+        """Clear the dirty entries, after a version has taken all entries."""
         self.dirty.clear()
         self._limit = _DIRTY_ENTRIES
 
 
 class StateTable(DirtyEntries):
-    """A state whose values are written whole (see `Table`).
+    """A state whose values are written as a whole (see `Table`).
 
     Attributes:
         data: Entries and their values.
-        namespaced: Whether entries are more than the key.
-        unexpired: What a full snapshot takes, None: all of it.
+        namespaced: Whether entries consist of key and namespace.
+        unexpired: Filters the entries of a full snapshot; None keeps all of them.
     """
 
     __slots__ = ("data", "namespaced", "unexpired")
@@ -112,33 +112,33 @@ class StateTable(DirtyEntries):
         self.dirty.append(entry)
 
     def remove(self, entry: Any) -> None:
-        """Remove an entry if it is there."""
+        """Remove an entry if it is present."""
         if entry in self.data:
             del self.data[entry]
             self.dirty.append(entry)
 
     def key_of(self, entry: Any) -> Any:
-        """The entry itself or its first part."""
+        """Return the key of an entry: the entry itself or its first part."""
         return entry[0] if self.namespaced else entry
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
-        """The dirty entries and their values."""
+        """Yield the dirty entries and their values."""
         get = self.data.get
         for entry in self.take_dirty():
             yield entry, get(entry, DELETED)
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """All entries with their values, but expired ones."""
+        """Yield all entries that have not expired, with their values."""
         items = self.data.items()
         yield from items if self.unexpired is None else self.unexpired(items)
         self.forget_dirty()
 
     def load(self, entry: Any, value: Any) -> None:
-        """Set the value of an entry."""
+        """Set the value of an entry without marking it as changed."""
         self.data[entry] = value
 
     def discard(self, entry: Any) -> None:
-        """Remove an entry if it is there."""
+        """Remove an entry if it is present, without marking it as changed."""
         self.data.pop(entry, None)
 
     def clear_key(self, key: Any) -> None:
@@ -155,7 +155,7 @@ class StateTable(DirtyEntries):
 
 
 class _DirtyOnDisk(list[Any]):
-    """Tells a table on disk which of its cached values were changed in place."""
+    """A list of dirty entries that reports values changed in place to a table on disk."""
 
     def __init__(self, data: DiskDict) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The states that user functions work with, over the tables of a `KeyedStateBackend`."""
+"""The states that user functions access, implemented over the tables of a `KeyedStateBackend`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Coerce = Callable[[Any], Any]
 
 
 def _coerce(type_info: Any) -> Coerce:
-    """Conversion to the declared type, or a copy: what user code does to the value later must not change the state."""
+    """Return a function that converts to the declared type or copies, so that user code can't change stored values."""
     return coercer(type_info) or own
 
 
@@ -34,28 +34,28 @@ def _same(value: Any) -> Any:
 
 
 def _show(type_info: Any) -> Coerce:
-    """What makes of a stored value the one that user code gets: a copy where it could change the state."""
+    """Return a function that maps stored values to values for user code, copied if they are mutable."""
     return _same if is_immutable_type(type_info) else own
 
 
 def table_name(descriptor: StateDescriptor, namespaced: bool, limited: bool) -> str:
-    """The name of the table that keeps a state, `limited` if its values have a time to live."""
+    """Return the name of a state's table; `limited` tells whether its values have a time to live."""
     maps = OF_MAPS if isinstance(descriptor, MapStateDescriptor) else ""
     return (NAMESPACED if namespaced else "") + descriptor.name + maps + (WITH_TTL if limited else "")
 
 
 def has_ttl(descriptor: StateDescriptor) -> bool:
-    """True if the values of that state live for a limited time."""
+    """Return whether a state has a time to live."""
     return descriptor.ttl_config is not None and descriptor.ttl_config.is_enabled()
 
 
 def entries_of(mapping: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
-    """The pairs of what `put_all` takes: a dict, as PyFlink's signature says, or pairs, as its implementation wants."""
+    """Return the pairs of a `put_all` argument: a dict as in PyFlink's signature, or pairs as in its implementation."""
     return mapping.items() if isinstance(mapping, Mapping) else mapping
 
 
 class _TableState:
-    """What all states share: the table, and the entry that the current key (and window) stands for."""
+    """The base of states: the table and the entry of the current key (and window)."""
 
     __slots__ = ("_backend", "_namespaced", "_table")
 
@@ -75,7 +75,7 @@ class _TableState:
         self._table.remove(self._entry())
 
     def merge(self, target: Any, sources: Iterable[Any]) -> None:
-        """Combine the values of the `sources` entries into `target`: windows that merge."""
+        """Merge the values of the `sources` entries into `target`, when windows merge."""
         merged = self._table.data.get(target)
         for source in sources:
             value = self._table.data.get(source)
@@ -90,7 +90,7 @@ class _TableState:
 
 
 class KeyedValueState(_TableState, ValueState[Any]):
-    """A value per key."""
+    """One value per key."""
 
     __slots__ = ("_coerce", "_show")
 
@@ -100,7 +100,7 @@ class KeyedValueState(_TableState, ValueState[Any]):
         self._show = _show(descriptor.type_info)
 
     def value(self) -> Any:
-        """The value of the current key, None if there is none."""
+        """Return the value of the current key, or None."""
         backend = self._backend
         value = self._table.data.get(backend.current_entry if self._namespaced else backend.current_key)
         return value if value.__class__ in IMMUTABLE else self._show(value)
@@ -122,7 +122,7 @@ class KeyedValueState(_TableState, ValueState[Any]):
 
 
 class KeyedListState(_TableState, ListState[Any]):
-    """A list per key."""
+    """One list per key."""
 
     __slots__ = ("_coerce", "_show_all")
 
@@ -132,7 +132,7 @@ class KeyedListState(_TableState, ListState[Any]):
         self._show_all = _same if is_immutable_type(descriptor.elem_type_info) else own_all
 
     def get(self) -> list[Any]:
-        """The elements; an empty list if there are none."""
+        """Return the elements, an empty list if there are none."""
         return self._show_all(list(self._stored() or ()))
 
     def add(self, value: Any) -> None:
@@ -163,7 +163,7 @@ class KeyedListState(_TableState, ListState[Any]):
 
 
 class KeyedMapState(MapState[Any, Any]):
-    """A map per key. Its map keys are canonical forms, as keys are."""
+    """One map per key; its map keys are stored in canonical form, as keys are."""
 
     __slots__ = ("_backend", "_coerce_value", "_keep_key", "_namespaced", "_show", "_table")
 
@@ -179,7 +179,7 @@ class KeyedMapState(MapState[Any, Any]):
         return self._backend.current_entry if self._namespaced else self._backend.current_key
 
     def get(self, key: Any) -> Any:
-        """The value of a map key, None if it is not there."""
+        """Return the value of a map key, or None."""
         return self._show(self._table.get(self._entry(), self._keep_key(key)))
 
     def put(self, key: Any, value: Any) -> None:
@@ -192,29 +192,29 @@ class KeyedMapState(MapState[Any, Any]):
             self.put(key, value)
 
     def remove(self, key: Any) -> None:
-        """Remove a map key if it is there."""
+        """Remove a map key if it is present."""
         self._table.remove(self._entry(), self._keep_key(key))
 
     def contains(self, key: Any) -> bool:
-        """True if the map key is there."""
+        """Return whether the map contains a key."""
         return self._table.get(self._entry(), self._keep_key(key), DELETED) is not DELETED
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Pairs of map key and value; the map may be changed meanwhile."""
+        """Return an iterator over (map key, value) pairs; the map may be changed during iteration."""
         show = self._show
         return ((key_of(key), show(value)) for key, value in self._table.items(self._entry()))
 
     def keys(self) -> Iterator[Any]:
-        """The map keys."""
+        """Return the map keys."""
         return (key_of(key) for key, _ in self._table.items(self._entry()))
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """Return the values."""
         show = self._show
         return (show(value) for _, value in self._table.items(self._entry()))
 
     def is_empty(self) -> bool:
-        """True if no map key is there."""
+        """Return whether the map is empty."""
         return self._table.is_empty(self._entry())
 
     def clear(self) -> None:
@@ -222,12 +222,12 @@ class KeyedMapState(MapState[Any, Any]):
         self._table.clear(self._entry())
 
     def merge(self, target: Any, sources: Iterable[Any]) -> None:
-        """Refused: what is to become of a map key that both have?"""
+        """Raise TypeError, as the values of a map key present in both maps could not be merged."""
         raise TypeError(f"{type(self).__name__} can't be merged")
 
 
 class KeyedReducingState(_TableState, ReducingState[Any]):
-    """One value per key that all added values were reduced to."""
+    """One value per key, the reduction of all added values."""
 
     __slots__ = ("_coerce", "_reduce", "_show")
 
@@ -238,7 +238,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         self._reduce = method_of(descriptor.reduce_function, "reduce")
 
     def get(self) -> Any:
-        """The reduced value, None if nothing was added."""
+        """Return the reduced value, or None if nothing was added."""
         return self._show(self._stored())
 
     def add(self, value: Any) -> None:
@@ -247,7 +247,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
         self._table.put(entry, self._reduced(self._table.data.get(entry), value))
 
     def _reduced(self, stored: Any, value: Any) -> Any:
-        """The value to store; one that was changed in place is not copied."""
+        """Return the value to store; a value that the function changed in place is not copied."""
         value = own(value)
         reduced = value if stored is None else self._reduce(stored, value)
         if self._coerce is not None:
@@ -259,7 +259,7 @@ class KeyedReducingState(_TableState, ReducingState[Any]):
 
 
 class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
-    """An accumulator per key."""
+    """One accumulator per key."""
 
     __slots__ = ("_coerce", "_function")
 
@@ -269,7 +269,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         self._function = descriptor.agg_function
 
     def get(self) -> Any:
-        """The result of the accumulator, None if nothing was added."""
+        """Return the result of the accumulator, or None if nothing was added."""
         stored = self._stored()
         return None if stored is None else self._function.get_result(own(stored))
 
@@ -279,7 +279,7 @@ class KeyedAggregatingState(_TableState, AggregatingState[Any, Any]):
         self._table.put(entry, self._accumulated(self._table.data.get(entry), value))
 
     def _accumulated(self, stored: Any, value: Any) -> Any:
-        """The accumulator to store; one that was changed in place is not copied."""
+        """Return the accumulator to store; one that was changed in place is not copied."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(own(value), accumulator)
         if self._coerce is not None:

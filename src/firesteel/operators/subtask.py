@@ -1,4 +1,4 @@
-"""One subtask: the chain of operators of a job vertex, wired together, with its inputs and counters."""
+"""One subtask: the connected chain of operators of a job vertex, with its inputs and counters."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ FITTING_OUTPUT = (
     descriptors.ValuesOperator,
     descriptors.PartitionCustomOperator,
 )
-"""Operators whose output needs no conversion: it has its type, or is a pair that only the next operator sees."""
+"""Operators whose output needs no conversion, as it already has its type or is a pair internal to the chain."""
 
 Version = dict[str, Any]
-"""What a subtask needs to go on beside its keyed state: whether it `ended`, where its `gate` and its `edges` are, in
-`operators` by id `(has state, pickled snapshot)` of each: whether there is something that another job would have to
-take over."""
+"""The state of a subtask without keyed state: `ended`, the state of its `gate` and `edges`, and in `operators`
+by id `(has state, pickled snapshot)`. The flag tells whether another job must restore the snapshot."""
 
 State = tuple[str, bytes]
 """(operator id, pickled Delta): a part of the keyed state of an operator."""
@@ -49,44 +48,44 @@ class RestoredState(Protocol):
     """The state of operators in another job's checkpoint."""
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
-        """The keyed state of an operator in some key groups, and maybe others, to be applied in order."""
+        """Return the keyed state of an operator in (at least) some key groups, as deltas to apply in order."""
 
     def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
-        """What one of its subtasks had of the states that all of them have in full, to be applied in order."""
+        """Return the broadcast state of an operator's subtask, as deltas to apply in order."""
 
     def snapshots(self, operator_id: str) -> list[Any]:
-        """The snapshots of all subtasks of an operator, in order."""
+        """Return the snapshots of all subtasks of an operator, in subtask order."""
 
 
 class Edge(Receiver, Protocol):
-    """The end of an edge that leaves the subtask."""
+    """An outgoing edge of the subtask."""
 
     @property
     def records_out(self) -> int:
-        """Elements written so far."""
+        """The number of elements written so far."""
 
     @property
     def bytes_out(self) -> int:
-        """Bytes of the buffers that were sent; what is handed over in the same slot is in none."""
+        """The bytes of the buffers sent; elements passed within the slot are not encoded and not counted."""
 
     def flush(self) -> None:
-        """Send what is pending."""
+        """Send all pending buffers."""
 
     def snapshot(self) -> Any:
-        """Where the edge is between its channels."""
+        """Return the state of the edge's partitioner."""
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the state of the edge's partitioner."""
 
 
 class Subtask:
-    """Runs one subtask batch by batch; who runs it adds to `busy_s` how long it was at work (seconds).
+    """One subtask that runs batch by batch; the caller adds its working time in seconds to `busy_s`.
 
     Args:
         vertex: The job vertex, with its chain.
-        task: Who the subtask is.
-        channels: For each (gate, producing subtask) the input of the head it feeds.
-        edges: Where each data set goes: data set id to edges.
+        task: The identity of the subtask.
+        channels: The input of the head for each (gate, producing subtask).
+        edges: The outgoing edges by data set id.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class Subtask:
         self.gate = InputGate(self.head, channels)
 
     def _add_node(self, node: ChainedOperator, edges: Mapping[str, Sequence[Edge]]) -> None:
-        """Make the operators of one node, several where the API merged them, and connect its edges."""
+        """Create the operators of one node (several if the API merged them) and connect its edges."""
         operators: list[Operator] = []
         for operator_id, (descriptor, name, output_type) in zip(operator_ids(node), _parts(node), strict=True):
             declared = None if isinstance(descriptor, FITTING_OUTPUT) else output_type
@@ -135,34 +134,34 @@ class Subtask:
 
     @property
     def source(self) -> SourceRunner | None:
-        """The head, if it is a source."""
+        """The head if it is a source, else None."""
         return self.head if isinstance(self.head, SourceRunner) else None
 
     @property
     def has_ended(self) -> bool:
-        """True when all input was processed."""
+        """Whether all input was processed."""
         return self.source.has_ended if self.source is not None else self.gate.has_ended
 
     @property
     def records_in(self) -> int:
-        """Elements read so far."""
+        """The number of elements read so far."""
         return self.gate.records_in
 
     @property
     def records_out(self) -> int:
-        """Elements written to edges so far."""
+        """The number of elements written to edges so far."""
         return sum(edge.records_out for edge in self._edges)
 
     @property
     def source_bytes(self) -> int:
-        """About how many bytes a source read or sent in this batch, whichever is more; 0 where there is none."""
+        """Approximate number of bytes that the source read or sent in this batch, whichever is larger."""
         return 0 if self.source is None else max(self.source.bytes_read, self._bytes_sent() - self._sent_before)
 
     def _bytes_sent(self) -> int:
         return sum(edge.bytes_out for edge in self._edges)
 
     def metrics(self) -> dict[str, float]:
-        """What is measured: Flink's names for the task's own, `<operator>.<group>.<name>` for the user's."""
+        """Return the metrics: the task's with Flink's names, the user's as `<operator>.<group>.<name>`."""
         own: dict[str, float] = {
             "numRecordsIn": self.records_in,
             "numRecordsOut": self.records_out,
@@ -178,13 +177,13 @@ class Subtask:
         return own | measured(self.task.metrics)
 
     def open(self) -> None:
-        """Open the operators, the last one first, as Flink does."""
+        """Open the operators from last to first, as Flink does."""
         self._is_open = True
         for _, operator in reversed(self.operators):
             with_operator_named(operator, operator.open)
 
     def close(self) -> None:
-        """Close the operators, once; the first error is raised when all were closed."""
+        """Close the operators once; raise the first error after all were closed."""
         if self._is_open:
             self._is_open = False
             self._close_operators()
@@ -200,19 +199,19 @@ class Subtask:
             raise errors[0]
 
     def close_if_ended(self) -> None:
-        """Close the operators when there is nothing more to come, as Flink does when a task finishes."""
+        """Close the operators if all input was processed, as Flink does when a task finishes."""
         if self._is_open and self.has_ended:
             self._snapshots = self._take_snapshots()
             self.close()
 
     def begin_batch(self) -> None:
-        """Fire what is due in processing time."""
+        """Begin a batch and fire the processing-time work that is due."""
         self._sent_before = self._bytes_sent()
         if self._is_open:
             self._advance_processing_time()
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[None]:
-        """Let the source read the ranges; yields after each chunk."""
+        """Let the source read the ranges, and yield after each chunk."""
         assert self.source is not None
         chunks = self.source.read(ranges)
         while True:
@@ -227,7 +226,7 @@ class Subtask:
             yield
 
     def end_batch(self) -> None:
-        """Fire what is due, let sinks finish the batch, send what is pending."""
+        """Fire the processing-time work that is due, let sinks finish the batch, and flush the edges."""
         if not self._is_open:
             return
         if not self.has_ended:
@@ -243,26 +242,26 @@ class Subtask:
             with_operator_named(operator, operator.advance_processing_time, now)
 
     def next_processing_time(self) -> int | None:
-        """When there is something to do again although nothing comes (ms), None: never."""
+        """Return the time in ms at which there is work to do even without input, or None."""
         if self.has_ended:
             return None
         times = [time for _, operator in self.operators if (time := operator.next_processing_time()) is not None]
         return min(times, default=None)
 
     def committables(self) -> list[Any]:
-        """What the sinks want to have committed with this batch."""
+        """Return the committables of the sinks for this batch."""
         return [committable for _, operator in self.operators for committable in operator.committables()]
 
     # --- versions ----------------------------------------------------------------------------------------------
 
     def keyed_state(self, full: bool) -> Iterator[State]:
-        """What changed of keyed and broadcast state since the last version, or (`full`) all of it."""
+        """Yield the changes of keyed and broadcast state since the last version, or all of it if `full`."""
         for operator_id, operator in self.operators:
             for delta in operator.state_parts(full):
                 yield operator_id, pickled(delta)
 
     def version(self) -> Version:
-        """Where everything else is."""
+        """Return the state of the subtask without keyed and broadcast state."""
         snapshots = self._take_snapshots() if self._is_open else self._snapshots
         operators = {}
         for operator_id, operator in self.operators:
@@ -275,14 +274,14 @@ class Subtask:
         return {operator_id: operator.snapshot() for operator_id, operator in self.operators}
 
     def load(self, operator_id: str, delta: bytes) -> None:
-        """Take a part of an operator's keyed or broadcast state, before `start`."""
+        """Load a part of an operator's keyed or broadcast state, before `start`."""
         operator = next(operator for found, operator in self.operators if found == operator_id)
         loaded = pickle.loads(delta)
         operator.load_keyed(loaded)
         operator.load_copied(loaded)
 
     def start(self, version: Version | None) -> None:
-        """Open the operators and go on from that version, None: begin; what has ended stays closed."""
+        """Open the operators and restore a version, if given; a subtask that has ended stays closed."""
         if version is not None:
             states = version["operators"].items()
             self._snapshots = {operator_id: pickle.loads(snapshot) for operator_id, (_, snapshot) in states}
@@ -292,7 +291,7 @@ class Subtask:
             self._restore_operators()
 
     def start_from(self, restored: RestoredState) -> None:
-        """Open the operators with the state that they had in another job."""
+        """Open the operators with their state from another job."""
         groups = key_group_range(self.task.subtask_index, self.task.parallelism, self.task.max_parallelism)
         for operator_id, operator in self.operators:
             for delta in restored.deltas(operator_id, groups):
@@ -322,7 +321,7 @@ class Subtask:
 
 
 def _mark_immutable(operators: Iterable[Operator]) -> None:
-    """Tell the operators of a chain, in order, which of them take elements of an immutable type."""
+    """Mark the operators of a chain, in order, whose input elements have an immutable type."""
     for operator in operators:
         known = operator.passes_on and operator.takes_immutable
         if known or is_immutable_type(operator.output.output_type):
@@ -332,21 +331,21 @@ def _mark_immutable(operators: Iterable[Operator]) -> None:
 
 
 def operator_ids(node: ChainedOperator) -> list[str]:
-    """The ids of the operators of one node, several where the API merged them.
+    """Return the ids of the operators of one node, several if the API merged them.
 
-    The first one, the only one that can have state, has the id of the node, so its state is found whatever is merged.
+    The first one, which alone can have state, has the id of the node, so its state is found regardless of merging.
     """
     later = range(1, len(_parts(node)))
     return [node.operator_id, *(f"{node.operator_id}#{position}" for position in later)]
 
 
 def operators_of(vertex: JobVertex) -> list[tuple[str, str]]:
-    """Id and name of all operators of a vertex."""
+    """Return the id and name of all operators of a vertex."""
     return [(operator_id, name) for operator_id, name, _ in described_operators(vertex)]
 
 
 def described_operators(vertex: JobVertex) -> list[tuple[str, str, Any]]:
-    """Return id, name and descriptor of all operators of a vertex."""
+    """Return the id, name and descriptor of all operators of a vertex."""
     return [
         (operator_id, name, descriptor)
         for node in vertex.chain

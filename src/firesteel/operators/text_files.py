@@ -1,4 +1,4 @@
-"""Text as Flink's file sources read it: Java's line ends and decoding, and compression by file extension.
+"""Text as Flink's file sources read it: Java's line ends and decoding, and decompression by file extension.
 
 Flink: `TextLineInputFormat`, a `BufferedReader` over an `InputStreamReader`. A line feed, a carriage return, or both
 end a line, and malformed bytes become U+FFFD where Java's decoders put one.
@@ -71,7 +71,7 @@ _UNREADABLE = (".zst", ".zstd")
 
 
 def is_compressed(path: str) -> bool:
-    """Return whether the extension of a file says that it is compressed.
+    """Return whether a file is compressed, by its extension.
 
     Raises:
         NotImplementedError: Flink can read the compression, and Python's standard library cannot.
@@ -84,7 +84,7 @@ def is_compressed(path: str) -> bool:
 
 
 def open_decompressed(path: str, files: Files, block_bytes: int = _REMOTE_BLOCK_BYTES) -> IO[bytes]:
-    """Open a file for reading its bytes, decompressed; of a remote one, so many are fetched at once."""
+    """Open a file for reading its decompressed bytes; remote files are fetched in blocks of `block_bytes`."""
     opener = _OPENERS.get(PurePath(path).suffix)
     return files.open(path, block_bytes) if opener is None else opener(files.input(path))
 
@@ -94,7 +94,7 @@ def open_decompressed(path: str, files: Files, block_bytes: int = _REMOTE_BLOCK_
 
 @cache
 def is_line_splittable(charset: str) -> bool:
-    """Return whether the bytes 10 and 13 always end a line, so that a file can be read from anywhere."""
+    """Return whether bytes 10 and 13 always end a line, so that a file can be read from any position."""
     name = codecs.lookup(charset).name
     if name in ("utf-8", "ascii", "iso8859-1"):
         return True
@@ -106,13 +106,13 @@ def is_line_splittable(charset: str) -> bool:
 
 
 def open_text(path: str, charset: str, newline: str | None, files: Files = LOCAL_FILES) -> TextIO:
-    """Open a file, compressed or not, as text that is decoded as Java does it.
+    """Open a file, compressed or not, as text decoded like in Java.
 
     Args:
         path: The file.
         charset: Name of the character set.
         newline: As for `open()`; None translates all line ends to line feeds.
-        files: Opens it.
+        files: Opens the file.
     """
     name = codecs.lookup(charset).name
     with ExitStack() as opened:
@@ -132,14 +132,14 @@ def open_text(path: str, charset: str, newline: str | None, files: Files = LOCAL
 
 
 def read_lines(path: str, charset: str, start: int, end: int, files: Files = LOCAL_FILES) -> Iterator[list[str]]:
-    """Read the lines that begin in a range of bytes, wherever they end.
+    """Yield the lines that begin in a range of bytes, wherever they end.
 
     A compressed file, and one whose charset has no bytes that end lines, is read to its end.
     """
     if not is_line_splittable(charset):
         yield from _decoded_lines(path, charset, files)
         return
-    # No more of a remote file is fetched than the range, but for the end of its last line.
+    # Only the range and the end of its last line are fetched from a remote file.
     block_bytes = min(max(end - start, 0) + _PIECE_BYTES, _REMOTE_BLOCK_BYTES)
     with open_decompressed(path, files, block_bytes) as file:
         yield from _lines_of_range(file, start, sys.maxsize if is_compressed(path) else end, charset)
@@ -172,7 +172,7 @@ def _lines_of(text: str) -> list[str]:
 
 
 class _LineReader:
-    """Reads bytes, and on to the end of a line."""
+    """A reader of bytes that can extend a chunk to the end of its last line."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -186,7 +186,7 @@ class _LineReader:
         return data
 
     def rest_of_line(self, data: bytes) -> bytes:
-        """Read what is missing of the last line of `data`, which was read just before."""
+        """Return the rest of the last line of `data`, the chunk that was read just before."""
         if data.endswith(b"\n"):
             return b""
         pieces: list[bytes] = []
@@ -201,7 +201,7 @@ class _LineReader:
         return b"".join(pieces)
 
     def _newline(self) -> bytes:
-        """Read the line feed after a carriage return, if there is one."""
+        """Return the line feed after a carriage return, if there is one."""
         following = self.read(1)
         if following != b"\n":
             self._ahead = following + self._ahead

@@ -1,4 +1,4 @@
-"""Event-time and processing-time timers of one keyed operator; they are keyed state like any other."""
+"""Event-time and processing-time timers of one keyed operator, stored as keyed state."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ PROCESSING_TIME = 1
 
 
 _SLACK = 64
-"""So many deleted timers may be queued beside as many as there are live ones."""
+"""Number of deleted timers that may stay queued in addition to one per live timer."""
 
 
 class _TimerQueue:
-    """The timers of one domain, earliest first. Deleted ones stay queued, at most about as many as there are others.
+    """The timers of one domain, earliest first. Deleted timers stay queued, about as many as live ones at most.
 
     Attributes:
-        live: How many timers there are.
+        live: Number of live timers.
     """
 
     def __init__(self, registered: Container[Any]) -> None:
@@ -37,47 +37,47 @@ class _TimerQueue:
         return len(self._heap)
 
     def push(self, timestamp: int, entry: Any) -> None:
-        """Add a timer that was registered."""
+        """Add a registered timer."""
         self._sequence += 1
         self.live += 1
         heapq.heappush(self._heap, (timestamp, self._sequence, entry))
 
     def removed(self) -> None:
-        """Take notice that a timer is no longer registered.
+        """Note that a timer was unregistered.
 
-        A rebuild costs as much as the deletions since the last one, so each of them costs O(log n) on average.
+        The cost of a rebuild is amortized over the deletions since the last one, so each deletion costs O(log n).
         """
         self.live -= 1
         if len(self._heap) > 2 * self.live + _SLACK:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Drop what is not registered; a timer that was deleted and registered again is queued twice until then."""
+        """Remove unregistered timers; a timer deleted and registered again is queued twice until then."""
         first: dict[Any, tuple[int, int, Any]] = {}
         for item in sorted(self._heap, key=itemgetter(0, 1)):
             if item[2] in self._registered:
                 first.setdefault(item[2], item)
-        self._heap = list(first.values())  # sorted, so it is a heap
+        self._heap = list(first.values())  # a sorted list is a heap
 
     def first(self) -> tuple[int, Any] | None:
-        """The timestamp and entry of the earliest timer."""
+        """Return the timestamp and entry of the earliest timer, or None."""
         heap = self._heap
         while heap and heap[0][2] not in self._registered:
             heapq.heappop(heap)
         return (heap[0][0], heap[0][2]) if heap else None
 
     def pop(self) -> None:
-        """Drop what `first` gave."""
+        """Remove the timer that `first` returned."""
         heapq.heappop(self._heap)
 
 
 class InternalTimerService(TimerService):
-    """Registers, deletes and hands out the timers of an operator (Flink: `InternalTimerServiceImpl`).
+    """The timer service of an operator (Flink: `InternalTimerServiceImpl`).
 
     A timer is identified by key, domain, namespace and timestamp: registering it twice fires once.
 
     Attributes:
-        refuses_timers: New timers are ignored: BATCH mode fires the last ones of a key.
+        refuses_timers: Whether new timers are ignored, while BATCH mode fires the last timers of a key.
     """
 
     def __init__(self, backend: KeyedStateBackend) -> None:
@@ -91,27 +91,27 @@ class InternalTimerService(TimerService):
             self._queues[entry[1]].push(entry[3], entry)
 
     def current_processing_time(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the processing time in ms since the epoch."""
         return now_ms()
 
     def current_watermark(self) -> int:
-        """Watermark of the operator (milliseconds)."""
+        """Return the watermark of the operator in ms."""
         return self.watermark
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Fire when the watermark passes `timestamp`."""
+        """Register a timer that fires when the watermark passes `timestamp` (ms)."""
         self._register(EVENT_TIME, timestamp)
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Fire when processing time passes `timestamp`."""
+        """Register a timer that fires when processing time passes `timestamp` (ms)."""
         self._register(PROCESSING_TIME, timestamp)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Forget an event-time timer."""
+        """Delete an event-time timer."""
         self._delete(self._entry(EVENT_TIME, timestamp))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Forget a processing-time timer."""
+        """Delete a processing-time timer."""
         self._delete(self._entry(PROCESSING_TIME, timestamp))
 
     def _delete(self, entry: Any) -> None:
@@ -129,19 +129,19 @@ class InternalTimerService(TimerService):
             self._queues[domain].push(entry[3], entry)
 
     def registered(self) -> Iterator[tuple[Any, Any, int]]:
-        """Key, namespace and timestamp of all timers."""
+        """Yield key, namespace and timestamp of all timers."""
         for key, _, namespace, timestamp in self._table.data:
             yield key, namespace, timestamp
 
     def take_all(self) -> list[tuple[Any, Any, int]]:
-        """Key, namespace and timestamp of all timers, which are deleted."""
+        """Delete all timers, and return their keys, namespaces and timestamps."""
         timers = list(self.registered())
         for entry in list(self._table.data):
             self._delete(entry)
         return timers
 
     def due(self, domain: int, until: int) -> Iterator[tuple[Any, Any, int]]:
-        """Take the timers up to `until`: `(key, namespace, timestamp)`; more may be registered meanwhile."""
+        """Remove the timers up to `until` and yield them as `(key, namespace, timestamp)`; more may be registered."""
         queue = self._queues[domain]
         while (first := queue.first()) is not None and first[0] <= until:
             timestamp, entry = first
@@ -150,10 +150,10 @@ class InternalTimerService(TimerService):
             yield entry[0], entry[2], timestamp
 
     def next_processing_time(self) -> int | None:
-        """Time of the earliest processing-time timer."""
+        """Return the time in ms of the earliest processing-time timer, or None."""
         first = self._queues[PROCESSING_TIME].first()
         return None if first is None else first[0]
 
     def queued(self) -> int:
-        """How many timers of both domains are queued, deleted ones included."""
+        """Return the number of queued timers in both domains, including deleted ones."""
         return sum(map(len, self._queues))

@@ -1,6 +1,7 @@
-"""When the values of a state with a time to live expire, and how expired ones are removed.
+"""Expiry of values in states with a time to live, and the removal of expired values.
 
-A value is stored as `(value, when its life began in ms)`; lists and maps hold such pairs, one per element or entry.
+A value is stored as `(value, timestamp of its last renewal in ms)`; lists and maps hold one such pair per element or
+entry.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from firesteel.operators.state_backend import KeyedStateBackend
 from firesteel.operators.state_table import StateTable
 
 Stamped = tuple[Any, int]
-"""A value and when its life began (ms); Flink: `runtime.state.ttl.TtlValue`."""
+"""A value and the timestamp (ms) of its last renewal; Flink: `runtime.state.ttl.TtlValue`."""
 
 Unexpired = Callable[[Any, int], Any]
-"""(stored, deadline) -> what of it began after the deadline: `stored` itself if all of it did, None if nothing."""
+"""(stored, deadline) -> the part renewed after the deadline: `stored` itself if all of it was, None if nothing."""
 
 _DEFAULT_SIZE = 5
 
 
 def unexpired_value(stored: Stamped, deadline: int) -> Stamped | None:
-    """The value, if its life began after `deadline` (ms).
+    """Return the value if it was renewed after `deadline` (ms), else None.
 
     Example:
         >>> unexpired_value(("a", 10), 9), unexpired_value(("a", 10), 10)
@@ -35,7 +36,7 @@ def unexpired_value(stored: Stamped, deadline: int) -> Stamped | None:
 
 
 def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None:
-    """The elements whose life began after `deadline` (ms), None if there are none.
+    """Return the elements renewed after `deadline` (ms), or None if there are none.
 
     Example:
         >>> unexpired_list([("a", 10), ("b", 20)], 15)
@@ -46,14 +47,14 @@ def unexpired_list(stored: list[Stamped], deadline: int) -> list[Stamped] | None
 
 
 class IncrementalCleanup:
-    """Visits the entries of a table round by round and removes what has expired.
+    """An incremental cleanup that visits the entries of a table in rounds and removes expired ones.
 
     Flink: `runtime.state.ttl.TtlIncrementalCleanup`.
 
     Args:
-        entries: Gives all entries, for a new round.
-        clean: Removes what of an entry began at or before a deadline (ms).
-        ttl_ms: How long values live.
+        entries: Returns all entries, at the start of a round.
+        clean: Removes the parts of an entry that were renewed at or before a deadline (ms).
+        ttl_ms: The time to live in ms.
     """
 
     __slots__ = ("_clean", "_entries", "_ttl_ms", "_waiting")
@@ -65,7 +66,7 @@ class IncrementalCleanup:
         self._waiting: list[Any] = []
 
     def visit(self, count: int) -> None:
-        """Visit so many entries, none of them twice; a new round begins when one is over."""
+        """Visit `count` entries, each at most once; a new round starts when the previous one is complete."""
         deadline, waiting = now_ms() - self._ttl_ms, self._waiting
         if len(waiting) < count:
             seen = set(waiting)
@@ -91,7 +92,7 @@ def _clean_maps(table: MapTable, unexpired: Unexpired, entry: Any, deadline: int
 
 
 class Life:
-    """The life of the values in one table: what is over, what a read gives and renews, what cleans up.
+    """The time to live of the values in one table: expiry, visibility, renewal on read, and cleanup.
 
     Flink: `runtime.state.ttl.AbstractTtlDecorator`, and the strategies that `TtlStateFactory` sets up.
     """
@@ -118,23 +119,23 @@ class Life:
             table.unexpired = lambda items: self._snapshot(unexpired, items)
 
     def access(self) -> int:
-        """Clean up the share of one access; gives the present time (ms)."""
+        """Run the cleanup of one access and return the current time in ms."""
         if self._size:
             self._clean_up(self._size)
         return now_ms()
 
     def is_over(self, stamped: Stamped, now: int) -> bool:
-        """True if the value has expired."""
+        """Return whether a value has expired."""
         return stamped[1] + self.ttl_ms <= now
 
     def usable(self, stamped: Stamped | None, now: int) -> Stamped | None:
-        """The same if there is a value that may be shown or added to, else None."""
+        """Return the stored value if it exists and may be read or added to, else None."""
         if stamped is None or (not self.returns_expired and self.is_over(stamped, now)):
             return None
         return stamped
 
     def read(self, entry: Any) -> Any:
-        """The value of an entry that holds one; an expired one is removed, and returned if it may be."""
+        """Return the value of an entry or None; remove it if expired, and then return it only if configured so."""
         now = self.access()
         stamped = self._table.data.get(entry)
         if stamped is None:
@@ -155,9 +156,9 @@ class Life:
 
 
 def _increments(strategies: StateTtlConfig.CleanupStrategies) -> tuple[int, bool]:
-    """How many entries an access visits (0: none), and whether each record does so too.
+    """Return how many entries an access visits (0: none), and whether each record triggers a visit, too.
 
-    There are no files to compact: who asks for Flink's compaction filter gets its effect on each access.
+    There are no RocksDB files to compact, so Flink's compaction filter is replaced by a cleanup on each access.
     """
     chosen = strategies.get_incremental_cleanup_strategy()
     if chosen is not None:

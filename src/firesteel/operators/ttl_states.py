@@ -1,8 +1,8 @@
-"""The states with a time to live: as those of `states`, and each value knows when its life began.
+"""States with a time to live: like those of `states`, with a timestamp per value.
 
-Classes of their own, chosen when the state is made, so that states without time to live pay nothing. They follow
-Flink's `runtime.state.ttl.Ttl*State`: a read removes what it finds expired, and returns it this one time if the
-configuration says `ReturnExpiredIfNotCleanedUp`.
+They are separate classes, chosen when the state is created, so that states without a time to live have no overhead.
+They follow Flink's `runtime.state.ttl.Ttl*State`: a read removes an expired value, and returns it this one time if the
+visibility is `ReturnExpiredIfNotCleanedUp`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _life(state: Any, backend: KeyedStateBackend, descriptor: StateDescriptor, u
 
 
 class TtlValueState(KeyedValueState):
-    """A value per key that lives for a limited time."""
+    """One value per key with a time to live."""
 
     __slots__ = ("_life",)
 
@@ -41,11 +41,11 @@ class TtlValueState(KeyedValueState):
         self._life = _life(self, backend, descriptor, unexpired_value)
 
     def value(self) -> Any:
-        """The value of the current key, None if there is none."""
+        """Return the value of the current key, or None."""
         return self._show(self._life.read(self._entry()))
 
     def update(self, value: Any) -> None:
-        """Set the value of the current key, its life begins now; None clears it."""
+        """Set the value of the current key and its timestamp; None clears it."""
         now = self._life.access()
         if value is None:
             self.clear()
@@ -54,9 +54,9 @@ class TtlValueState(KeyedValueState):
 
 
 class TtlListState(KeyedListState):
-    """A list per key, each element of which lives for a limited time.
+    """One list per key, with a time to live per element.
 
-    Expired elements stay in the state, unseen, until all are expired or a clean-up or a renewing read removes them.
+    Expired elements stay in the state, invisible, until all are expired or a cleanup or a renewing read removes them.
     """
 
     __slots__ = ("_life",)
@@ -66,7 +66,7 @@ class TtlListState(KeyedListState):
         self._life = _life(self, backend, descriptor, unexpired_list)
 
     def get(self) -> list[Any]:
-        """The elements; an empty list if there are none."""
+        """Return the elements, an empty list if there are none."""
         now = self._life.access()
         entry = self._entry()
         stored = self._table.data.get(entry)
@@ -80,7 +80,7 @@ class TtlListState(KeyedListState):
         return self._show_all([value for value, _ in (stored if self._life.returns_expired else kept or ())])
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append elements; their life begins now."""
+        """Append elements with the current timestamp."""
         entry, new = self._entry(), self._begin(values)
         if new:
             stored = self._table.data.get(entry, [])
@@ -101,7 +101,7 @@ class TtlListState(KeyedListState):
 
 
 class TtlMapState(KeyedMapState):
-    """A map per key, each entry of which lives for a limited time."""
+    """One map per key, with a time to live per map entry."""
 
     __slots__ = ("_life",)
 
@@ -110,7 +110,7 @@ class TtlMapState(KeyedMapState):
         self._life = _life(self, backend, descriptor, unexpired_value)
 
     def _seen(self, key: Any, stamped: Stamped, now: int) -> bool:
-        """Whether a map key that is there is shown; removes it if it has expired."""
+        """Return whether a present map key is visible; remove it if it has expired."""
         life = self._life
         if life.is_over(stamped, now):
             self._table.remove(self._entry(), key)
@@ -119,61 +119,61 @@ class TtlMapState(KeyedMapState):
         return life.usable(stamped, now) is not None
 
     def get(self, key: Any) -> Any:
-        """The value of a map key, None if it is not there."""
+        """Return the value of a map key, or None."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
         return self._show(stamped[0]) if stamped is not None and self._seen(kept, stamped, now) else None
 
     def contains(self, key: Any) -> bool:
-        """True if the map key is there; this is a read."""
+        """Return whether the map contains a key; this counts as a read."""
         now, kept = self._life.access(), self._keep_key(key)
         stamped = self._table.get(self._entry(), kept)
         return stamped is not None and self._seen(kept, stamped, now)
 
     def put(self, key: Any, value: Any) -> None:
-        """Set the value of a map key; its life begins now."""
+        """Set the value of a map key with the current timestamp."""
         self.put_all([(key, value)])
 
     def put_all(self, dict_value: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:
-        """Set the values of several map keys; their life begins now."""
+        """Set the values of several map keys with the current timestamp."""
         now = self._life.access()
         for key, value in entries_of(dict_value):
             self._table.put(self._entry(), self._keep_key(key), (self._coerce_value(value), now))
 
     def remove(self, key: Any) -> None:
-        """Remove a map key if it is there."""
+        """Remove a map key if it is present."""
         self._life.access()
         super().remove(key)
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Pairs of map key and value; the map may be changed meanwhile."""
+        """Return an iterator over (map key, value) pairs; the map may be changed during iteration."""
         now = self._life.access()
         stored = self._table.items(self._entry())
         seen = [(key, stamped[0]) for key, stamped in stored if self._seen(key, stamped, now)]
         return ((key_of(key), self._show(value)) for key, value in seen)
 
     def keys(self) -> Iterator[Any]:
-        """The map keys; this is a read of all entries."""
+        """Return the map keys; this counts as a read of all entries."""
         return (key for key, _ in self.items())
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """Return the values."""
         return (value for _, value in self.items())
 
     def is_empty(self) -> bool:
-        """True if no entry is stored: expired ones count until they are removed, as in Flink."""
+        """Return whether no entry is stored; as in Flink, expired entries count until they are removed."""
         self._life.access()
         return super().is_empty()
 
 
 class _AddedUp:
-    """What the states share whose values are added to: how two of them are merged."""
+    """The base of states whose values are combined, with the merge of two of them."""
 
     __slots__ = ()
     _life: Life
 
     def _merge(self, first: Stamped, second: Stamped, add_up: Callable[[Any, Any], Any]) -> Stamped | None:
-        """Both in one, or the one that still lives; its life begins now."""
+        """Return the combination of two values, or the one that has not expired, with the current timestamp."""
         now = now_ms()
         usable = [stamped for stamped in (first, second) if self._life.usable(stamped, now) is not None]
         if len(usable) == 2:
@@ -182,7 +182,7 @@ class _AddedUp:
 
 
 class TtlReducingState(_AddedUp, KeyedReducingState):
-    """One value per key that all added values were reduced to, until none was added for some time."""
+    """One value per key, the reduction of all added values, with a time to live."""
 
     __slots__ = ("_life",)
 
@@ -191,11 +191,11 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
         self._life = _life(self, backend, descriptor, unexpired_value)
 
     def get(self) -> Any:
-        """The reduced value, None if nothing was added."""
+        """Return the reduced value, or None if nothing was added."""
         return self._show(self._life.read(self._entry()))
 
     def add(self, value: Any) -> None:
-        """Reduce one more value into the state; its life begins anew."""
+        """Reduce one more value into the state and renew its timestamp."""
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
@@ -206,7 +206,7 @@ class TtlReducingState(_AddedUp, KeyedReducingState):
 
 
 class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
-    """An accumulator per key, until nothing was added for some time."""
+    """One accumulator per key with a time to live."""
 
     __slots__ = ("_life",)
 
@@ -215,12 +215,12 @@ class TtlAggregatingState(_AddedUp, KeyedAggregatingState):
         self._life = _life(self, backend, descriptor, unexpired_value)
 
     def get(self) -> Any:
-        """The result of the accumulator, None if nothing was added."""
+        """Return the result of the accumulator, or None if nothing was added."""
         accumulator = self._life.read(self._entry())
         return None if accumulator is None else self._function.get_result(own(accumulator))
 
     def add(self, value: Any) -> None:
-        """Accumulate one more value; the life of the accumulator begins anew."""
+        """Accumulate one more value and renew the timestamp of the accumulator."""
         now = self._life.access()
         entry = self._entry()
         stored = self._life.usable(self._table.data.get(entry), now)
@@ -237,4 +237,4 @@ WITH_TIME_TO_LIVE: dict[type[Any], type[Any]] = {
     KeyedReducingState: TtlReducingState,
     KeyedAggregatingState: TtlAggregatingState,
 }
-"""The class of a state with a time to live, for each kind."""
+"""The class with a time to live for each class of state."""

@@ -1,4 +1,4 @@
-"""Operators with two inputs and no key: co-map, co-flat-map, co-process, and process with a broadcast side."""
+"""Non-keyed two-input operators: co-map, co-flat-map, co-process, and process with a broadcast side."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ProcessElement = Callable[[Any, Any], Iterable[Any] | None]
 
 
 class CoProcessRunner(FunctionOperator):
-    """`ConnectedStreams` without keys; map and flat_map are given as `process_elements`, one per input."""
+    """The operator of non-keyed `ConnectedStreams`; map and flat_map are adapted to one process function per input."""
 
     def __init__(
         self,
@@ -53,25 +53,25 @@ class CoProcessRunner(FunctionOperator):
         self._collector.flush()
 
     def emit_gathered(self) -> None:
-        """Emit what was gathered."""
+        """Emit the collected results."""
         self._collector.flush()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the function see the watermark."""
+        """Update the watermark that the function sees, then emit it."""
         self._context.timers.watermark = timestamp
         super().process_watermark(timestamp)
 
     def snapshot(self) -> Any:
-        """The watermark that the function saw last."""
+        """Return the watermark last seen by the function."""
         return self.watermark
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
+        """Restore the watermark."""
         self.watermark = self._context.timers.watermark = snapshot
 
 
 class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunction.ReadOnlyContext):
-    """Context of broadcast process functions without a key."""
+    """The context of non-keyed broadcast process functions."""
 
     def __init__(self, states: BroadcastStates, known: Iterable[Any], writable: bool) -> None:
         self._states = {d.name: OperatorBroadcastState(d, states.table(d.name), writable) for d in known}
@@ -79,19 +79,19 @@ class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunctio
         self.watermark = MIN_TIMESTAMP
 
     def timestamp(self) -> int:
-        """Event time of the element (milliseconds), -2**63 if it has none."""
+        """Return the event time of the element in ms, -2**63 if it has none."""
         return MIN_TIMESTAMP if self.current_timestamp is None else self.current_timestamp
 
     def current_processing_time(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the processing time in ms since the epoch."""
         return now_ms()
 
     def current_watermark(self) -> int:
-        """Watermark of the operator (milliseconds)."""
+        """Return the watermark of the operator in ms."""
         return self.watermark
 
     def get_broadcast_state(self, state_descriptor: Any) -> Any:
-        """The broadcast state of that descriptor."""
+        """Return the broadcast state of a descriptor."""
         state = self._states.get(state_descriptor.name)
         if state is None:
             raise ValueError(
@@ -101,29 +101,29 @@ class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunctio
 
 
 class KeyedBroadcastContext(BroadcastContext, KeyedBroadcastProcessFunction.OnTimerContext):
-    """Context of keyed broadcast process functions; key and timers come from the keyed operator's context."""
+    """The context of keyed broadcast process functions; key and timers come from the keyed operator's context."""
 
     keyed: KeyedContext
 
     def current_watermark(self) -> int:
-        """Watermark of the operator (milliseconds); in BATCH mode that of the key at hand."""
+        """Return the watermark of the operator in ms, in BATCH mode that of the current key."""
         return self.keyed.timer_service().current_watermark()
 
     def timer_service(self) -> TimerService:
-        """Timers of the current key."""
+        """Return the timer service of the current key."""
         return self.keyed.timer_service()
 
     def get_current_key(self) -> Any:
-        """Key of the element or timer."""
+        """Return the key of the element or timer."""
         return self.keyed.get_current_key()
 
     def time_domain(self) -> TimeDomain:
-        """Kind of the timer that fires."""
+        """Return the time domain of the firing timer."""
         return self.keyed.time_domain()
 
 
 class _Broadcast:
-    """Broadcast state of one operator: what both kinds of broadcast operators share."""
+    """The broadcast states and contexts shared by both kinds of broadcast operators."""
 
     def __init__(self, function: Any, descriptors: Iterable[Any], context_type: type[BroadcastContext]) -> None:
         self.states = BroadcastStates()
@@ -148,9 +148,9 @@ class _Broadcast:
 
 
 class BroadcastRunner(CoProcessRunner):
-    """`BroadcastConnectedStream.process` over a stream without keys.
+    """The operator of `BroadcastConnectedStream.process` over a non-keyed stream.
 
-    BATCH mode reads the broadcast side to its end before it processes the other side's elements.
+    BATCH mode processes the whole broadcast side before the other side's elements.
     """
 
     copies_state = True
@@ -164,14 +164,14 @@ class BroadcastRunner(CoProcessRunner):
         self._kept_watermark: int | None = None
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Process elements of the stream that is not broadcast."""
+        """Process elements of the non-broadcast side."""
         if self._waits:
             self._kept.add(values, timestamps)
         else:
             super().process(values, timestamps)
 
     def end_input(self, index: int) -> None:
-        """BATCH: go on with the first input when the broadcast one ended."""
+        """Process the end of an input; in BATCH mode the end of the broadcast side releases the other one."""
         if index == 1 and self._waits:
             self._waits = False
             for values, timestamps in self._kept.take():
@@ -180,12 +180,12 @@ class BroadcastRunner(CoProcessRunner):
                 self.process_watermark(self._kept_watermark)
 
     def close(self) -> None:
-        """Close the function; drop what is still kept."""
+        """Close the function and discard the collected elements."""
         self._kept.close()
         super().close()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the function see the watermark; it stays behind the elements that were kept."""
+        """Update the watermark that the function sees; it is emitted after the collected elements."""
         if self._waits:
             self._kept_watermark = timestamp
             return
@@ -193,21 +193,21 @@ class BroadcastRunner(CoProcessRunner):
         super().process_watermark(timestamp)
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
-        """What changed of the broadcast states."""
+        """Return the changes of the broadcast states since the last call, or all of them if `full`."""
         return self._broadcast.states.parts(full)
 
     def load_copied(self, delta: Delta) -> None:
-        """Take a part of the broadcast states."""
+        """Load a part of the broadcast states."""
         self._broadcast.states.load(delta)
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
+        """Restore the watermark."""
         super().restore(snapshot)
         self._broadcast.advance(snapshot)
 
 
 class KeyedBroadcastRunner(KeyedProcessRunner):
-    """`BroadcastConnectedStream.process` over a keyed stream: elements of the first input are `(key, value)`."""
+    """The operator of `BroadcastConnectedStream.process` over a keyed stream, whose elements are `(key, value)`."""
 
     copies_state = True
 
@@ -220,13 +220,13 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         self._open_inputs = 2
 
     def open(self) -> None:
-        """Open the function; connect the contexts."""
+        """Open the function and connect the contexts."""
         super().open()
         assert isinstance(self._broadcast.reading, KeyedBroadcastContext)
         self._broadcast.reading.keyed = self._context
 
     def process2(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Process elements of the broadcast side; they have no key."""
+        """Process elements of the broadcast side, which have no key."""
         self.backend.current_key = NO_KEY
         for value, timestamp in pairs(values, timestamps):
             self._context.current_timestamp = timestamp
@@ -234,20 +234,20 @@ class KeyedBroadcastRunner(KeyedProcessRunner):
         self.collector.flush()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Let the function see the watermark."""
+        """Update the watermark that the function sees, then process it."""
         self._broadcast.advance(timestamp)
         super().process_watermark(timestamp)
 
     def state_parts(self, full: bool) -> Iterator[Delta]:
-        """What changed of the keyed and the broadcast states."""
+        """Yield the changes of keyed and broadcast state since the last call, or all of it if `full`."""
         yield from super().state_parts(full)
         yield from self._broadcast.states.parts(full)
 
     def load_copied(self, delta: Delta) -> None:
-        """Take a part of the broadcast states."""
+        """Load a part of the broadcast states."""
         self._broadcast.states.load(delta)
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
+        """Restore the watermark."""
         super().restore(snapshot)
         self._broadcast.advance(snapshot)

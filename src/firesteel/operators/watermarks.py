@@ -1,4 +1,4 @@
-"""Timestamps and watermarks: what `assign_timestamps_and_watermarks` and the strategy of a source do in a task."""
+"""Timestamps and watermarks: the runtime of `assign_timestamps_and_watermarks` and of a source's strategy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEFAULT_INTERVAL_MS = 200
 
 
 class _AscendingWatermarks(WatermarkGenerator):
-    """Largest timestamp minus the bound minus 1 (Flink: `BoundedOutOfOrdernessWatermarks`)."""
+    """A generator of the largest timestamp minus the bound minus 1 (Flink: `BoundedOutOfOrdernessWatermarks`)."""
 
     def __init__(self, bound_ms: int) -> None:
         self.bound_ms = bound_ms
@@ -31,16 +31,16 @@ class _AscendingWatermarks(WatermarkGenerator):
 
 
 class EmitterOutput(Protocol):
-    """Where a `WatermarkEmitter` emits to."""
+    """The output of a `WatermarkEmitter`."""
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take elements."""
+        """Emit elements."""
 
     def watermark(self, timestamp: int) -> None:
-        """Take a watermark (milliseconds)."""
+        """Emit a watermark (ms)."""
 
     def idle(self, is_idle: bool) -> None:
-        """Take a change of idleness."""
+        """Emit a change of idleness."""
 
 
 @cache
@@ -49,13 +49,13 @@ def _milliseconds(interval: str) -> int:
 
 
 class WatermarkEmitter(WatermarkOutput):
-    """Feeds one generator and emits its watermarks, never backwards, periodically and when idle.
+    """An emitter that feeds one generator and emits its monotonic watermarks, periodically, and idleness.
 
     Flink: `runtime.operators.TimestampsAndWatermarksOperator`. The period is checked between chunks of elements.
 
     Attributes:
-        emitted: The last watermark.
-        is_idle: Whether nobody should wait for the next one.
+        emitted: The last emitted watermark.
+        is_idle: Whether the output is marked as idle.
     """
 
     def __init__(self, strategy: WatermarkStrategy, output: EmitterOutput, task: TaskInfo) -> None:
@@ -72,7 +72,7 @@ class WatermarkEmitter(WatermarkOutput):
         self._sent = self._seen = 0
 
     def emit(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
-        """Emit elements, and watermarks behind those that call for one; `events` is what the generator sees of them."""
+        """Emit elements and the watermarks that they trigger; the generator sees `events`."""
         if not values or not self._active:
             self._output.emit(values, timestamps)
             return
@@ -92,7 +92,7 @@ class WatermarkEmitter(WatermarkOutput):
             self.on_time(now)
 
     def _emit_seen(self, values: list[Any], timestamps: Timestamps, events: list[Any]) -> None:
-        """Show each element to the user's generator; a watermark it emits goes out right behind that element."""
+        """Pass each element to the user's generator; a watermark it emits follows directly after that element."""
         assert self._generator is not None
         on_event = self._generator.on_event
         self._unsent, self._sent = (values, timestamps), 0
@@ -109,7 +109,7 @@ class WatermarkEmitter(WatermarkOutput):
             self._output.emit(values[sent:seen], None if timestamps is None else timestamps[sent:seen])
 
     def on_time(self, now: int) -> None:
-        """Emit the periodic watermark, and turn idle when nothing came for the idle timeout."""
+        """Emit the periodic watermark, and mark the output idle if the idle timeout has expired."""
         if not self._active:
             return
         assert self._generator is not None
@@ -120,10 +120,10 @@ class WatermarkEmitter(WatermarkOutput):
             self.mark_idle()
 
     def next_time(self) -> int | None:
-        """Return when `on_time` has something to do although no element comes (ms), None: never.
+        """Return when `on_time` next has work to do even without input, in ms, or None.
 
-        That is at the end of the idle timeout, and each interval for a generator of the user's own. The watermark of a
-        built-in generator depends on the elements alone.
+        That is at the end of the idle timeout, and after each interval for a user-defined generator. The watermarks of
+        built-in generators depend on the elements only.
         """
         if not self._active:
             return None
@@ -135,7 +135,7 @@ class WatermarkEmitter(WatermarkOutput):
         return min(times, default=None)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Emit a watermark unless one as large was emitted already."""
+        """Emit a watermark if it is larger than the last one."""
         self._send_seen()
         if timestamp > self.emitted:
             self.emitted = timestamp
@@ -145,17 +145,17 @@ class WatermarkEmitter(WatermarkOutput):
             self._output.watermark(timestamp)
 
     def mark_idle(self) -> None:
-        """Tell the receivers not to wait for this subtask."""
+        """Mark the output as idle, so that receivers do not wait for this subtask."""
         self._send_seen()
         self.is_idle = True
         self._output.idle(True)
 
     def snapshot(self) -> Any:
-        """The generator and what was emitted."""
+        """Return the generator, the last watermark and the idleness."""
         return self._generator, self.emitted, self.is_idle
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from there."""
+        """Restore the generator, the last watermark and the idleness."""
         self._generator, self.emitted, self.is_idle = snapshot
 
 
@@ -169,7 +169,7 @@ def _generator(strategy: WatermarkStrategy) -> WatermarkGenerator | None:
 
 
 class ExtractTimestampRunner(Operator):
-    """`Extract-Timestamp`: `value` becomes `(timestamp, value)`."""
+    """The operator `Extract-Timestamp`, which maps `value` to `(timestamp, value)`."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, timestamp_assigner: Any) -> None:
         super().__init__(name, task, output)
@@ -181,13 +181,13 @@ class ExtractTimestampRunner(Operator):
         times = [MIN_TIMESTAMP if t is None else t for t in timestamps or [MIN_TIMESTAMP] * len(values)]
         if self.takes_immutable or self.output.reuses_objects or are_immutable(values):
             found = [(int(extract(value, t)), value) for value, t in zip(remaining, times, strict=True)]
-        else:  # the assigner may keep and change what it gets
+        else:  # the assigner may keep and change its argument
             found = [(int(extract(value, t)), own(value)) for value, t in zip(remaining, times, strict=True)]
         self.output.emit(found, timestamps)
 
 
 class TimestampsAndWatermarksRunner(Operator):
-    """`Timestamps/Watermarks`: sets timestamps and emits watermarks; those from upstream end here but for the last."""
+    """The operator `Timestamps/Watermarks`, which replaces all upstream watermarks but the final one."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, strategy: WatermarkStrategy, extracted: bool) -> None:
         super().__init__(name, task, output)
@@ -195,7 +195,7 @@ class TimestampsAndWatermarksRunner(Operator):
         self._extracted = extracted
 
     def process(self, values: list[Any], timestamps: Timestamps) -> None:
-        """Take the timestamps from `(timestamp, value)` elements, or leave them, and see them go by."""
+        """Set the timestamps from `(timestamp, value)` elements, or keep them, and feed the generator."""
         if self._extracted:
             timestamps = [timestamp for timestamp, _ in values]
         self._emitter.emit(values, timestamps, [value for _, value in values] if self._extracted else values)
@@ -206,20 +206,20 @@ class TimestampsAndWatermarksRunner(Operator):
             super().process_watermark(timestamp)
 
     def process_idle(self, is_idle: bool) -> None:
-        """Idleness is decided here."""
+        """Ignore upstream idleness, as this operator determines its own."""
 
     def advance_processing_time(self, now_ms: int) -> None:
         """Emit the periodic watermark."""
         self._emitter.on_time(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """Return when the idle timeout is over, or a generator of the user's is to be called again."""
+        """Return when the idle timeout expires or a user-defined generator must be called, or None."""
         return self._emitter.next_time()
 
     def snapshot(self) -> Any:
-        """The generator."""
+        """Return the state of the emitter."""
         return self._emitter.snapshot()
 
     def restore(self, snapshot: Any) -> None:
-        """Go on with that generator."""
+        """Restore the state of the emitter."""
         self._emitter.restore(snapshot)

@@ -1,7 +1,7 @@
-"""The window operator: assigners, triggers, merging windows, allowed lateness and late data, as in Flink.
+"""The general window operator: assigners, triggers, merging windows, allowed lateness and late data, as in Flink.
 
-Flink: `runtime.operators.windowing.WindowOperator`. Differs in how merged windows keep their contents: Flink leaves
-them under a state window and maps to it, here they move to the window that results.
+Flink: `runtime.operators.windowing.WindowOperator`. Unlike Flink, which keeps the contents of merged windows under a
+state window and maps to it, this operator moves them to the resulting window.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from firesteel.operators.window_contexts import MergeRecorder, WindowTriggerCont
 
 
 class WindowRunner(WindowOperatorBase):
-    """Runs a window operation with any trigger, lateness and windows that merge."""
+    """A window operator with arbitrary triggers, allowed lateness and merging windows."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
         super().__init__(name, task, output, descriptor)
@@ -34,7 +34,7 @@ class WindowRunner(WindowOperatorBase):
         self._sessions = self.backend.table("merging-window-set")
 
     def open(self) -> None:
-        """Open the functions; windows that were restored without timers get theirs."""
+        """Open the functions; register timers for windows that were restored without any."""
         super().open()
         store = StateStore(self.backend, namespaced=True)
         self._trigger_context = WindowTriggerContext(store, self.timers, self._metrics)
@@ -44,7 +44,7 @@ class WindowRunner(WindowOperatorBase):
             self._follow_windows_at_end()
 
     def _follow_windows_at_end(self) -> None:
-        """What `WindowAtEndRunner` left has no timers: its trigger would have registered one for the end."""
+        """Register end timers for windows restored from `WindowAtEndRunner`, which uses no timers."""
         registered = {(key, window) for key, window, _ in self.timers.registered()}
         for key, window in [entry for entry in self._table.data if entry not in registered]:
             self.backend.current_key = key
@@ -54,7 +54,7 @@ class WindowRunner(WindowOperatorBase):
         self.backend.current_key = NO_KEY
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        """Add each element to its windows; fire those whose trigger says so."""
+        """Add each element to its windows, and fire the windows whose trigger fires."""
         assign, context, backend = self._assigner.assign_windows, self._assigner_context, self.backend
         show = self._for_assigner
         for (key, value), timestamp in pairs(values, timestamps):
@@ -72,7 +72,7 @@ class WindowRunner(WindowOperatorBase):
                 self._drop(value, timestamp)
 
     def _add(self, key: Any, value: Any, event_time: int, window: Any) -> None:
-        """Add to a window and ask its trigger."""
+        """Add an element to a window and call its trigger."""
         table, entry = self._table, self._enter(key, window)
         table.put(entry, self._contents.add(table.data.get(entry), value))
         result = self._trigger.on_element(self._for_trigger(value), event_time, window, self._trigger_context)
@@ -80,7 +80,7 @@ class WindowRunner(WindowOperatorBase):
         self._register(self._cleanup_time(window))
 
     def _enter(self, key: Any, window: Any) -> Any:
-        """Make key and window the ones that state, timers and contexts refer to; returns their entry."""
+        """Make a key and window current for state, timers and contexts; return their entry."""
         entry = (key, window)
         self.backend.current_entry = entry
         self._function_context.current_window = window
@@ -102,7 +102,7 @@ class WindowRunner(WindowOperatorBase):
         self.collector.collect(results, window.max_timestamp())
 
     def on_timer(self, domain: int, key: Any, namespace: Any, timestamp: int) -> None:
-        """Ask the trigger; remove the window when its time is over."""
+        """Call the trigger, and remove the window at its cleanup time."""
         window = namespace
         if self._merging and window not in (self._sessions.data.get(key) or ()):
             return
@@ -134,7 +134,7 @@ class WindowRunner(WindowOperatorBase):
         return self._is_event_time and self._cleanup_time(window) <= self.timers.watermark
 
     def _register(self, time: int) -> None:
-        """Have a timer for the current window; none for the end of time."""
+        """Register a timer for the current window, unless its time is the end of time."""
         if time == MAX_WATERMARK:
             return
         if self._is_event_time:
@@ -145,7 +145,7 @@ class WindowRunner(WindowOperatorBase):
     # --- merging windows ---------------------------------------------------------------------------------------
 
     def _merge_in(self, key: Any, window: Any) -> Any:
-        """The window that the new one belongs to once it was merged with those of its key that it touches."""
+        """Merge a new window with the windows of its key that it intersects; return the resulting window."""
         known = self._sessions.data.get(key) or []
         recorder = MergeRecorder()
         self._assigner.merge_windows([*known, window], recorder)

@@ -1,7 +1,7 @@
-"""The window operator for windows that do nothing before their end, as most: it needs neither timers nor a trigger.
+"""The window operator for windows that fire only at their end, the common case: it needs no timers or trigger.
 
-Flink: `runtime.operators.windowing.WindowOperator` with the default trigger. Differs in what it costs: elements that
-follow each other into the same windows go there together, and what ends together is one entry in a heap.
+Flink: `runtime.operators.windowing.WindowOperator` with the default trigger. It is cheaper: consecutive elements of the
+same windows are added together, and windows that end together share one heap entry.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from firesteel.operators.window_base import CONTENTS_TABLE, WindowOperatorBase
 from firesteel.operators.window_table import ByKey, OpenWindow
 
 _FLUSHED_KEYS = 1024
-"""Results of so many keys are emitted at once."""
+"""Number of keys whose results are emitted at once."""
 
 _key = itemgetter(0)
 
 Run = tuple[int, int]
-"""(begin, end): elements that follow each other, from `begin` to before `end`."""
+"""(begin, end): consecutive elements from `begin` (inclusive) to `end` (exclusive)."""
 
 
 def waits_for_end(descriptor: WindowOperator) -> bool:
-    """Whether elements only gather in the windows until these end, and nothing comes behind."""
+    """Return whether windows fire exactly once, at their end, without merging and allowed lateness."""
     trigger = EventTimeTrigger if descriptor.assigner.is_event_time() else ProcessingTimeTrigger
     merges = isinstance(descriptor.assigner, MergingWindowAssigner)
     return type(descriptor.trigger) is trigger and not merges and not descriptor.allowed_lateness_ms
 
 
 class WindowAtEndRunner(WindowOperatorBase):
-    """Gathers elements by window and key, and puts out what a window holds when its time is over."""
+    """A window operator that collects elements by window and key, and emits each window at its end."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
         super().__init__(name, task, output, descriptor)
@@ -50,17 +50,17 @@ class WindowAtEndRunner(WindowOperatorBase):
         self._panes: tuple[int, int] | None = assigner.panes() if has_panes else None
 
     def open(self) -> None:
-        """Open the functions; windows that were restored with timers need none here."""
+        """Open the functions; discard timers of restored windows, which are not needed here."""
         super().open()
         times: dict[Any, list[int]] = {}
         for key, window, timestamp in self.timers.take_all():
             times.setdefault((key, window), []).append(timestamp)
         for entry, registered in times.items():
-            if entry[1].max_timestamp() not in registered:  # It fired, and waited for late elements since.
+            if entry[1].max_timestamp() not in registered:  # Already fired, kept for late elements only.
                 self._table.discard(entry)
 
     def process_keyed(self, index: int, values: list[Any], timestamps: Timestamps) -> None:
-        """Add the elements to their windows."""
+        """Add elements to their windows."""
         late: list[Run] = []
         runs_of: dict[OpenWindow, list[Run]] = {}
         shared = False
@@ -83,7 +83,7 @@ class WindowAtEndRunner(WindowOperatorBase):
             self._drop_late(late, list(pairs(values, timestamps)))
 
     def _by_windows(self, values: list[Any], timestamps: Timestamps) -> Iterator[tuple[Any, list[Run]]]:
-        """The elements by the windows they are in."""
+        """Return runs of consecutive elements grouped by the windows that they belong to."""
         if self._panes is None or timestamps is None or None in timestamps:
             return self._ask_for_each(values, timestamps)
         return self._by_panes(timestamps, *self._panes)
@@ -115,7 +115,7 @@ class WindowAtEndRunner(WindowOperatorBase):
         yield windows, [(begin, len(values))]
 
     def _opened(self, windows: Any) -> list[OpenWindow]:
-        """Those of the windows that are not late."""
+        """Return the open windows of those that are not late."""
         table, found = self._table, []
         for window in windows:
             opened = table.get(window)
@@ -152,5 +152,5 @@ class WindowAtEndRunner(WindowOperatorBase):
             self.collector.flush()
 
     def next_processing_time(self) -> int | None:
-        """When the next window ends, if that is by the clock."""
+        """Return the end of the next processing-time window in ms, or None."""
         return None if self._is_event_time else self._table.first_end()

@@ -1,4 +1,4 @@
-"""What both window operators share: functions, contexts, the elements that come too late."""
+"""The base of both window operators: functions, contexts and late elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from firesteel.operators.window_contents import contents_of, evaluation_of
 from firesteel.operators.window_contexts import AssignerContext, WindowFunctionContext
 
 CONTENTS_TABLE = f"{NAMESPACED}window-contents"
-"""The state of the same name in both: a job may go on with another trigger."""
+"""The state has the same name in both operators, as a job may be restored with another trigger."""
 
 _CLEARS_NOTHING = (None, ProcessWindowFunction.clear, ProcessAllWindowFunction.clear)
 
@@ -29,12 +29,12 @@ def _same(value: Any) -> Any:
 
 
 class WindowOperatorBase(KeyedOperator):
-    """Runs one window operation over `(key, value)` elements."""
+    """The base of operators that run one window operation over `(key, value)` elements."""
 
     def __init__(self, name: str, task: TaskInfo, output: Output, descriptor: WindowOperator) -> None:
         super().__init__(name, task, output, descriptor.key_type)
         self._assigner = descriptor.assigner
-        # Elements are in windows already, or soon: code of the user gets copies of what it could change.
+        # User code gets copies of mutable elements, as windows keep the originals.
         self._for_assigner = _same if is_ours(descriptor.assigner) else own
         self._for_trigger = _same if is_ours(descriptor.trigger) else own
         self._is_event_time = bool(descriptor.assigner.is_event_time())
@@ -46,7 +46,7 @@ class WindowOperatorBase(KeyedOperator):
         self._clears = getattr(type(descriptor.window_function), "clear", None) not in _CLEARS_NOTHING
 
     def open(self) -> None:
-        """Open the functions and make the contexts."""
+        """Open the functions and create the contexts."""
         super().open()
         runtime_context = TaskRuntimeContext(self.name, self.task, StateStore(self.backend))
         for function in self._functions:
@@ -63,7 +63,7 @@ class WindowOperatorBase(KeyedOperator):
             close_function(function)
 
     def _drop(self, value: Any, timestamp: int | None) -> None:
-        """Count or put out an element that came too late."""
+        """Count a late element as dropped, or emit it to the side output for late data."""
         if self._late_tag is None:
             self._late_dropped.inc()
         else:

@@ -1,4 +1,4 @@
-"""What a window keeps and how it is evaluated: a list of elements, a reduced value or an accumulator."""
+"""The contents of a window and their evaluation: a list of elements, a reduced value or an accumulator."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from firesteel.operators.window_table import ByKey
 
 
 class WindowContents(Protocol):
-    """How elements are added to the stored contents of a window, contents are merged, and elements read back."""
+    """The operations on the stored contents of a window: add elements, merge contents, and read them."""
 
     def add(self, stored: Any, value: Any) -> Any:
-        """The contents with one more element; `stored` is None for a new window."""
+        """Return the contents with one more element; `stored` is None for a new window."""
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
         """Add `(key, value)` elements to a window's contents by key."""
 
     def merge(self, first: Any, second: Any) -> Any:
-        """The contents of two windows in one."""
+        """Return the merged contents of two windows."""
 
     def read(self, stored: Any) -> list[Any]:
-        """What a window function gets."""
+        """Return the elements that a window function receives."""
 
 
 class ElementContents:
-    """All elements of the window."""
+    """The list of all elements of a window."""
 
     def add(self, stored: Any, value: Any) -> Any:
-        """Append."""
+        """Append an element and return the list."""
         if stored is None:
             return [value]
         stored.append(value)
         return stored
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
-        """Append each."""
+        """Append each element to the list of its key."""
         get = by_key.get
         for key, value in values:
             stored = get(key)
@@ -58,16 +58,16 @@ class ElementContents:
                 by_key[key] = stored
 
     def merge(self, first: Any, second: Any) -> Any:
-        """Concatenate."""
+        """Return the concatenation of both lists."""
         return first + second
 
     def read(self, stored: Any) -> list[Any]:
-        """The elements in order, as they are kept."""
+        """Return the stored elements in order, without a copy."""
         return stored  # type: ignore[no-any-return]
 
 
 class ReducedContents:
-    """One value that all elements were reduced to."""
+    """The reduction of all elements of a window."""
 
     def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
         self._reduce = method_of(function, "reduce")
@@ -75,11 +75,11 @@ class ReducedContents:
         self._backend = backend
 
     def add(self, stored: Any, value: Any) -> Any:
-        """Reduce."""
+        """Return the reduction with one more element."""
         return value if stored is None else self.merge(stored, value)
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
-        """Reduce by key."""
+        """Reduce the elements by key."""
         get, reduce, coerce, backend = by_key.get, self._reduce, self._coerce, self._backend
         for key, value in values:
             stored = get(key)
@@ -95,19 +95,19 @@ class ReducedContents:
             by_key[key] = value
 
     def merge(self, first: Any, second: Any) -> Any:
-        """Reduce; a value that was changed in place is not copied."""
+        """Return the reduction of two values; a value changed in place is not copied."""
         reduced = self._reduce(first, second)
         if self._coerce is not None:
             return self._coerce(reduced)
         return reduced if reduced is first or reduced is second else own(reduced)
 
     def read(self, stored: Any) -> list[Any]:
-        """The one value."""
+        """Return the reduced value in a list."""
         return [stored]
 
 
 class AggregatedContents:
-    """An accumulator of an AggregateFunction."""
+    """The accumulator of an AggregateFunction."""
 
     def __init__(self, function: Any, state_type: Any, backend: KeyedStateBackend) -> None:
         self._function = function
@@ -115,7 +115,7 @@ class AggregatedContents:
         self._backend = backend
 
     def add(self, stored: Any, value: Any) -> Any:
-        """Accumulate."""
+        """Return the accumulator with one more element."""
         accumulator = own(self._function.create_accumulator()) if stored is None else stored
         added = self._function.add(value, accumulator)
         if self._coerce is not None:
@@ -123,7 +123,7 @@ class AggregatedContents:
         return added if added is accumulator else own(added)
 
     def add_all(self, by_key: ByKey, values: list[Any]) -> None:
-        """Accumulate by key."""
+        """Accumulate the elements by key."""
         get, create, add = by_key.get, self._function.create_accumulator, self._function.add
         coerce, backend = self._coerce, self._backend
         for key, value in values:
@@ -139,17 +139,17 @@ class AggregatedContents:
             by_key[key] = added
 
     def merge(self, first: Any, second: Any) -> Any:
-        """Merge the accumulators."""
+        """Return the merged accumulator."""
         merged = self._function.merge(first, second)
         return merged if merged is first or merged is second else own(merged)
 
     def read(self, stored: Any) -> list[Any]:
-        """The one result."""
+        """Return the result of the accumulator in a list."""
         return [self._function.get_result(stored)]
 
 
 def contents_of(aggregation: Any, state_type: Any, backend: KeyedStateBackend) -> WindowContents:
-    """The contents for an aggregation: a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
+    """Return the contents for a ReduceFunction, a callable, an AggregateFunction, or None for all elements."""
     if aggregation is None:
         return ElementContents()
     if hasattr(aggregation, "create_accumulator"):
@@ -162,7 +162,7 @@ Evaluate = Callable[[Any, Any, list[Any], WindowFunctionContext], Iterable[Any] 
 
 
 def evaluation_of(window_function: Any) -> Evaluate:
-    """How the window function is called; without one the elements themselves are the results."""
+    """Return a function that calls the window function; without one the results are the elements themselves."""
     if window_function is None:
         return lambda key, window, elements, context: elements
     if isinstance(window_function, ProcessWindowFunction):

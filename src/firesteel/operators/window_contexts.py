@@ -37,22 +37,22 @@ WindowState = KeyedValueState | KeyedListState | KeyedMapState | KeyedReducingSt
 
 
 class AssignerContext(WindowAssigner.WindowAssignerContext):
-    """What window assigners may ask."""
+    """The context of window assigners."""
 
     def __init__(self, runtime_context: RuntimeContext) -> None:
         self._runtime_context = runtime_context
 
     def get_current_processing_time(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the processing time in ms since the epoch."""
         return now_ms()
 
     def get_runtime_context(self) -> RuntimeContext:
-        """The subtask, with state of the current key."""
+        """Return the runtime context, with the state of the current key."""
         return self._runtime_context
 
 
 class WindowTriggerContext(Trigger.OnMergeContext):
-    """Time, timers and state of the key and window that the operator is at.
+    """The context of triggers: time, timers and state of the current key and window.
 
     `merged_entries` are the `(key, window)` entries that merge into the current one, while `on_merge` runs.
     """
@@ -65,44 +65,44 @@ class WindowTriggerContext(Trigger.OnMergeContext):
         self.merged_entries: Iterable[Any] = ()
 
     def get_current_processing_time(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the processing time in ms since the epoch."""
         return now_ms()
 
     def get_metric_group(self) -> MetricGroup:
-        """Metrics of the window operator."""
+        """Return the metric group of the window operator."""
         return self._metrics
 
     def get_current_watermark(self) -> int:
-        """Watermark of the operator (milliseconds)."""
+        """Return the watermark of the operator in ms."""
         return self._timers.current_watermark()
 
     def register_processing_time_timer(self, time: int) -> None:
-        """Fire in processing time."""
+        """Register a processing-time timer for the current window."""
         self._timers.register_processing_time_timer(time)
 
     def register_event_time_timer(self, time: int) -> None:
-        """Fire in event time."""
+        """Register an event-time timer for the current window."""
         self._timers.register_event_time_timer(time)
 
     def delete_processing_time_timer(self, time: int) -> None:
-        """Take the timer back."""
+        """Delete a processing-time timer of the current window."""
         self._timers.delete_processing_time_timer(time)
 
     def delete_event_time_timer(self, time: int) -> None:
-        """Take the timer back."""
+        """Delete an event-time timer of the current window."""
         self._timers.delete_event_time_timer(time)
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
-        """State of this key and window."""
+        """Return the state of the current key and window."""
         return getattr(self._store, _GETTERS[type(state_descriptor).__name__])(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: Any) -> None:
-        """Merge the state of the merged windows into that of this one."""
+        """Merge the state of the merged windows into the current window's."""
         self.get_partitioned_state(state_descriptor).merge(self.entry, self.merged_entries)
 
 
 class RefusedWindowState(KeyedStateStore):
-    """Stands for the state of windows that merge: it would get lost when they do."""
+    """A replacement for per-window state of merging windows, which would be lost on a merge; access raises an error."""
 
     def _refuse(self, state_descriptor: Any) -> NoReturn:
         raise RuntimeError(
@@ -114,7 +114,7 @@ class RefusedWindowState(KeyedStateStore):
 
 
 class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindowFunction.Context[Any]):
-    """What is known of the window that a process window function is called for."""
+    """The context of process window functions."""
 
     def __init__(self, backend: KeyedStateBackend, timers: InternalTimerService) -> None:
         self._timers = timers
@@ -123,36 +123,36 @@ class WindowFunctionContext(ProcessWindowFunction.Context[Any], ProcessAllWindow
         self.current_window: Any = None
 
     def refuse_window_state(self) -> None:
-        """Windows merge: there is no state of their own."""
+        """Disable per-window state, because the windows merge."""
         self._window_state = RefusedWindowState()
 
     def window(self) -> Any:
-        """The window."""
+        """Return the window."""
         return self.current_window
 
     def current_processing_time(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the processing time in ms since the epoch."""
         return now_ms()
 
     def current_watermark(self) -> int:
-        """Watermark of the operator (milliseconds)."""
+        """Return the watermark of the operator in ms."""
         return self._timers.current_watermark()
 
     def window_state(self) -> Any:
-        """State of this key and window."""
+        """Return the state of the current key and window."""
         return self._window_state
 
     def global_state(self) -> Any:
-        """State of this key over all windows."""
+        """Return the state of the current key across all windows."""
         return self._global_state
 
 
 class MergeRecorder(MergingWindowAssigner.MergeCallback[Any]):
-    """Remembers what `merge_windows` decided: result -> merged windows."""
+    """A callback that records the decisions of `merge_windows`: (result, merged windows) pairs."""
 
     def __init__(self) -> None:
         self.merges: list[tuple[Any, list[Any]]] = []
 
     def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
-        """Remember one merge."""
+        """Record one merge."""
         self.merges.append((merge_result, list(to_be_merged)))

@@ -1,4 +1,4 @@
-"""What windows hold that do nothing before their end: a table of the keyed state that is laid out by window."""
+"""The contents of windows that fire only at their end: a table of keyed state organised by window."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from firesteel.operators.state_table import DELETED
 
 
 class ByKey(Protocol):
-    """What one window holds, by key, in the order in which the keys came."""
+    """The contents of one window by key, in the order in which the keys arrived."""
 
     def get(self, key: Any) -> Any:
-        """What it holds for a key; None: nothing."""
+        """Return the contents for a key, or None."""
 
     def __setitem__(self, key: Any, value: Any) -> None: ...
 
@@ -24,17 +24,17 @@ class ByKey(Protocol):
     def __len__(self) -> int: ...
 
     def items(self) -> Any:
-        """All keys with what it holds for them."""
+        """Return all keys with their contents."""
 
     def pop(self, key: Any, default: Any, /) -> Any:
-        """Take out what it holds for a key."""
+        """Remove a key and return its contents."""
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Remove all keys."""
 
 
 class _ByKeyOnDisk:
-    """As a dict; the values are on disk, by `(key, window)`."""
+    """A dict-like view whose values are on disk, by `(key, window)`."""
 
     def __init__(self, data: DiskDict, window: Any) -> None:
         self._data = data
@@ -72,9 +72,9 @@ class OpenWindow:
     """A window that waits for its end.
 
     Attributes:
-        by_key: What it holds.
+        by_key: Its contents by key.
         touched: The keys whose contents were touched since the last version.
-        saved: How many of its keys, the first ones, are in the last version.
+        saved: The number of its keys, counted from the first, that are in the last version.
     """
 
     __slots__ = ("by_key", "saved", "touched")
@@ -86,7 +86,7 @@ class OpenWindow:
 
 
 class WindowTable:
-    """The windows of all keys that wait for their end, the earliest first (see `state_table.Table`)."""
+    """The open windows of all keys, ordered by their end (see `state_table.Table`)."""
 
     def __init__(self, store: DiskStore | None) -> None:
         self._data = None if store is None else store.table()
@@ -96,11 +96,11 @@ class WindowTable:
         self._gone: list[Any] = []
 
     def get(self, window: Any) -> OpenWindow | None:
-        """The window, None if it holds nothing yet."""
+        """Return the window, or None if it has no contents yet."""
         return self._windows.get(window)
 
     def open(self, window: Any) -> OpenWindow:
-        """The window, which holds nothing yet."""
+        """Add a window without contents, and return it."""
         by_key: ByKey = {} if self._data is None else _ByKeyOnDisk(self._data, window)
         opened = self._windows[window] = OpenWindow(by_key)
         self._sequence += 1
@@ -108,13 +108,13 @@ class WindowTable:
         return opened
 
     def first_end(self) -> int | None:
-        """The last millisecond of the window that ends next."""
+        """Return the last millisecond of the window that ends next, or None."""
         while self._ends and self._ends[0][2] not in self._windows:
             heapq.heappop(self._ends)
         return self._ends[0][0] if self._ends else None
 
     def take(self, until: int) -> Iterator[tuple[Any, ByKey]]:
-        """Take out the windows that end up to that time; each is empty when the next one is asked for."""
+        """Remove and yield the windows that end up to a time; each is cleared when the next one is requested."""
         while (end := self.first_end()) is not None and end <= until:
             window = heapq.heappop(self._ends)[2]
             ended = self._windows.pop(window)
@@ -123,11 +123,11 @@ class WindowTable:
             ended.by_key.clear()
 
     def key_of(self, entry: Any) -> Any:
-        """The first part of `(key, window)`."""
+        """Return the first part of `(key, window)`."""
         return entry[0]
 
     def changes(self) -> Iterator[tuple[Any, Any]]:
-        """`(key, window)` and what it holds, if that changed since the last version."""
+        """Yield `(key, window)` entries changed since the last version, with their contents."""
         for entry in self._gone:
             yield entry, DELETED
         for window, opened in self._windows.items():
@@ -137,7 +137,7 @@ class WindowTable:
         self._saved()
 
     def entries(self) -> Iterator[tuple[Any, Any]]:
-        """`(key, window)` and what it holds, for all of them; now a version has them."""
+        """Yield all `(key, window)` entries with their contents, and mark them as saved."""
         yield from self.items()
         self._saved()
 
@@ -148,20 +148,20 @@ class WindowTable:
             opened.saved = len(opened.by_key)
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """`(key, window)` and what it holds, for all of them."""
+        """Yield all `(key, window)` entries with their contents."""
         for window, opened in self._windows.items():
             for key, value in opened.by_key.items():
                 yield (key, window), value
 
     def load(self, entry: Any, value: Any) -> None:
-        """Take one from a version."""
+        """Set an entry from a version."""
         key, window = entry
         opened = self._windows.get(window) or self.open(window)
         opened.by_key[key] = value
         opened.saved = len(opened.by_key)
 
     def discard(self, entry: Any) -> None:
-        """Drop one that a version has no more."""
+        """Remove an entry that a version no longer contains."""
         key, window = entry
         opened = self._windows.get(window)
         if opened is not None:
@@ -171,10 +171,10 @@ class WindowTable:
                 del self._windows[window]
 
     def forget_repetitions(self) -> None:
-        """There are none: what was touched is a set."""
+        """Do nothing, as touched keys are kept in a set."""
 
     def clear_key(self, key: Any) -> None:
-        """Forget a key, in BATCH mode, where there is one at a time."""
+        """Clear the table; BATCH mode has a single key at a time."""
         self._windows.clear()
         self._ends.clear()
         self._gone.clear()
