@@ -76,7 +76,7 @@ def test_archives_are_unpacked_into_the_working_directory(tmp_path: Path, kind: 
 def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
     (tmp_path / "data.zip").write_text("no archive")
     for options, message in (
-        ({"python.files": "/nowhere/a.py"}, "option 'python.files': there is no /nowhere/a.py"),
+        ({"python.files": "/nowhere/a.py"}, "option 'python.files': /nowhere/a.py not found"),
         ({"python.archives": f"{tmp_path}/data.zip"}, "data.zip can't be unpacked"),
     ):
         with pytest.raises(PythonEnvironmentError, match=message), python_environment(options, tmp_path / "job"):

@@ -1,1 +1,1 @@
-"""What is decided between the batches of a job: what its sources read next, and what its checkpoints are."""
+"""Decisions between the batches of a job: what its sources read next, and what its checkpoints contain."""

@@ -1,4 +1,4 @@
-"""What executions of a BATCH job that failed have left in the job's directory."""
+"""Leftovers of failed executions of a BATCH job in the job's directory."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["failure_note", "remove_earlier_runs", "remove_failed_run"]
 
 
 def failure_note(directory: Path, attempt: int, stage: int, slot: int) -> Path:
-    """Return the file in which a task notes that user code raised, so that Spark's further tries end with that."""
+    """Return the file in which a task records an error of user code, so that Spark's retries repeat the error."""
     return directory / f"failure-{attempt}-{stage}-{slot}"
 
 
 def remove_failed_run(directory: Path, run: int, attempt: int) -> None:
-    """Remove what the tasks of a run have left. Nothing of it was decided to be committed.
+    """Remove the output of a run's tasks, none of which was committed.
 
-    The run's own directory stays, so that no other run gets its number while tasks of it may still write.
+    The run's directory stays, so that no other run gets its number while its tasks may still write.
     """
     for path in versions_of(directory, run).glob("*"):
         shutil.rmtree(path, ignore_errors=True)
@@ -26,7 +26,7 @@ def remove_failed_run(directory: Path, run: int, attempt: int) -> None:
 
 
 def remove_earlier_runs(directory: Path, run: int) -> None:
-    """Remove what is left of all runs before one whose output was decided: no other output can be decided any more."""
+    """Remove the output of all runs before the one whose output was decided, as it can't be committed any more."""
     for number, path in runs_in(directory).items():
         if number < run:
             shutil.rmtree(path, ignore_errors=True)

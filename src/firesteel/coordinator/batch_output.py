@@ -1,4 +1,4 @@
-"""What a BATCH job puts out: decided once, committed by whoever runs the job then, and never computed again."""
+"""The output of a BATCH job: decided once, then committed by whichever JobManager leads, and never recomputed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _DELIVERED = "output/delivered"
 
 
 class BatchOutput:
-    """The decision about the output of a BATCH job, in the job's directory.
+    """The decision about the output of a BATCH job, stored in the job's directory.
 
     Two executions of a job may divide its output differently among files and transactions. So once one of them has
-    begun to commit, no other one may: it goes on with what the first one has decided.
+    begun to commit, any other must continue with the decision of the first.
 
     Args:
         directory: The job's checkpoint directory.
-        committers: The job's.
+        committers: The committers of the job.
     """
 
     def __init__(self, directory: AnyPath, committers: Committers) -> None:
@@ -31,7 +31,7 @@ class BatchOutput:
         self._committers = committers
 
     def decided(self) -> list[Committable] | None:
-        """Return what was decided, None if nothing was."""
+        """Return the decided committables, or None if nothing was decided."""
         path = self._directory / _DECISION
         if size_of(path) is None:
             return None
@@ -41,12 +41,12 @@ class BatchOutput:
         return committables
 
     def decide(self, committables: list[Committable], owner: str) -> None:
-        """Write down what is to be committed; `owner` names this execution of the job.
+        """Record the committables durably; `owner` names this execution of the job.
 
         Raises:
-            CheckpointExistsError: another JobManager has decided.
-            FileNotFoundError: the directory of the job is gone: the job is over.
-            SinkCommitError: a sink refuses what it is to commit.
+            CheckpointExistsError: another JobManager has already decided.
+            FileNotFoundError: the directory of the job is gone, so the job has ended.
+            SinkCommitError: a sink rejects its committables.
         """
         check(committables, self._committers.committer)
         try:
@@ -55,5 +55,5 @@ class BatchOutput:
             raise CheckpointExistsError(self._directory / _DECISION) from None
 
     def delivered(self) -> None:
-        """Note that what sinks only show was shown: it is not shown again."""
+        """Record that printed and collected output was delivered, so that it is not repeated."""
         (self._directory / _DELIVERED).write_bytes(b"")

@@ -1,9 +1,9 @@
-"""How many elements a batch should read: enough that its fixed cost is small, few enough that checkpoints are on time.
+"""The number of elements per batch: large enough to amortize the fixed cost, small enough for punctual checkpoints.
 
 A batch takes `fixed + elements * marginal` seconds. The fixed part grows with slots, stages and hosts, the marginal
-part is the user's functions; both change while a job runs. A rule that only looks at the total reads less and less
-where the fixed part alone exceeds its target, down to one element per batch. So both parts are estimated from recent
-batches. Where these were all of one size, a smaller one is tried now and then, as they say nothing else.
+part is the user's functions; both change while a job runs. A rule based on the total time would shrink batches down to
+one element once the fixed part alone exceeds its target. So both parts are estimated from recent batches. If those all
+had the same size, a smaller one is tried now and then, as only different sizes separate the two parts.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from itertools import combinations
 from statistics import median
 
 _REMEMBERED = 12
-"""Batches that the estimate is made from."""
+"""Number of recent batches used for the estimate."""
 
 _FIRST_FIXED_S = 0.08
-"""What a batch costs without elements, before anything is known."""
+"""Initial estimate of the fixed cost of a batch."""
 
 _BASE_S = 2.0
-"""Elements should take so long at least while there is a backlog, unless checkpoints are to be more frequent."""
+"""Minimum time for the elements of a batch during a backlog, unless the checkpoint interval is shorter."""
 
 _SHORTEST_S = 0.25
 _FIXED_SHARE = 6
-"""Elements should take so many times as long as the fixed part."""
+"""Target ratio of the time for elements to the fixed part."""
 
 _PUNCTUAL = 0.8
-"""If the fixed part takes more than this share of the checkpoint interval, no batch size is on time."""
+"""Share of the checkpoint interval; if the fixed part is larger, no batch size is punctual."""
 
 _MARGIN = 0.9
 _MAX_GROWTH = 4.0
-"""From one batch to the next, unless batches are so short that more does no harm."""
+"""Maximum growth from one batch to the next, unless batches are very short."""
 
 _APART = 1.3
-"""Two sizes that differ by this factor say how the time depends on the size."""
+"""Minimum ratio of two batch sizes for estimating how time depends on size."""
 
 _PROBE = 0.7
 _FULL = 0.9
@@ -43,17 +43,17 @@ _LEAST_S = 1e-9
 
 
 class BatchSizes:
-    """Chooses the number of elements of the next batch.
+    """The controller of batch sizes, which chooses the number of elements of the next batch.
 
     Args:
-        first: Elements of the first batch: few, as it is not known yet what one of them costs.
-        most: Elements of any batch.
-        checkpoint_interval_s: How often checkpoints are to be taken, which is after a batch; 0: nobody said.
+        first: Number of elements of the first batch; few, as their cost is still unknown.
+        most: Maximum number of elements of a batch.
+        checkpoint_interval_s: The checkpoint interval in seconds; 0 if not configured.
 
     Attributes:
-        size: How many elements the next batch should read.
-        fixed_s: What a batch is believed to cost without elements (seconds).
-        marginal_s: What an element is believed to cost (seconds); None: nothing is known.
+        size: Number of elements for the next batch.
+        fixed_s: Estimated fixed cost of a batch in seconds.
+        marginal_s: Estimated cost of an element in seconds; None if unknown.
 
     Example:
         >>> sizes = BatchSizes(first=1000, most=4_000_000)
@@ -74,11 +74,12 @@ class BatchSizes:
         self._surprises = 0
 
     def took(self, elements: int, seconds: float) -> None:
-        """Learn from a batch that read so many elements and succeeded at its first try."""
+        """Update the estimate with the time of a batch that succeeded at its first try."""
         surprise = self._surprise(elements, seconds)
         self._surprises = self._surprises + 1 if abs(surprise) > _CHANGE else 0
         if self._surprises >= 2:
-            # One slow batch may be an accident; two say that something has changed, and what was before misleads.
+            # One slow batch may be an outlier; two in a row mean that costs have changed, so older batches are
+            # discarded.
             self._seen = deque([self._seen[-1]], maxlen=_REMEMBERED)
             self._surprises = 0
         self._seen.append((elements, seconds))
@@ -86,24 +87,24 @@ class BatchSizes:
         wanted = self._budget_s() / max(self.marginal_s or 0.0, _LEAST_S)
         if not is_sure and (abs(surprise) > _SURPRISE or len(self._seen) == _REMEMBERED) and len(self._seen) > 1:
             wanted = min(wanted, elements * _PROBE) if elements > 1 else 2.0
-        # A batch that read less than it might says nothing about larger ones. If the estimate is wrong, and all is
-        # marginal, the next batch is still not much too long.
+        # A batch that read less than it could allows no conclusion about larger ones. Even if the estimate is wrong and
+        # all cost is marginal, the next batch is not much too long.
         growth = max(_MAX_GROWTH, (self.fixed_s + self._budget_s()) / max(seconds, _LEAST_S))
         limit = max(self.size, elements * growth) if elements >= _FULL * self.size else self.size
         wanted = min(self._most, limit, max(1.0, wanted))
         self.size = int(wanted) if self._interval_s else round(wanted)
 
     def _surprise(self, elements: int, seconds: float) -> float:
-        """Return by which share of what was expected a batch took longer."""
+        """Return by which fraction a batch took longer than expected."""
         if self.marginal_s is None:
             return 0.0
         expected = self.fixed_s + elements * self.marginal_s
         return (seconds - expected) / max(expected, _LEAST_S)
 
     def _estimate(self) -> bool:
-        """Estimate both parts from pairs of batches of different sizes; False if there are none.
+        """Estimate both parts from pairs of batches of different sizes; return False if there are none.
 
-        The median of the slopes (Theil and Sen) ignores batches that were slow for reasons of their own.
+        The median of the slopes (Theil-Sen estimator) is robust against outliers.
         """
         slopes = [
             (second_s - first_s) / (second - first)
@@ -124,10 +125,10 @@ class BatchSizes:
         return bool(slopes)
 
     def _budget_s(self) -> float:
-        """Return how long the elements of a batch should take."""
+        """Return the target time in seconds for the elements of a batch."""
         budget_s = max(self._base_s, _FIXED_SHARE * self.fixed_s)
         if self._interval_s and self.fixed_s < _PUNCTUAL * self._interval_s:
-            # Below the interval that nobody can notice, a batch need not be shorter.
+            # A batch need not be shorter than an imperceptible interval.
             room_s = max(self._interval_s, _SHORTEST_S) - self.fixed_s
             budget_s = min(budget_s, _MARGIN * room_s)
         return budget_s

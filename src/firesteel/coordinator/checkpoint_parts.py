@@ -1,4 +1,4 @@
-"""What the regions of a job and the one that decides its checkpoints tell each other."""
+"""Data exchanged between the regions of a job and `JobCheckpoints`, which decides its checkpoints."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Sizes = Mapping[str, Mapping[int, int]]
 """Operator id -> subtask -> bytes."""
 
 Answer = str | int | Exception
-"""The path of a savepoint, the id of a checkpoint, or why there is none."""
+"""The path of a savepoint, the id of a checkpoint, or the error."""
 
 
 @dataclass(eq=False, slots=True)
 class Request:
-    """A checkpoint or savepoint that somebody asked for.
+    """A request for a checkpoint or savepoint.
 
     Attributes:
-        answer: Called once, in any thread.
-        savepoint_parent: Where the savepoint's directory is made; None: a checkpoint was asked for.
-        after: What the regions do once the savepoint is taken.
-        full: Whether all keyed state is written for it, and not only what changed.
-        succeeded: Whether it was taken; None: not yet answered.
+        answer: Callback for the result; called once, in any thread.
+        savepoint_parent: The directory in which the savepoint is created; None requests a checkpoint.
+        after: The action of the regions after the savepoint.
+        full: Whether all keyed state is written for it, and not only the changes.
+        succeeded: Whether it was taken; None until it is answered.
     """
 
     answer: Callable[[Answer], None]
@@ -38,24 +38,24 @@ class Request:
 
     @property
     def is_savepoint(self) -> bool:
-        """Whether a savepoint was asked for."""
+        """Whether this is a request for a savepoint."""
         return self.savepoint_parent is not None
 
     def give(self, answer: Answer) -> None:
-        """Answer it."""
+        """Answer the request."""
         self.succeeded = not isinstance(answer, Exception)
         self.answer(answer)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a region has prepared for the next checkpoint.
+    """The part of the next checkpoint that a region has prepared.
 
     Attributes:
-        state: The region after one of its batches.
-        covers: The requests that it is meant for, too.
-        begun_s: When its batch began (monotonic).
-        written: Bytes of keyed state written since the last checkpoint.
+        state: The state of the region after one of its batches.
+        covers: The requests that it satisfies.
+        begun_s: Start time of its batch (monotonic clock).
+        written: Number of bytes of keyed state written since the last checkpoint.
     """
 
     state: RegionState
@@ -66,15 +66,15 @@ class Part:
 
 @dataclass(eq=False, slots=True)
 class Member:
-    """A run of a region, as the checkpoints of its job know it.
+    """A run of a region, as seen by the checkpoints of its job.
 
     Attributes:
         region: Number of the region.
-        wake: Lets the run's thread look for something to do.
-        tell: Told of checkpoints and savepoints that were taken.
-        run: Number of the run; 0: it has not begun.
-        part: What it has prepared since the last decision.
-        decided: What was decided with it and it has not settled yet.
+        wake: Wakes up the run's thread.
+        tell: Called for each checkpoint and savepoint taken.
+        run: Number of the run; 0 before it has begun.
+        part: The part prepared since the last decision.
+        decided: Its decided state that it has not settled yet.
     """
 
     region: int
@@ -86,7 +86,7 @@ class Member:
 
 
 class RunIsOverError(FiresteelError):
-    """A run was given up, and another one of its region has begun; the argument is the number of the region."""
+    """A run was replaced by another run of its region; the argument is the number of the region."""
 
     def __str__(self) -> str:
         return f"the run of region {self.args[0]} is over: another one has begun"
@@ -94,12 +94,12 @@ class RunIsOverError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class RestorePoint:
-    """What a region goes on from.
+    """The checkpoint that a region resumes from.
 
     Attributes:
         metadata: The checkpoint or savepoint.
-        directory: Where it is.
-        is_own: Whether the job has taken it itself.
+        directory: The directory of the checkpoint.
+        is_own: Whether it was taken by the job itself.
     """
 
     metadata: CheckpointMetadata

@@ -1,7 +1,7 @@
 """The part of one run of a pipelined region in its job's checkpoints.
 
-A checkpoint is decided when its metadata is written, with all that sinks want to have committed. Only then it is
-committed, and once more by whoever goes on from it: so what was decided gets committed, and nothing else.
+A checkpoint is decided when its metadata, which includes all committables, is written. Only then are they committed,
+and once more by whoever resumes from it. So exactly what was decided gets committed.
 """
 
 from __future__ import annotations
@@ -34,26 +34,26 @@ logger = logging.getLogger(__name__)
 
 
 class IncompleteBatchError(FiresteelError):
-    """The reports of a batch are not one of each slot and stage; the arguments are the batch, and what is wrong."""
+    """A batch lacks reports of some slots and stages, or has too many; the arguments are the batch and the problem."""
 
     def __str__(self) -> str:
         return f"batch {self.args[0]} is incomplete: {self.args[1]}"
 
 
 class Checkpoints:
-    """Prepares the parts of a region, and settles what is decided of them.
+    """The checkpoint parts of one run of a region: it prepares them, and settles them once they are decided.
 
     Args:
-        job: Decides the job's checkpoints.
-        member: The run, which has entered there.
-        commit: Commits what sinks want to have committed.
-        committers: The job's.
+        job: The checkpoints of the job, which decides them.
+        member: The run, already entered in `job`.
+        commit: Commits the committables of sinks.
+        committers: The committers of the job.
 
     Attributes:
-        run: Number of the run, once it has begun.
-        batch_id: The last batch that ended; -1: none did.
-        uploads: Holds a part back until its files are in a remote store.
-        next_time: When the region has something to do again although nothing comes (ms), None: never.
+        run: Number of the run, set when it begins.
+        batch_id: The last completed batch; -1 if there is none.
+        uploads: Holds back a part until its files are in the remote store.
+        next_time: Time (ms) at which the region has work to do even without input, or None.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class Checkpoints:
         self.next_time: int | None = None
 
     def recover(self, enumerator: SplitEnumerator) -> RestoredCheckpoint | None:
-        """Go on from the job's last checkpoint, else from the one that the job was told to begin with, if any.
+        """Resume from the job's last checkpoint, else from the checkpoint that the job was started with, if any.
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
             StateFileError: a file of it is missing or damaged.
-            FileNotFoundError: the directory of the job is gone: the job is over.
+            FileNotFoundError: the directory of the job is gone, so the job has ended.
         """
         directory = region_directory(self._job.directory, self._region)
         make_directory(directory, below=self._job.directory if self._store is None else None)
@@ -107,7 +107,7 @@ class Checkpoints:
         return RestoredCheckpoint(metadata.checkpoint_id, metadata.is_savepoint, str(point.directory), now_ms)
 
     def _go_on(self, point: RestorePoint, enumerator: SplitEnumerator) -> None:
-        """Go on from a checkpoint of the job, if the region had done something by then."""
+        """Resume from a checkpoint of this job, if the region had run a batch by then."""
         for kept in self._job.states_of(self._region):
             self._kept[kept.batch_id] = kept.chains
             self._files.keep(kept.chains)
@@ -120,7 +120,7 @@ class Checkpoints:
             self._commit(self._decided(state))
 
     def _begin_with(self, point: RestorePoint, enumerator: SplitEnumerator) -> None:
-        """Begin with the state of another job, which may have had other regions: the first one commits for all."""
+        """Start with the state of another job, which may have had other regions; the first region commits for all."""
         states = point.metadata.states
         enumerator.restore(*(state.sources for state in states))
         self.next_time = min((state.next_time for state in states if state.next_time is not None), default=None)
@@ -133,19 +133,19 @@ class Checkpoints:
         return self._committers.without_unknown(decided) if ignores else decided
 
     def next_batch(self) -> BatchTry:
-        """Return the first try of the batch after the last one that ended."""
+        """Return the first try of the batch after the last completed one."""
         return BatchTry(self.run, self.batch_id + 1)
 
     def parents(self, stage: int) -> dict[int, Chain]:
-        """Return the version of each slot that a stage of the next batch starts from."""
+        """Return for each slot the version that a stage of the next batch starts from."""
         slots = sorted(slot for of_stage, slot in self._slots if of_stage == stage)
         return {slot: self._files.present.get((stage, slot), ()) for slot in slots}
 
     def batch_ended(self, batch_id: int, reports: Sequence[StageReport]) -> None:
-        """Accept a batch: what sinks only show is shown, what they commit waits for the checkpoint.
+        """Accept a batch: deliver its output, and keep the durable committables for the checkpoint.
 
         Raises:
-            IncompleteBatchError: the reports are not one of each slot and stage, all of the same try.
+            IncompleteBatchError: there is not exactly one report per slot and stage, all of the same try.
         """
         self._check_complete(batch_id, reports)
         self.batch_id = batch_id
@@ -174,7 +174,7 @@ class Checkpoints:
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
-            SinkCommitError: a sink refuses what it is to commit, so that nothing is decided.
+            SinkCommitError: a sink rejects its committables, so that nothing is decided.
         """
         check(self._pending, self._committers.committer)
         self._may_have_decided = True
@@ -196,10 +196,10 @@ class Checkpoints:
             self._job.prepare(self._member, waiting.part)
 
     def to_store(self, is_checkpoint: bool) -> Mapping[tuple[int, int], tuple[str, ...]]:
-        """Return the files of each slot that the next batch sends to the store, or goes on to send.
+        """Return the files of each slot that the next batch starts or continues to upload.
 
         Args:
-            is_checkpoint: Whether a checkpoint follows it; it takes the place of one that is being uploaded.
+            is_checkpoint: Whether a checkpoint follows the batch; it replaces one that is being uploaded.
         """
         if self._store is None:
             return {}
@@ -210,7 +210,7 @@ class Checkpoints:
         return self.uploads.missing()
 
     def settle(self) -> None:
-        """Commit what has been decided, if anything, and remove what no checkpoint needs any more.
+        """Commit a decided checkpoint, if there is one, and remove files that no checkpoint needs any more.
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
@@ -237,14 +237,15 @@ class Checkpoints:
             self._is_alone = self._files.remove_runs_before(self.run)
 
     def _remove_garbage(self) -> None:
-        """Remove files from the store that were released, in the background; a later run sweeps up what fails."""
+        """Remove released files from the store in the background; a later run removes what remains."""
         if self._store is not None and (garbage := self._files.take_garbage()):
             self._janitor.submit(_remove, self._store, garbage)
 
     def end(self, has_failed: bool) -> None:
-        """Leave; remove what the run wrote if it ends before its first checkpoint, as restarts do that fail early."""
+        """Leave the job's checkpoints; a run that ends before its first checkpoint removes its files."""
         self._job.leave(self._member, has_failed)
-        # A store that does not answer must not hold a restart up. What stays is removed by the next run, or at the end.
+        # A store that does not answer must not delay a restart. Remaining files are removed by the next run, or at the
+        # end.
         self._janitor.shutdown(wait=False)
         if self.run and not self._may_have_decided:
             self._files.abandon(self.run)

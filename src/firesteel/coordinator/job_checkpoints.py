@@ -1,7 +1,8 @@
-"""The checkpoints of a job: each has a part of every pipelined region, and is decided when all of them are prepared.
+"""The checkpoints of a job: each consists of one part per pipelined region, and is decided when all are prepared.
 
-Regions share no records, so any parts of theirs fit together: while a region restarts, checkpoints have the part again
-that it goes back to. What a checkpoint decides is committed region by region, by the thread that runs the region.
+Regions share no records, so any combination of their parts is consistent. While a region restarts, checkpoints contain
+the part that it will be restored from. A decided checkpoint is committed region by region, by the thread that runs the
+region.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from firesteel.task.version_store import chain_sizes
 
 @dataclass(slots=True)
 class _Taken:
-    """A checkpoint that is decided and not settled by all regions."""
+    """A checkpoint that is decided but not settled by all regions."""
 
     metadata: CheckpointMetadata
     begun_s: float
@@ -58,12 +59,12 @@ class _Taken:
 
 
 class JobCheckpoints:
-    """Decides the checkpoints of one job. Its methods may be called by the threads of all regions.
+    """The checkpoints of one job; its methods are thread-safe, as the threads of all regions call them.
 
     Args:
         plan: The stages of the job.
         directory: The job's directory on this host, which exists.
-        store: The directory with its checkpoints; None: the same.
+        store: The directory of its checkpoints; None if it is the same.
     """
 
     def __init__(self, plan: StagePlan, directory: Path, store: AnyPath | None = None) -> None:
@@ -86,7 +87,7 @@ class JobCheckpoints:
         self._lock = threading.RLock()
 
     def _claim(self) -> AnyPath | None:
-        """Return the checkpoint or savepoint that the job began with, if it is the job's own from then on."""
+        """Return the checkpoint or savepoint that the job was started with, if the job has claimed it, else None."""
         options = self._job.configuration
         if options.get(CLAIM_MODE, "").upper() != "CLAIM" or RECOVERY_PATH not in options:
             return None
@@ -96,13 +97,13 @@ class JobCheckpoints:
     # --- who runs ----------------------------------------------------------------------------------------------
 
     def enter(self, member: Member) -> None:
-        """A run of a region is about to begin; one of the same region that was given up decides nothing any more."""
+        """Register a run of a region that is about to begin; an earlier run of the region can't decide any more."""
         with self._lock:
             self._members[member.region] = member
 
     @property
     def is_idle(self) -> bool:
-        """Whether no region runs."""
+        """Whether no region is running."""
         return not self._members
 
     def _check(self, member: Member) -> None:
@@ -110,10 +111,10 @@ class JobCheckpoints:
             raise RunIsOverError(member.region)
 
     def join(self, member: Member, run: int) -> RestorePoint | None:
-        """Return what a run goes on from; None: from the beginning.
+        """Return the checkpoint that a run resumes from, or None if it starts from the beginning.
 
         Raises:
-            CheckpointExistsError: another JobManager has taken a checkpoint: no region may go on here.
+            CheckpointExistsError: another JobManager has taken a checkpoint, so no region may continue here.
             RunIsOverError: the run was given up.
             StateFileError: the metadata is damaged.
         """
@@ -140,7 +141,7 @@ class JobCheckpoints:
         return self._kept[-1].checkpoint_id if self._kept else 0
 
     def leave(self, member: Member, has_failed: bool) -> None:
-        """A run is over: what it has prepared and not decided is void, and what needs all regions is refused."""
+        """End a run: discard its undecided part, and reject requests that need all regions."""
         with self._lock:
             if self._members.get(member.region) is not member:
                 return
@@ -165,7 +166,7 @@ class JobCheckpoints:
     # --- what is asked for -------------------------------------------------------------------------------------
 
     def ask(self, request: Request) -> None:
-        """Take a checkpoint or savepoint as soon as all regions have prepared their parts of it."""
+        """Request a checkpoint or savepoint, which is taken as soon as all regions have prepared their parts."""
         with self._lock:
             self._requests.append(request)
             if not self._members:
@@ -173,12 +174,12 @@ class JobCheckpoints:
             self._wake_all()
 
     def asked_of(self, member: Member) -> frozenset[Request]:
-        """Return the requests for which a region has prepared no part yet."""
+        """Return the requests for which a region has not prepared a part yet."""
         with self._lock:
             return frozenset(self._requests) - (frozenset() if member.part is None else member.part.covers)
 
     def wants_part_of(self, member: Member) -> bool:
-        """Whether somebody, or another region, waits for the part of a region."""
+        """Return whether a request or another region waits for the part of a region."""
         with self._lock:
             others = (other.part for other in self._members.values() if other is not member)
             return bool(self.asked_of(member)) or (member.part is None and any(others))
@@ -186,7 +187,7 @@ class JobCheckpoints:
     # --- decisions ---------------------------------------------------------------------------------------------
 
     def prepare(self, member: Member, part: Part) -> None:
-        """Take what a region has prepared; it replaces what was prepared before and is not decided.
+        """Set a region's prepared part, which replaces an undecided one.
 
         Raises:
             RunIsOverError: the run was given up.
@@ -198,7 +199,7 @@ class JobCheckpoints:
             self._wake_all()
 
     def decide(self, member: Member) -> RegionState | None:
-        """Decide the next checkpoint if all is prepared, and return what a region has to settle, if anything.
+        """Decide the next checkpoint if all parts are prepared; return the state that a region must settle, or None.
 
         Raises:
             CheckpointExistsError: another JobManager has taken a checkpoint.
@@ -211,7 +212,7 @@ class JobCheckpoints:
             return member.decided
 
     def _is_prepared(self) -> bool:
-        """Whether all regions that run have prepared a part, and what was asked for is covered."""
+        """Return whether all running regions have prepared a part that covers all requests."""
         running = [member for member in self._members.values() if member.run]
         parts = [member.part for member in running if member.part is not None]
         asked = set(self._requests)
@@ -233,7 +234,7 @@ class JobCheckpoints:
         self._wake_all()
 
     def _states(self) -> dict[int, RegionState]:
-        """Return the last decided state of each region, without what is known to be committed."""
+        """Return the last decided state of each region, without committables that are known to be committed."""
         regions = self._kept[-1].regions if self._kept else ()
         return {
             number: replace(state, committables=pickled([])) if number in self._settled else state
@@ -253,10 +254,10 @@ class JobCheckpoints:
         )
 
     def _write(self, metadata: CheckpointMetadata, owner: str) -> None:
-        """Write the metadata: of two JobManagers that think to lead the job, one takes the next checkpoint.
+        """Write the metadata; if two JobManagers both act as leader, only one takes the next checkpoint.
 
         Raises:
-            CheckpointExistsError: another one has taken it, or a later one.
+            CheckpointExistsError: another JobManager has taken this or a later checkpoint.
         """
         directory = self._directory_of(metadata.checkpoint_id)
         write_metadata(directory, metadata, owner)
@@ -269,7 +270,7 @@ class JobCheckpoints:
         return self.store / f"chk-{checkpoint_id}"
 
     def _subsume(self) -> None:
-        """Remove the checkpoints that are not to be retained; their files are the regions' to remove."""
+        """Remove checkpoints beyond the retained number; the regions remove their files."""
         while len(self._kept) > self._retained:
             remove_tree(self._directory_of(self._kept.popleft().checkpoint_id))
         if self._claimed is not None and len(self._kept) == self._retained and None not in self._kept[0].regions:
@@ -277,13 +278,13 @@ class JobCheckpoints:
             self._claimed = None
 
     def states_of(self, region: int) -> list[RegionState]:
-        """Return what the checkpoints that are kept have of a region, each once."""
+        """Return the distinct states of a region in the retained checkpoints."""
         with self._lock:
             states = [state for metadata in self._kept if (state := metadata.regions[region]) is not None]
             return list({state.batch_id: state for state in states}.values())
 
     def settled(self, member: Member) -> None:
-        """A region has committed what was decided; once all have, savepoints are written and requests answered."""
+        """Note that a region has committed; after the last one, write savepoints and answer requests."""
         with self._lock:
             member.decided = None
             self._settled.add(member.region)
@@ -291,7 +292,7 @@ class JobCheckpoints:
         self._serve(taken, member)
 
     def _all_settled(self) -> _Taken | None:
-        """Return the checkpoint that all regions have settled by now, once."""
+        """Return the checkpoint that all regions have settled, once; else None."""
         if any(member.decided is not None for member in self._members.values()):
             return None
         taken, self._taken = self._taken, None
@@ -321,14 +322,14 @@ class JobCheckpoints:
         return stats.external_path
 
     def write_savepoint(self, parent: AnyPath, metadata: CheckpointMetadata | None = None) -> CheckpointStats:
-        """Write a savepoint of a checkpoint all of which is committed, so it has nothing to commit itself.
+        """Write a savepoint of a fully committed checkpoint, so that the savepoint has no committables.
 
         Args:
-            parent: Where its directory is made.
-            metadata: The checkpoint, None: the last one.
+            parent: The directory in which its directory is created.
+            metadata: The checkpoint; None for the last one.
 
         Raises:
-            OSError: it could not be written; nothing is left of it.
+            OSError: it could not be written; its files are removed.
         """
         begun_s, metadata = time.monotonic(), metadata or self._kept[-1]
         directory = parent / f"savepoint-{self._job.job_id[:6]}-{secrets.token_hex(6)}"
@@ -368,7 +369,7 @@ class JobCheckpoints:
         )
 
     def add_size(self, sizes: dict[str, dict[int, int]], operator_id: str, slot: int, size: int) -> None:
-        """Add bytes of an operator's state in a slot to sizes by subtask."""
+        """Add the bytes of an operator's state in a slot to the sizes by subtask."""
         of_subtasks = sizes.setdefault(operator_id, {})
         subtask = slot - self._first_slots[operator_id]
         of_subtasks[subtask] = of_subtasks.get(subtask, 0) + size

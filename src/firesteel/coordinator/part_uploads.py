@@ -1,4 +1,4 @@
-"""Parts of checkpoints whose files are on their way to a remote store, while the next batches run."""
+"""Parts of checkpoints whose files are being uploaded to a remote store while the next batches run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class CheckpointFailedError(FiresteelError):
-    """Files of a checkpoint could not be stored; the arguments are why, how many failed in a row, and how many may."""
+    """Files of a checkpoint could not be stored; the arguments are the reason, consecutive failures and their limit."""
 
     def __str__(self) -> str:
         reason, failed, tolerable = self.args
@@ -32,12 +32,12 @@ class CheckpointFailedError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """What checkpoints may cost.
+    """The limits of checkpoints.
 
     Attributes:
-        timeout_s: How long files of a checkpoint may be on their way.
-        min_pause_s: How long after a checkpoint the next one is taken at the earliest.
-        tolerable_failures: How many may fail in a row before the job does.
+        timeout_s: Timeout in seconds for the uploads of a checkpoint.
+        min_pause_s: Minimum pause between checkpoints in seconds.
+        tolerable_failures: Number of consecutive failures that the job tolerates.
     """
 
     timeout_s: float
@@ -46,7 +46,7 @@ class _Limits:
 
     @staticmethod
     def of(configuration: Mapping[str, str]) -> _Limits:
-        """Return what the options of a job say."""
+        """Return the limits from the options of a job."""
         return _Limits(
             Duration.parse(configuration.get(TIMEOUT, "10 min")).to_millis() / 1000,
             Duration.parse(configuration.get(MIN_PAUSE, "0 ms")).to_millis() / 1000,
@@ -56,13 +56,13 @@ class _Limits:
 
 @dataclass(slots=True)
 class WaitingPart:
-    """A region's part of a checkpoint that is prepared when its files are in the store.
+    """A region's part of a checkpoint that waits for the uploads of its files.
 
     Attributes:
         part: The part.
-        committables: How many of the pending committables it covers.
-        missing: The files that are on their way.
-        begun_s: When they were (monotonic).
+        committables: Number of pending committables that it covers.
+        missing: The files that are not stored yet.
+        begun_s: Start time of the uploads (monotonic clock).
     """
 
     part: Part
@@ -72,16 +72,15 @@ class WaitingPart:
 
 
 class PartUploads:
-    """Holds the part of a checkpoint back until its files are in a remote store.
+    """The uploads of a region, which hold back its part of a checkpoint until all files are in the remote store.
 
-    Slots send the files and report those that have arrived with each batch. With a local directory there is nothing to
-    wait for.
+    Slots send the files and report those that have arrived with each batch. With a local directory parts never wait.
 
     Args:
-        job_graph: The job, with the options that say how long that may take and how often it may fail.
+        job_graph: The job; its options limit the duration and the failures of checkpoints.
 
     Attributes:
-        needs_another: The last checkpoint that was begun failed.
+        needs_another: Whether the last checkpoint failed.
     """
 
     def __init__(self, job_graph: JobGraph) -> None:
@@ -95,21 +94,21 @@ class PartUploads:
 
     @property
     def is_busy(self) -> bool:
-        """Whether files of a checkpoint are on their way."""
+        """Whether files of a checkpoint are being uploaded."""
         return self._waiting is not None
 
     @property
     def pause_left_s(self) -> float:
-        """How long to wait until the last checkpoint is long enough ago; not positive: it is."""
+        """The rest of the minimum pause between checkpoints in seconds; not positive if it has passed."""
         return self._decided_s + self._limits.min_pause_s - time.monotonic()
 
     @property
     def may_begin(self) -> bool:
-        """Whether a checkpoint that is due may begin."""
+        """Whether a due checkpoint may begin."""
         return self._waiting is None and self.pause_left_s <= 0
 
     def missing(self) -> Mapping[tuple[int, int], tuple[str, ...]]:
-        """Return the files of each slot that are on their way."""
+        """Return the files of each slot that are not stored yet."""
         if self._waiting is None:
             return {}
         chains, missing = self._waiting.part.state.chains, self._waiting.missing
@@ -117,10 +116,10 @@ class PartUploads:
         return {slot: files for slot, files in found.items() if files}
 
     def begin(self, waiting: WaitingPart, is_last: bool) -> WaitingPart | None:
-        """Wait for the files of a part, which takes the place of another one; return it if they are there.
+        """Wait for the files of a part, which replaces another waiting part; return it if they are all stored.
 
         Raises:
-            CheckpointFailedError: they are not, and nothing is read any more that another checkpoint could follow.
+            CheckpointFailedError: files of the last checkpoint of the job could not be stored.
         """
         self._waiting, self.needs_another = waiting, False
         done = self._check(self._last)
@@ -129,10 +128,10 @@ class PartUploads:
         return done
 
     def take(self, reports: Sequence[Stored]) -> WaitingPart | None:
-        """Learn after a batch which files have arrived; return the part that waited if all have.
+        """Process the uploads reported with a batch; return the waiting part if its files are complete.
 
         Raises:
-            CheckpointFailedError: one could not be sent, or not in time, and no more checkpoints may fail.
+            CheckpointFailedError: an upload failed or timed out, and no more checkpoints may fail.
         """
         self._last = reports
         return self._check(reports)
@@ -152,7 +151,7 @@ class PartUploads:
         return None
 
     def _decline(self, reason: str) -> None:
-        """Give up a checkpoint: what it would have committed is committed with the next one."""
+        """Abandon a checkpoint; its committables are committed with the next one."""
         self._waiting, self.needs_another = None, True
         self._failed += 1
         logger.warning("a checkpoint of job %s failed: %s", self._job_id, reason)
@@ -160,7 +159,7 @@ class PartUploads:
             raise CheckpointFailedError(reason, self._failed, self._limits.tolerable_failures)
 
     def decided(self, committables: int) -> None:
-        """A checkpoint was decided that covered so many of the pending committables."""
+        """Note that a checkpoint was decided that covered some of the pending committables."""
         self._failed, self._decided_s = 0, time.monotonic()
         if self._waiting is not None:
             self._waiting.committables -= committables

@@ -1,4 +1,4 @@
-"""The splits of one source: discovered, dealt to subtasks, read fairly, and forgotten when they are finished."""
+"""The splits of one source: discovery, assignment to subtasks, fair reading, and removal when finished."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from firesteel.operators.splits import Known, Split, SplitRange
 
 
 class KnownKeys:
-    """The keys of splits that are not to be read again as long as the source still lists them; pickled compressed.
+    """The keys of splits that must not be read again while the source still lists them; pickled compressed.
 
-    Flink: `PendingSplitsCheckpoint.alreadyProcessedPaths`, which grows for ever.
+    Flink: `PendingSplitsCheckpoint.alreadyProcessedPaths`, which grows without bound.
     """
 
     def __init__(self, keys: Set[str] = frozenset()) -> None:
@@ -29,7 +29,7 @@ class KnownKeys:
         self._packed = None
 
     def retain(self, keys: Set[str]) -> None:
-        """Forget all but these keys."""
+        """Remove all other keys."""
         if len(keys) < len(self.keys):
             self.keys.intersection_update(keys)
             self._packed = None
@@ -46,17 +46,17 @@ def _unpack_keys(packed: bytes) -> KnownKeys:
 
 @dataclass(slots=True)
 class SourceState:
-    """How far one source is read: its part of a checkpoint.
+    """The reading progress of one source, which is part of a checkpoint.
 
     Attributes:
-        parallelism: The number of subtasks that the splits are dealt to.
-        phase: Which of the sources of a HybridSource is read.
-        splits: The splits that are not finished, by id.
-        positions: How far those are read that were begun, by id.
-        known: The splits and files that may be discovered again and are not to be read again.
-        dealt: How many splits of an unbounded source were dealt to subtasks.
-        discovered_ms: When splits were looked for last; -1: never.
-        ended: Nothing will ever follow.
+        parallelism: Number of subtasks that splits are assigned to.
+        phase: Index of the current source of a HybridSource.
+        splits: The unfinished splits by id.
+        positions: The positions of splits in progress, by id.
+        known: The splits and files that must not be read again if they are rediscovered.
+        dealt: Number of splits of an unbounded source that were assigned to subtasks.
+        discovered_ms: Time of the last discovery in ms; -1 if there was none.
+        ended: Whether the source has ended.
     """
 
     parallelism: int
@@ -70,14 +70,14 @@ class SourceState:
 
 
 class SourceSplits:
-    """Discovers the splits of one source and says which ranges of them are read next.
+    """The splits of one source, with the choice of the ranges to read next.
 
-    The sources of a HybridSource follow each other: the splits of the next one are discovered when those of the one
-    before were read in all subtasks (Flink: `HybridSourceSplitEnumerator`).
+    The sources of a HybridSource are read one after the other: the splits of the next one are discovered when all
+    subtasks have read those of the previous one (Flink: `HybridSourceSplitEnumerator`).
 
     Args:
         source: The source.
-        parallelism: How many subtasks read it.
+        parallelism: Number of subtasks that read it.
         configuration: Of the job.
     """
 
@@ -91,7 +91,7 @@ class SourceSplits:
         self._adopt(SourceState(parallelism))
 
     def _adopt(self, state: SourceState) -> None:
-        """Start from a state; the readers are told about all splits once more."""
+        """Start from a state; readers are told about all splits again."""
         self.state = state
         self._unread: list[dict[str, Split]] = [{} for _ in range(self._parallelism)]
         self._untold: list[dict[str, Split]] = [{} for _ in range(self._parallelism)]
@@ -101,12 +101,12 @@ class SourceSplits:
             self._list(split)
 
     def restore(self, state: SourceState) -> None:
-        """Go on from a checkpoint; another number of subtasks is dealt the splits anew."""
+        """Restore a checkpoint; if the parallelism has changed, splits are reassigned."""
         splits = state.splits
         if state.parallelism != self._parallelism:
             dealt = enumerate(splits.values())
             splits = {split.split_id: split.dealt_to(i % self._parallelism) for i, split in dealt}
-        # What ended before ends once more, by a batch that reads nothing: operators of another job must see it.
+        # A source that has ended ends again in an empty batch, as operators of another job must see its end.
         self._adopt(
             replace(
                 state,
@@ -121,12 +121,12 @@ class SourceSplits:
 
     @property
     def kind(self) -> SourceKind:
-        """How the source that is read now is split and read."""
+        """The kind of the source that is currently read."""
         return self._kinds[self.state.phase]
 
     @property
     def first_elements(self) -> int:
-        """How many elements a subtask reads in the first batch."""
+        """The number of elements that a subtask reads in the first batch."""
         return min(kind.first_elements for kind in self._kinds)
 
     @property
@@ -137,7 +137,7 @@ class SourceSplits:
     # --- discovery ---------------------------------------------------------------------------------------------------
 
     def discover(self, now: int) -> None:
-        """Look for new splits if it is time to; go on with the next source when all of one was read."""
+        """Discover new splits if it is time to; switch to the next source when all splits of one were read."""
         if self.state.ended:
             return
         if now >= self.next_discovery():
@@ -149,7 +149,7 @@ class SourceSplits:
             self._discover(now)
 
     def next_discovery(self) -> float:
-        """Return when splits are looked for again (ms)."""
+        """Return the time of the next discovery in ms."""
         if self.state.discovered_ms < 0:
             return float("-inf")
         interval = self._rediscover_ms
@@ -186,7 +186,7 @@ class SourceSplits:
         self._list(replace(split, source_index=state.phase))
 
     def _list(self, split: Split) -> None:
-        """Keep a split that is new or changed among those to be read or to be told about."""
+        """Add a new or changed split to those to read or to announce."""
         split_id, subtask = split.split_id, split.subtask_index
         self.state.splits[split_id] = split
         if self._position(split) < split.end:
@@ -197,20 +197,20 @@ class SourceSplits:
             self._untold[subtask][split_id] = split
 
     def _position(self, split: Split) -> int:
-        """Return where to read on; what was deleted before it was read is gone."""
+        """Return the position to read from; data that was deleted before it was read is skipped."""
         return max(self.state.positions.get(split.split_id, split.start), split.start)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def reading_subtasks(self) -> list[int]:
-        """Return the subtasks that have something to read, or may get it."""
+        """Return the subtasks that have, or may get, something to read."""
         subtasks = range(self._parallelism)
         return [s for s in subtasks if self._unread[s]] if self._rediscover_ms is None else list(subtasks)
 
     def take(self, subtask: int, budget: int) -> list[SplitRange]:
-        """Return what a subtask reads next: about `budget` units, dealt over all splits that are assigned to it.
+        """Return the ranges that a subtask reads next: about `budget` units, shared fairly by its splits.
 
-        A split that is newly assigned or finished has a range in any case, if need be an empty one.
+        A newly assigned or finished split always has a range, even if it is empty.
         """
         unread, at_once = self._unread[subtask], self.kind.splits_at_once
         if not unread and not self._untold[subtask]:
@@ -226,14 +226,14 @@ class SourceSplits:
         untold, self._untold[subtask] = self._untold[subtask], {}
         ranges += [self._read(split, 0) for split_id, split in untold.items() if split_id not in unread]
         if at_once is None:
-            # Where the budget was not enough for all splits, it is the turn of the others next.
+            # If the budget was not enough for all splits, the others are read first next time.
             for part in ranges:
                 if part.start < part.end and part.split.split_id in unread:
                     unread[part.split.split_id] = unread.pop(part.split.split_id)
         return ranges
 
     def _read(self, split: Split, amount: int) -> SplitRange:
-        """Note that the next batch reads so much of a split."""
+        """Return the range of a split to read next, and advance the position of the split."""
         split_id, state = split.split_id, self.state
         start = self._position(split)
         end = split.stop_after(start, amount)
@@ -263,7 +263,7 @@ class SourceSplits:
             self.state.known.add(split.key)
 
     def newly_ended(self) -> list[int]:
-        """Return the subtasks for which nothing is left since the last call, and nothing will follow."""
+        """Return the subtasks that have ended since the last call."""
         if self._may_grow_for_ever(self.state.phase) or self.state.phase + 1 < len(self._parts):
             return []
         may_grow = self._rediscover_ms is not None
@@ -271,19 +271,19 @@ class SourceSplits:
         return self.end([s for s in range(self._parallelism) if not self._unread[s] and s not in growing])
 
     def _may_grow_for_ever(self, phase: int) -> bool:
-        """Return whether splits may always appear or grow; those of a bounded source grow up to a known end."""
+        """Return whether new splits or data may always appear; bounded sources grow to a known end only."""
         part = self._parts[phase]
         return self._kinds[phase].rediscover_ms(part) is not None and not part.is_bounded()
 
     def end(self, subtasks: Sequence[int] | None = None) -> list[int]:
-        """End subtasks, None: all; returns those that had not ended before."""
+        """End subtasks (None: all) and return those that had not ended before."""
         ended = [s for s in (range(self._parallelism) if subtasks is None else subtasks) if s not in self._ended]
         self._ended.update(ended)
         self.state.ended = len(self._ended) == self._parallelism
         return ended
 
     def all_ranges(self) -> list[SplitRange]:
-        """Return everything that there is to read (BATCH)."""
+        """Return the ranges of all splits in full (BATCH mode)."""
         return [
             SplitRange(replace(split, source_index=index), split.start, split.end, is_last=True)
             for index, (enumerator, kind) in enumerate(zip(self._enumerators, self._kinds, strict=True))
@@ -292,15 +292,14 @@ class SourceSplits:
 
 
 def deal(budget: int, wanted: Sequence[int], is_whole: Sequence[bool]) -> list[int]:
-    """Share a budget fairly over splits: what one does not use up goes to the others.
+    """Share a budget fairly among splits; the unused share of one goes to the others.
 
-    Splits that can only be read whole take turns: of these, as many are read as fit into their share of the budget,
-    and always the first.
+    Whole splits take turns: as many of them are read as fit into their share of the budget, and at least the first.
 
     Args:
-        budget: What there is to share; it is exceeded by whole splits only.
-        wanted: How much is left to read of each split.
-        is_whole: Whether it can only be read whole.
+        budget: Number of units to share; only whole splits may exceed it.
+        wanted: Number of units left to read in each split.
+        is_whole: Whether each split can only be read as a whole.
 
     Example:
         >>> deal(10, [1, 100, 100], [False, False, False])

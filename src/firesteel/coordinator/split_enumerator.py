@@ -1,6 +1,6 @@
-"""Decides what the sources of a job read in each batch.
+"""The enumerator that plans what the sources of a job read in each batch.
 
-Where it is after a batch is part of the checkpoint of that batch. Flink: `SplitEnumerator` and `SourceCoordinator`.
+Its position after a batch is part of that batch's checkpoint. Flink: `SplitEnumerator` and `SourceCoordinator`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from firesteel.task.slot_tasks import BatchPlan, SubtaskReport
 
 _MAX_ELEMENTS = 4_000_000
 _MAX_BYTES = 64 << 20
-"""What one subtask of a source should read, or send, in one batch, unless one element is larger."""
+"""Target maximum of bytes that a source subtask reads or sends per batch, unless a single element is larger."""
 
 _FORGETTING = 8
-"""How many times smaller elements may seem from one batch to the next."""
+"""Maximum factor by which the estimated element size decreases from one batch to the next."""
 
 _NOTHING_TO_COME_S = 60.0
 
@@ -31,7 +31,7 @@ Ranges = dict[Reader, list[SplitRange]]
 
 
 class _Source:
-    """One source vertex: its splits, and how much of them a batch may read."""
+    """One source vertex: its splits, and the number of units that a batch may read of them."""
 
     def __init__(self, vertex: Any, configuration: Mapping[str, str]) -> None:
         self.vertex_id: str = vertex.id
@@ -45,11 +45,11 @@ class _Source:
         self._unit_bytes = 0.0
 
     def readers(self) -> set[Reader]:
-        """Return the subtasks that have something to read, or may get it."""
+        """Return the subtasks that have, or may get, something to read."""
         return {(self.vertex_id, subtask) for subtask in self.splits.reading_subtasks()}
 
     def take(self, elements: int, ranges: Ranges, aligner: WatermarkAligner) -> int:
-        """Add what each subtask reads next, about so many elements; return the most that one of them reads."""
+        """Add the next ranges of each subtask, about `elements` each; return the largest number that one reads."""
         units = self.splits.kind.units_per_element
         if self._unit_bytes:
             elements = min(elements, max(1, int(_MAX_BYTES / (self._unit_bytes * units))))
@@ -65,7 +65,7 @@ class _Source:
         return max(self._given.values(), default=0) // units
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
-        """Learn how many bytes a unit of the source has, or becomes: in the subtask where these are most."""
+        """Update the estimated bytes per unit, from the subtask where they are largest."""
         given, self._given = self._given, {}
         sizes = [
             report.source_bytes / units
@@ -73,18 +73,18 @@ class _Source:
             if (units := given.get((report.vertex_id, report.subtask_index), 0))
         ]
         if sizes:
-            # Elements that were large may come again, so their size is forgotten slowly.
+            # Large elements may come again, so the estimate decreases slowly.
             self._unit_bytes = max(max(sizes), self._unit_bytes / _FORGETTING)
 
 
 class SplitEnumerator:
-    """Plans batches over all sources of a job, or of one of its pipelined regions.
+    """A planner of batches for all sources of a job or of one of its pipelined regions.
 
     Args:
         job_graph: The job.
-        elements: About how many each subtask of a source reads in the first batch; None: few.
-        checkpoint_interval_s: How often checkpoints are to be taken, which is behind a batch; 0: nobody said.
-        region: Number of the region, None: all.
+        elements: Approximate number of elements per source subtask in the first batch; None for a small default.
+        checkpoint_interval_s: The checkpoint interval in seconds; 0 if not configured.
+        region: Number of the region; None for all.
     """
 
     def __init__(
@@ -106,19 +106,19 @@ class SplitEnumerator:
 
     @property
     def has_ended(self) -> bool:
-        """True when the last plan read all that there will ever be."""
+        """Whether the last plan read all remaining input."""
         return all(source.splits.state.ended for source in self._sources.values())
 
     @property
     def endless(self) -> list[str]:
-        """The names of the sources that never end."""
+        """The names of unbounded sources."""
         return [source.name for source in self._sources.values() if source.splits.is_endless]
 
     def plan_all(self) -> BatchPlan:
-        """Return one plan that reads everything: BATCH mode.
+        """Return a single plan that reads all input (BATCH mode).
 
         Raises:
-            NotImplementedError: a source never ends.
+            NotImplementedError: a source is unbounded.
         """
         if self.endless:
             raise NotImplementedError(f"BATCH mode needs bounded sources: {self.endless[0]!r} never ends")
@@ -129,7 +129,7 @@ class SplitEnumerator:
         return BatchPlan(ranges, self._end_all())
 
     def plan(self, now: int) -> BatchPlan:
-        """Return what a batch reads that starts at `now` (ms); it may be nothing. The batch before has ended."""
+        """Return the plan of a batch that starts at `now` (ms), possibly empty; the previous batch has ended."""
         ranges: Ranges = {}
         ended: set[Reader] = set()
         unended = [source for source in self._sources.values() if not source.splits.state.ended]
@@ -143,12 +143,12 @@ class SplitEnumerator:
         return BatchPlan(ranges, frozenset(ended))
 
     def plan_end(self) -> BatchPlan:
-        """Return a batch that reads nothing and ends all sources, wherever they are."""
+        """Return the plan of an empty batch that ends all sources at their current positions."""
         self._given = 0
         return BatchPlan({}, self._end_all())
 
     def plan_nothing(self) -> BatchPlan:
-        """Return a batch that reads nothing."""
+        """Return the plan of an empty batch."""
         self._given = 0
         return BatchPlan()
 
@@ -157,28 +157,28 @@ class SplitEnumerator:
         return frozenset((source.vertex_id, subtask) for source in sources for subtask in source.splits.end())
 
     def pause_s(self, now: int) -> float:
-        """Return how long no source has anything to read (seconds), after a plan that read nothing."""
+        """Return the time in seconds until a source may have new input, after an empty plan."""
         unended = [source.splits for source in self._sources.values() if not source.splits.state.ended]
         next_ms = min((splits.next_discovery() for splits in unended), default=float("inf"))
         return min(_NOTHING_TO_COME_S, max(0.0, (next_ms - now) / 1000))
 
     def batch_ended(self, reports: Iterable[SubtaskReport]) -> None:
-        """Learn from what the sources report: watermarks keep aligned ones together, bytes bound batches."""
+        """Process the sources' reports: watermarks for alignment, and bytes to limit batches."""
         reports = list(reports)
         self._aligner.observe(reports)
         for source in self._sources.values():
             source.batch_ended(report for report in reports if report.vertex_id == source.vertex_id)
 
     def batch_took(self, seconds: float) -> None:
-        """Learn how long the last batch took, which succeeded at its first try."""
+        """Record the duration of the last batch, which succeeded at its first try."""
         self._sizes.took(self._given, seconds)
 
     def snapshot(self) -> bytes:
-        """Return where all sources are: pickled, by operator id."""
+        """Return the pickled states of all sources by operator id."""
         return pickle.dumps({s.operator_id: s.splits.state for s in self._sources.values()}, protocol=5)
 
     def restore(self, *snapshots: bytes) -> None:
-        """Go on from there; sources that were not there before begin at their beginning."""
+        """Restore the states of sources; new sources start from their beginning."""
         states = {operator: state for snapshot in snapshots for operator, state in pickle.loads(snapshot).items()}
         for source in self._sources.values():
             if source.operator_id in states:

@@ -1,4 +1,4 @@
-"""The checkpoints that a job has on disk: gone on from by a new job, kept or removed at its end."""
+"""Stored checkpoints of a job: restored by a new job, and kept or removed when the job ends."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _KEPT_AFTER: dict[str, frozenset[JobStatus]] = {
     "DELETE_ON_CANCELLATION": frozenset({JobStatus.FAILED}),
     "NO_EXTERNALIZED_CHECKPOINTS": frozenset(),
 }
-"""How a job ended whose checkpoints are kept."""
+"""The job statuses after which checkpoints are retained, by retention mode."""
 
 
 def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
-    """Whether the checkpoints of a job that ended so are kept.
+    """Return whether the checkpoints of a job with this terminal status are retained.
 
     Raises:
-        ValueError: the configuration asks for something that there is not.
+        ValueError: the configured retention mode does not exist.
     """
     name = job_graph.configuration.get(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS").upper()
     if name not in _KEPT_AFTER:
@@ -53,21 +53,21 @@ def keeps_checkpoints(job_graph: JobGraph, status: JobStatus) -> bool:
 
 
 def restore_job(job_graph: JobGraph, directory: Path, store: AnyPath | None = None) -> None:
-    """Make a new job begin with the checkpoint or savepoint that its configuration names, and create its directory.
+    """Prepare a new job to start from the checkpoint or savepoint in its configuration, and create its directory.
 
-    Its vertices take over the max parallelism of their state. A job that has checkpoints of its own goes on from those:
-    what it began with may be gone by now.
+    Its vertices adopt the max parallelism of their state. A job with its own checkpoints resumes from those, as the
+    initial one may be gone by now.
 
     Args:
         job_graph: The job.
         directory: The job's directory on this host.
-        store: The one with its checkpoints; None: the same.
+        store: The directory of its checkpoints; None if it is the same.
 
     Raises:
-        CheckpointNotFoundError: there is none.
+        CheckpointNotFoundError: the checkpoint does not exist.
         StateFileError: a file of it is missing or damaged; the error names the newest intact one of its job.
         StateRestoreError: its state does not fit the job.
-        ValueError: the configuration asks for something that there is not.
+        ValueError: the configured claim mode does not exist.
     """
     make_directory(directory, mode=PRIVATE_DIRECTORY)
     named = job_graph.configuration.get(RECOVERY_PATH)
@@ -89,19 +89,19 @@ def restore_job(job_graph: JobGraph, directory: Path, store: AnyPath | None = No
 
 
 def _intact(directory: AnyPath) -> CheckpointMetadata:
-    """The metadata of a checkpoint all of whose files are as they were written."""
+    """Verify all files of a checkpoint and return its metadata."""
     return _offering_others(directory, _check)
 
 
 def readable(directory: AnyPath) -> CheckpointMetadata:
-    """Read the metadata of a checkpoint; its other files are checked when the slots read them."""
+    """Read the metadata of a checkpoint; its other files are verified when the slots read them."""
     return _offering_others(directory, read_metadata)
 
 
 def _offering_others(directory: AnyPath, read: Callable[[AnyPath], CheckpointMetadata]) -> CheckpointMetadata:
-    """Read a checkpoint; the error, if it is damaged, names another one.
+    """Read a checkpoint; if it is damaged, the error names an alternative.
 
-    There is no going back to it without being told to: what the damaged one decided may have been committed.
+    There is no automatic fallback to it, because the damaged checkpoint may have been committed.
     """
     try:
         return read(directory)
@@ -115,7 +115,7 @@ def _check(directory: AnyPath) -> CheckpointMetadata:
     metadata = read_metadata(directory)
     base = metadata.base_of(directory)
     if isinstance(base, RemotePath):
-        # What the files hold is checked when they are read: to fetch all of them here would take too long.
+        # File contents are verified when they are read, as downloading all of them here would take too long.
         missing = missing_file(base, metadata.chains.values())
         if missing is not None:
             raise StateFileError(*missing)
@@ -134,9 +134,9 @@ def _is_intact(directory: AnyPath) -> bool:
 
 
 def remove_job_directory(directory: AnyPath) -> None:
-    """Remove all that a job kept: first at once under its name, so that nobody can decide anything there any more.
+    """Remove a job's directory; it is renamed first, so that nobody can decide anything there any more.
 
-    In an object store the checkpoints are removed first, the newest last: what is left is never a broken one.
+    In an object store the checkpoints are removed first, from oldest to newest, so that no broken one remains.
     """
     if isinstance(directory, RemotePath):
         for checkpoint in reversed(checkpoints_in(directory)):
@@ -150,7 +150,7 @@ def remove_job_directory(directory: AnyPath) -> None:
 
 
 def remove_all_but_checkpoints(store: RemotePath) -> None:
-    """Remove from a remote directory of a job what none of its checkpoints needs: nobody runs it any more."""
+    """Remove the files that none of its checkpoints needs from the remote directory of a job that has ended."""
     checkpoints = checkpoints_in(store)
     needed = {path for checkpoint in checkpoints for path in read_metadata(checkpoint).files()}
     needed |= {f"{checkpoint.name}/{METADATA}" for checkpoint in checkpoints}
@@ -158,7 +158,7 @@ def remove_all_but_checkpoints(store: RemotePath) -> None:
 
 
 def remove_checkpoint(directory: AnyPath) -> None:
-    """Remove a checkpoint or savepoint; with the last checkpoint of a job goes all that they share."""
+    """Remove a checkpoint or savepoint, and with a job's last checkpoint the files that they share."""
     remove_tree(directory)
     if directory.name.startswith("chk-") and not checkpoints_in(directory.parent):
         remove_job_directory(directory.parent)

@@ -1,8 +1,8 @@
-"""The version files of a job: which of them make up the present version, and which nobody needs any more.
+"""The version files of a job: those of the current version, and those that are no longer needed.
 
-Only the coordinator removes files, and only those that no decision can refer to: what its own run has superseded, and,
-after a checkpoint of its run was decided, what other tries and earlier runs have left. Then no earlier run can decide
-anything: the checkpoint that it would take is not the next one.
+Only the coordinator removes files, and only files that no decision can refer to: files superseded by its own run and,
+after a checkpoint of its run was decided, leftovers of other tries and earlier runs. From then on no earlier run can
+decide anything, because its checkpoint would not be the next one.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _STORED = re.compile(r"versions-(\d+)/(?:claim|.*/(\d+)-\d+\.(?:full|delta))")
 
 
 class VersionFiles:
-    """Counts who needs each file of a region: the present version, and each checkpoint that is kept.
+    """The reference counts of a region's files: by the current version and each retained checkpoint.
 
     Args:
         directory: The job's directory on this host.
         region: Number of the pipelined region.
-        store: The one with its checkpoints, if it is on a remote file system.
+        store: The directory of its checkpoints, if it is on a remote file system.
 
     Attributes:
-        present: The version of each slot after the last batch that was accepted.
-        stored: The files that are in a remote store.
+        present: The version of each slot after the last accepted batch.
+        stored: The files that are in the remote store.
 
     Files that a checkpoint needs are in the store, too, if it is a remote one: they are removed there with the last
     checkpoint that needs them.
@@ -52,12 +52,12 @@ class VersionFiles:
         self.present: dict[tuple[int, int], Chain] = {}
 
     def begin_with(self, chains: Chains) -> None:
-        """Take the version that a run goes on from."""
+        """Set the version that a run starts from."""
         for slot, chain in chains.items():
             self._advance(slot, chain)
 
     def advance(self, chains: Chains) -> list[VersionFile]:
-        """Take the versions after a batch, remove what they replace, and return the files that are new."""
+        """Set the versions after a batch, remove the files that they replace, and return the new files."""
         return [file for slot, chain in chains.items() for file in self._advance(slot, chain)]
 
     def _advance(self, slot: tuple[int, int], chain: Chain) -> list[VersionFile]:
@@ -69,11 +69,11 @@ class VersionFiles:
         return new
 
     def keep(self, chains: Chains) -> None:
-        """Keep the files of a checkpoint."""
+        """Retain the files of a checkpoint."""
         self._needed.update(_paths(chains))
 
     def drop(self, chains: Chains) -> None:
-        """Keep the files of a checkpoint no longer."""
+        """Release the files of a checkpoint."""
         self._release(_paths(chains))
 
     def _release(self, paths: Iterable[str]) -> None:
@@ -110,22 +110,22 @@ class VersionFiles:
                 self._garbage.append(name)
 
     def sweep(self, run: int, batch_id: int) -> None:
-        """Remove what nobody needs of earlier runs, and of batches up to `batch_id` of this one.
+        """Remove unneeded files of earlier runs, and of this run's batches up to `batch_id`.
 
-        To be called when a checkpoint of the run has been decided.
+        Call it only after a checkpoint of the run was decided.
         """
         self._sweep_store(run, batch_id)
         for number, versions in runs_in(self._of_region).items():
             if number <= run:
                 self._sweep(versions, batch_id if number == run else None)
-                # Output of the batch was shown before its checkpoint, and the next batch has not begun.
+                # The batch's output was delivered before its checkpoint, and the next batch has not begun.
                 shutil.rmtree(shown_in(self._of_region, number), ignore_errors=True)
         for unfinished in self._directory.glob(f".chk-*.{self._region}-*"):
             if int(unfinished.name.rpartition("-")[2]) < run:
                 shutil.rmtree(unfinished, ignore_errors=True)
 
     def remove_runs_before(self, run: int) -> bool:
-        """Remove the directories of earlier runs that nobody needs; return whether none is left."""
+        """Remove unneeded directories of earlier runs; return whether none is left."""
         earlier = {number: path for number, path in runs_in(self._of_region).items() if number < run}
         needed = {(self._directory / path).parents[2] for path in self._needed} if earlier else set()
         for path in earlier.values():
@@ -134,17 +134,17 @@ class VersionFiles:
         return needed.isdisjoint(earlier.values())
 
     def remove_empty_runs_before(self, run: int) -> None:
-        """Remove the directories of earlier runs that wrote nothing; the caller has claimed `run`.
+        """Remove empty directories of earlier runs; the caller has claimed `run`.
 
-        An earlier run that still goes on can write no version then, and fails: it was superseded.
+        An earlier run that is still active then fails to write its version, as intended: it was superseded.
         """
         for number, versions in runs_in(self._of_region).items():
             if number < run:
-                with suppress(OSError):  # There are files in it.
+                with suppress(OSError):  # The directory is not empty.
                     versions.rmdir()
 
     def abandon(self, run: int) -> None:
-        """Remove what a run wrote that ends before it decided a checkpoint: no one else can refer to it.
+        """Remove the files of a run that ends before its first checkpoint, as nothing else can refer to them.
 
         The directory stays: it keeps the number of the run from being used again.
         """

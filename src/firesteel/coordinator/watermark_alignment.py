@@ -1,9 +1,9 @@
-"""How far sources may run ahead of each other: `WatermarkStrategy.with_watermark_alignment`.
+"""Watermark alignment of sources: `WatermarkStrategy.with_watermark_alignment`.
 
-Flink: `SourceCoordinator.announceCombinedWatermark`, and the pausing in `SourceOperator`. Differs in when: there a
-reader stops once its watermark is too far ahead; here what a batch reads is fixed before it runs, so how far the
-watermark moves per element is measured, and a batch reads as many elements as are likely to keep the drift. The update
-interval has no effect: all is decided anew for each batch.
+Flink: `SourceCoordinator.announceCombinedWatermark`, and the pausing in `SourceOperator`. In Flink a reader pauses once
+its watermark is too far ahead. Here the input of a batch is fixed before it runs, so the watermark's advance per
+element is measured, and a batch reads as many elements as are likely to stay within the drift. The update interval has
+no effect, because limits are computed for each batch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from firesteel.task.slot_tasks import SubtaskReport
 
 _FIRST_ELEMENTS = 1000
-"""What a reader reads before it is known how far that moves its watermark."""
+"""Number of elements that a reader reads before the advance of its watermark per element is known."""
 
 Reader = tuple[str, int]
 """(source vertex, subtask)."""
@@ -23,7 +23,7 @@ Reader = tuple[str, int]
 
 @dataclass(slots=True)
 class _Progress:
-    """How far one reader is: its watermark, what it was given to read since, and watermark per element (ms)."""
+    """The progress of one reader: watermark, elements given since, and watermark advance per element (ms)."""
 
     watermark: int | None = None
     given: int = 0
@@ -31,7 +31,7 @@ class _Progress:
 
 
 class WatermarkAligner:
-    """Says how much each reader of an aligned source may read next.
+    """The limits of aligned sources: how many elements each reader may read next.
 
     Args:
         alignments: `WatermarkAlignment` of the sources that have one, by vertex id.
@@ -44,7 +44,7 @@ class WatermarkAligner:
         self._slowest: dict[str, list[tuple[int, Reader]]] = {}
 
     def observe(self, reports: Iterable[SubtaskReport]) -> None:
-        """Take the watermarks behind a batch; a reader without one (idle, ended) holds nobody back."""
+        """Update the watermarks after a batch; a reader without one (idle, ended) holds no other reader back."""
         for report in reports:
             if report.vertex_id in self._group:
                 progress = self._progress((report.vertex_id, report.subtask_index))
@@ -56,7 +56,7 @@ class WatermarkAligner:
                 progress.watermark = after
 
     def begin_plan(self, reading: Collection[Reader]) -> None:
-        """Find the two slowest readers of each group among those that have something to read, or may get it."""
+        """Find the two slowest readers of each group among those that have, or may get, something to read."""
         self._slowest = {}
         for reader, progress in self._readers.items():
             if progress.watermark is not None and reader in reading:
@@ -66,7 +66,7 @@ class WatermarkAligner:
                 del slowest[2:]
 
     def limit(self, reader: Reader, elements: int) -> int:
-        """How many of these elements the reader may read now; 0: it waits for the others."""
+        """Return how many of these elements the reader may read now; 0 makes it wait for the others."""
         vertex = reader[0]
         if vertex not in self._group:
             return elements
@@ -85,7 +85,7 @@ class WatermarkAligner:
         return elements if progress.pace <= 0 else min(elements, int(left / progress.pace) + 1)
 
     def give(self, reader: Reader, elements: int) -> None:
-        """The reader reads so many elements in the next batch."""
+        """Note that the reader reads `elements` in the next batch."""
         if reader[0] in self._group:
             self._progress(reader).given += elements
 

@@ -1,1 +1,1 @@
-"""The data plane on Spark: job graphs become one query or one batch job of linear stages."""
+"""The data plane on Spark: it runs job graphs as Spark jobs of linear stages."""

@@ -1,4 +1,4 @@
-"""A BATCH job: one Spark job over all input."""
+"""The run of a BATCH job: one Spark job over all input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from firesteel.task.versions import BatchTry, Chain
 
 
 class BatchRun(Run):
-    """One Spark job over all input; Spark starts lost tasks again, the operators run inside its workers."""
+    """A run as one Spark job over all input; Spark retries lost tasks, and the operators run in its workers."""
 
     def _execute(self) -> None:
         remote = remote_store(self._query.job_graph.configuration, self._directory)

@@ -1,8 +1,8 @@
-"""BATCH mode inside Spark's Python workers: the operators run right there, made for one task and gone with it.
+"""BATCH mode inside Spark's Python workers: the operators run in the worker and live for one task.
 
-Spark tries a failed task again; that is right when a worker was lost, and wrong when the user's code raised: Flink
-would not call it again without a restart strategy. So a failure of user code is noted in a file, and further tries end
-with it.
+Spark retries failed tasks. That is right after the loss of a worker, but wrong after an error in user code, which Flink
+would not call again without a restart strategy. So errors of user code are recorded in a file, and retries fail with
+the recorded error.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from firesteel.task.slot_tasks import SlotTasks
 
 @dataclass(frozen=True, slots=True)
 class LocalSlots:
-    """Runs a stage of one slot in this worker: each slot has a lane of its own, so that Spark starts it again alone."""
+    """The execution of a stage in this worker; each slot has its own lane, so that Spark retries it alone."""
 
     job: bytes
     attempt: int
     configuration: dict[str, str]
 
     def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
-        """Run the stage; an error carries the failure of the operator."""
+        """Run the stage and yield its rows; an error carries the failure of the operator."""
         ((slot, request),) = requests.items()
         directory = Path(request.checkpoint)
         noted = failure_note(directory, self.attempt, request.stage, slot)

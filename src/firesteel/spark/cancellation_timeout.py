@@ -1,4 +1,4 @@
-"""How long a job's code may take to end when it is cancelled."""
+"""The timeout for user code to end after cancellation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["CANCELLATION_TIMEOUT", "cancellation_timeout_s"]
 
 CANCELLATION_TIMEOUT = "task.cancellation.timeout"
 _DEFAULT = "180 s"
-"""Flink's. Code is interrupted at once when it is cancelled; this is for code that does not heed it."""
+"""Flink's default. Cancelled code is interrupted at once; the timeout matters only if it ignores the interrupt."""
 
 
 def cancellation_timeout_s(configuration: Mapping[str, str]) -> float | None:
-    """Return how long cancelled code may take to end (seconds), None: as long as it likes (Flink: 0)."""
+    """Return the timeout of cancelled code in seconds, or None for no limit (Flink: 0)."""
     text = configuration.get(CANCELLATION_TIMEOUT, _DEFAULT)
     milliseconds = int(text) if text.isdigit() else Duration.parse(text).to_millis()
     return milliseconds / 1000 or None

@@ -1,8 +1,9 @@
-"""An archive of the classes that Spark loads, which makes its JVM start in half the time.
+"""An archive of the classes that Spark loads, which halves the start time of its JVM.
 
 Java calls it application class data sharing, and since version 25 an ahead-of-time cache. There is one archive per
-Java, Spark and set of Java options, in the user's cache directory. It is code, so only a file that no other user could
-have written is used. Java ignores an archive that is truncated, fails its checksums, or does not fit Java or the jars.
+Java, Spark and set of Java options, in the user's cache directory. It contains code, so it is used only if no other
+user could have written it. Java ignores an archive that is truncated, fails its checksums, or does not fit Java or the
+jars.
 """
 
 from __future__ import annotations
@@ -21,43 +22,43 @@ from firesteel.common.trusted_directory import reason_for_distrust
 from firesteel.spark.java import Java
 
 CACHE_DIRECTORY = "XDG_CACHE_HOME"
-"""The environment variable that names the directory of all the user's caches [~/.cache]."""
+"""The environment variable with the directory of the user's caches [~/.cache]."""
 
 _CACHES_WITHOUT_BASE = 25
-"""Since this version Java makes archives that need no base archive, which Java runtimes of Python packages lack."""
+"""The first Java version whose archives need no base archive, which the Java runtimes in Python packages lack."""
 
 _RETRY_S = 24 * 3600.0
-"""An attempt to make the archive is not repeated earlier."""
+"""Time after which a failed attempt to create the archive is repeated."""
 
 _UNUSED_S = 30 * 24 * 3600.0
-"""Archives that were not used for so long are removed."""
+"""Time after which unused archives are removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassArchive:
-    """The place of an archive, which may not exist yet.
+    """The location of an archive, which may not exist yet.
 
     Attributes:
-        path: Where it is.
-        java_version: Of the Java that it is for.
+        path: The path of the archive.
+        java_version: The version of the Java that it is for.
     """
 
     path: Path
     java_version: int
 
     def options(self) -> list[str]:
-        """Return the options of Java that use the archive; none if there is none, or none that can be trusted."""
+        """Return the Java options that use the archive, or none if there is no trustworthy archive."""
         try:
             if reason_for_distrust(self.path, stat.S_IFREG) is not None:
                 return []
         except OSError:
             return []
         with contextlib.suppress(OSError):
-            os.utime(self.path)  # It is in use.
+            os.utime(self.path)  # The archive is in use.
         return [f"-XX:{self._option}={self.path}", "-XX:+VerifySharedSpaces"]
 
     def options_to_make(self, path: Path) -> list[str]:
-        """Return the options of Java that write an archive to a path when Java ends."""
+        """Return the Java options that write an archive to a path when Java exits."""
         has_base = self.java_version < _CACHES_WITHOUT_BASE
         return [f"-XX:ArchiveClassesAtExit={path}" if has_base else f"-XX:AOTCacheOutput={path}"]
 
@@ -67,7 +68,7 @@ class ClassArchive:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it is worth making: it does not exist, could be written, and was not tried lately."""
+        """Whether to create the archive: it does not exist, is writable, and was not attempted recently."""
         if self.path.exists() or not os.access(self.path.parent, os.W_OK):
             return False
         try:
@@ -81,9 +82,9 @@ class ClassArchive:
 
     @contextlib.contextmanager
     def making(self) -> Iterator[Path | None]:
-        """Give a path to write the archive to, None if another process does it; then it gets its name.
+        """Provide a path for the new archive, which is renamed at the end; None if another process is creating it.
 
-        What is at that path counts only if the block ends without an error.
+        The file is used only if the block ends without an error.
         """
         with open(self._lock, "a", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600)) as lock:
             try:
@@ -120,15 +121,15 @@ class ClassArchive:
                     path.with_suffix(".lock").unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove the archive: Java crashed with it."""
+        """Remove the archive after Java crashed with it."""
         with contextlib.suppress(OSError):
             self.path.unlink()
 
 
 def class_archive(java: Java, jars: Path, options: Sequence[str]) -> ClassArchive | None:
-    """Return the archive for a Java, Spark's jars and options of Java; None if this user has no place for archives.
+    """Return the archive for a Java, Spark's jars and Java options, or None if the user has no place for archives.
 
-    Another Java or Spark has an archive with another name, also if it was installed at the same place.
+    The name depends on the Java and Spark files, so a new installation at the same path gets another archive.
     """
     directory = _directory()
     if directory is None:
@@ -140,13 +141,13 @@ def class_archive(java: Java, jars: Path, options: Sequence[str]) -> ClassArchiv
 
 
 def _stamp(path: Path) -> str:
-    """Return what Java compares of a jar: its name, size and time of change."""
+    """Return the attributes of a jar that Java compares: its path, size and modification time."""
     found = path.stat()
     return f"{path} {found.st_size} {found.st_mtime_ns}"
 
 
 def _directory() -> Path | None:
-    """Return the directory of archives, created if necessary; None if there is none that can be trusted."""
+    """Return the directory of archives, created if necessary, or None if there is no trustworthy one."""
     try:
         directory = _caches() / "firesteel"
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -156,7 +157,7 @@ def _directory() -> Path | None:
 
 
 def _caches() -> Path:
-    """Return the directory of all the user's caches.
+    """Return the directory of the user's caches.
 
     Raises:
         OSError: it would be in the home of another user, as with `sudo`.

@@ -1,4 +1,4 @@
-"""What collecting sinks put out, until their clients have fetched it."""
+"""Buffers for the output of collecting sinks until their clients have fetched it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 10_000
 _MOST_BYTES_AT_ONCE = 4 << 20
 _MOST_BUFFERS = 100
 _MOST_LOST = 100_000
-"""So many sinks whose elements were lost are known, so that their clients are told."""
+"""Maximum number of sinks with lost elements that are remembered, so that their clients get an error."""
 
 _DROPPED = (
     f"more than {_MOST_BUFFERS} sinks had results that nobody fetched; fetch the results while the job runs, or write "
@@ -38,28 +38,28 @@ _TAKEN_OVER = (
     "write the results with a sink, which loses none"
 )
 _COLLECTING_PROCESS = "collecting-process"
-"""The file with the name of the process that has collected last, in the directory of a job."""
+"""Name of the file in a job's directory that contains the name of the last collecting process."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectRequest:
-    """A client's question. Flink: `streaming.api.operators.collect.CollectCoordinationRequest`.
+    """A client's request for elements. Flink: `streaming.api.operators.collect.CollectCoordinationRequest`.
 
     Attributes:
-        version: Of the buffer that the offset is of; empty if the client knows of none.
-        offset: How many elements of it the client has.
+        version: The version of the buffer that the offset refers to; empty if the client knows none.
+        offset: Number of elements of that version that the client has.
     """
 
     version: str = ""
     offset: int = 0
 
     def to_bytes(self) -> bytes:
-        """As it is sent: JSON, since everybody who may ask sends one."""
+        """Return the request as JSON, which any authorized client can send safely."""
         return json.dumps([self.version, self.offset]).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CollectRequest:
-        """What was sent.
+        """Return the request encoded in bytes.
 
         Raises:
             ValueError: it is no request.
@@ -72,11 +72,11 @@ class CollectRequest:
 
 @dataclass(frozen=True, slots=True)
 class CollectResponse:
-    """The answer. Flink: `streaming.api.operators.collect.CollectCoordinationResponse`.
+    """The response to a request. Flink: `streaming.api.operators.collect.CollectCoordinationResponse`.
 
     Attributes:
-        version: Of the buffer. Another one than asked for is of a buffer that took the place of an empty one.
-        elements: Those behind the offset, of a new version behind 0.
+        version: The version of the buffer. It differs from the requested one if a new buffer replaced an empty one.
+        elements: The elements after the offset, or from the start of a new version.
     """
 
     version: str
@@ -85,7 +85,7 @@ class CollectResponse:
 
 @dataclass(slots=True)
 class _Piece:
-    """Elements that are fetched together, and about how many bytes they have."""
+    """Elements that are fetched together, with their approximate size in bytes."""
 
     elements: list[Any] = field(default_factory=list)
     size: int = 0
@@ -93,7 +93,7 @@ class _Piece:
 
 @dataclass(slots=True)
 class _Buffer:
-    """What one sink put out and its client does not have yet: `fetched` counts what the client has."""
+    """The output of one sink that its client does not have yet; `fetched` counts the elements that the client has."""
 
     version: str
     fetched: int = 0
@@ -106,7 +106,7 @@ class _Buffer:
         return self.elements >= _MOST_ELEMENTS or self.size >= _MOST_BYTES
 
     def append(self, elements: list[Any]) -> None:
-        """Add elements, in pieces that are bounded in number and bytes."""
+        """Add elements in pieces of bounded length and size."""
         sizes = SizeEstimate()
         sizes.add(elements)
         mean, start = sizes.mean(), 0
@@ -124,7 +124,7 @@ class _Buffer:
         self.size += mean * len(elements)
 
     def acknowledge(self, offset: int) -> None:
-        """Forget the elements before an offset: the client has them."""
+        """Remove the elements before an offset, which the client has."""
         while self.fetched < offset and self.pieces:
             first = self.pieces[0]
             known = min(offset - self.fetched, len(first.elements))
@@ -139,13 +139,13 @@ class _Buffer:
 
 
 class CollectBuffers:
-    """Keeps the elements of a cluster's collecting sinks: threads of runs put them, clients fetch them.
+    """The buffers of a cluster's collecting sinks, filled by threads of runs and emptied by clients.
 
-    Only so many sinks have elements here at a time. Beyond that the elements of the client that did not come for the
-    longest time are dropped, and that client is told.
+    The number of sinks with elements is limited. Beyond it the elements of the client that was inactive for the longest
+    time are dropped, and that client gets an error.
 
-    Elements are lost with their process. So a client is told as well if its job was in the hands of another process:
-    versions begin with the name of the process that they are of, and a job's directory has the name of the last one.
+    Elements are lost with their process, so a client also gets an error if another process has run its job. To detect
+    this, versions begin with the name of their process, and a job's directory records the last one.
     """
 
     def __init__(self) -> None:
@@ -156,11 +156,11 @@ class CollectBuffers:
         self._lost: OrderedDict[str, str] = OrderedDict()
 
     def begin(self, job_graph: JobGraph, directory: Path) -> None:
-        """Begin, or go on, to collect for a job.
+        """Start or continue to collect for a job.
 
         Args:
             job_graph: The job.
-            directory: Its checkpoint directory, which all processes see that may run the job.
+            directory: Its checkpoint directory, shared by all processes that may run the job.
 
         Raises:
             OSError: the directory is gone, or can't be written.
@@ -168,14 +168,14 @@ class CollectBuffers:
         collect_ids = collect_ids_of(job_graph)
         if not collect_ids:
             return
-        with self._changed:  # The regions of a job begin at the same time.
+        with self._changed:  # The regions of a job call this concurrently.
             if self._takes_over(directory / _COLLECTING_PROCESS):
                 for collect_id in collect_ids:
                     self._buffers.pop(collect_id, None)
                     self._lose(collect_id, _TAKEN_OVER)
 
     def _takes_over(self, name: Path) -> bool:
-        """Put the name of this process into a job's file; tells whether another process was there before."""
+        """Write the name of this process to a job's file; return whether another process was there before."""
         before = name.read_text() if name.exists() else None
         if before == self._process:
             return False
@@ -185,9 +185,9 @@ class CollectBuffers:
         return before is not None
 
     def put(self, collect_id: str, elements: list[Any], is_stopping: Callable[[], bool]) -> None:
-        """Keep elements; waits while the client is far behind, until the run is to stop.
+        """Add elements; block while the client is far behind, until the run is being stopped.
 
-        Elements for a client that has lost some already are dropped, so that the run goes on.
+        Elements for a client that has already lost some are dropped, so that the run continues.
         """
         with self._changed:
             if not elements or collect_id in self._lost:
@@ -197,13 +197,13 @@ class CollectBuffers:
                 self._changed.wait(0.1)
                 if collect_id in self._lost:
                     return
-            self._buffers[collect_id] = buffer  # It may have been emptied and removed meanwhile.
+            self._buffers[collect_id] = buffer  # The buffer may have been emptied and removed while waiting.
             buffer.append(elements)
             self._limit(collect_id)
             self._changed.notify_all()
 
     def answer(self, collect_id: str, request: bytes) -> bytes:
-        """As `fetch`, with a pickled answer to what `CollectRequest.to_bytes` gave.
+        """Return the pickled response to the bytes of a request; see `fetch`.
 
         Raises:
             ValueError: it is no request.
@@ -212,7 +212,7 @@ class CollectBuffers:
         return pickled(self.fetch(collect_id, CollectRequest.from_bytes(request)))
 
     def fetch(self, collect_id: str, asked: CollectRequest, wait_s: float = 0) -> CollectResponse:
-        """Return some elements, or none if none come in time; what the client has is forgotten.
+        """Return some elements, or none if none arrive in time; elements that the client has are removed.
 
         Raises:
             ResultsLostError: elements of the sink were dropped, or lost with another JobManager.
@@ -239,7 +239,7 @@ class CollectBuffers:
         return buffer
 
     def _limit(self, in_use: str) -> None:
-        """Drop buffers beyond the limit: empty ones, whose clients have everything, before others."""
+        """Drop buffers beyond the limit, empty ones first."""
         while len(self._buffers) > _MOST_BUFFERS:
             others = [collect_id for collect_id in self._buffers if collect_id != in_use]
             oldest = next((collect_id for collect_id in others if not self._buffers[collect_id].pieces), others[0])

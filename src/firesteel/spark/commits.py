@@ -1,4 +1,4 @@
-"""What happens once all tasks of a batch succeeded: lines are printed, sinks commit, elements are handed on."""
+"""Commits after all tasks of a batch succeeded: print lines, commit sinks, deliver elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Collect = Callable[[str, list[Any]], None]
 
 
 def commit(committables: Iterable[Committable], collect: Collect, committers: Committers) -> None:
-    """Carry out committables: each sink once for all its subtasks, then the rest in order.
+    """Carry out committables: one commit per sink for all its subtasks, then the rest in order.
 
     Raises:
         SinkCommitError: a sink could not commit.
@@ -27,7 +27,7 @@ def commit(committables: Iterable[Committable], collect: Collect, committers: Co
 
 @dataclass(frozen=True, slots=True)
 class _ThisProcess:
-    """Prints to standard output."""
+    """A driver that prints to standard output."""
 
     collect: Collect
     committers: Committers

@@ -1,4 +1,4 @@
-"""Lets Python workers import PySpark from its installed package instead of Spark's archives of sources.
+"""Import of PySpark from its installed package instead of Spark's source archives, in Python workers.
 
 Spark puts `pyspark.zip` and Py4J's archive in front of all other paths. They hold no bytecode, so each start of the
 workers' daemon would compile hundreds of modules, which takes longer than everything else that the daemon does.
@@ -11,10 +11,10 @@ from pathlib import Path
 
 
 def prefer_compiled_pyspark(paths: Sequence[str]) -> list[str]:
-    """Move Spark's archives to the end of the paths if the package that they were made of is found on another path.
+    """Move Spark's archives to the end of the paths if their package is installed on another path.
 
-    Where Spark is not installed as a Python package, as in its own distribution, nothing changes: another PySpark that
-    is installed may not fit that Spark.
+    If Spark is not installed as a Python package but as its own distribution, nothing changes, because another
+    installed PySpark may not fit that Spark.
     """
     archives = [path for path in paths if _is_in_installed_package(Path(path), paths)]
     return [path for path in paths if path not in archives] + archives

@@ -1,4 +1,4 @@
-"""Runs a job's records through Spark: a Spark job per small batch (STREAMING) or one over all input (BATCH)."""
+"""Execution of jobs through Spark: one Spark job per small batch (STREAMING) or one over all input (BATCH)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from firesteel.task.stage_plan import StagePlan
 
 
 class SparkDataPlane:
-    """Starts runs on one SparkContext (implements `runtime.jobmaster.data_plane.DataPlane`).
+    """A data plane on one SparkContext (implements `runtime.jobmaster.data_plane.DataPlane`).
 
     Args:
-        context: Gives the SparkContext; called in a thread, since it may wait for the JVM.
-        tls: What records on their way to slots of other hosts are encrypted with; None: they are not.
+        context: Returns the SparkContext; called in a thread, as it may wait for the JVM.
+        tls: The TLS settings for connections to slots on other hosts; None disables encryption.
 
     Attributes:
-        collected: What collecting sinks put out.
+        collected: The output of collecting sinks.
     """
 
     has_queries = True
@@ -54,10 +54,10 @@ class SparkDataPlane:
         self._checkpoints: dict[str, JobCheckpoints] = {}
 
     async def restore(self, job_graph: JobGraph) -> bytes:
-        """Make the job begin with the checkpoint or savepoint that its configuration names, if it is a new one.
+        """Prepare a new job to start from the checkpoint or savepoint in its configuration.
 
-        What it brings along is left in its directory. A job without a directory for checkpoints gets a temporary one:
-        its sinks put files there, too.
+        Files that it ships are written to its directory. A job without a checkpoint directory gets a temporary one,
+        which its sinks use, too.
         """
         temporary = self._temporary.path
         default = temporary.as_uri() if DEFAULT_SCHEME in job_graph.configuration else str(temporary)
@@ -74,9 +74,9 @@ class SparkDataPlane:
         return serialized
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:
-        """Start the run in a thread of its own and return at once."""
+        """Start the run in a new thread and return immediately."""
         is_local = scheme_of(query.job_graph.configuration[CHECKPOINT_DIRECTORY]) is None
-        # The first use of a remote file system imports its library.
+        # Run in a thread, as the first use of a remote file system imports its library.
         place = self._place_of(query.job_graph) if is_local else await asyncio.to_thread(self._made, query.job_graph)
         directory = place.work
         common = query, listener, self._context, self.collected, directory, self._pool()
@@ -91,7 +91,7 @@ class SparkDataPlane:
         return run
 
     def _checkpoints_of(self, job_graph: JobGraph, place: JobPlace) -> JobCheckpoints:
-        """The checkpoints that the regions of a job take together."""
+        """Return the checkpoints shared by the regions of a job."""
         found = self._checkpoints.get(job_graph.job_id)
         if found is None or found.is_idle:
             made = JobCheckpoints(StagePlan(job_graph), place.work, place.store)
@@ -99,27 +99,27 @@ class SparkDataPlane:
         return found
 
     def _pool(self) -> int:
-        """A scheduler pool that no run uses now: Spark keeps pools for good, so they are used again."""
+        """Return a scheduler pool that no run uses; pools are reused, as Spark never removes them."""
         self._runs = [run for run in self._runs if run.is_running]
         return min(set(range(len(self._runs) + 1)) - {run.pool for run in self._runs})
 
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
-        """What the collecting sink of that id has for its client."""
+        """Return the response of a collecting sink to its client."""
         return await asyncio.to_thread(self.collected.answer, operator_uid, request)
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
-        """Remove the job's checkpoints unless they are to be kept.
+        """Remove the job's checkpoints unless they are retained.
 
         Raises:
             OSError: the directory could not be removed.
         """
         self._checkpoints.pop(job_graph.job_id, None)
-        if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Else the directory went with a former process.
+        if CHECKPOINT_DIRECTORY in job_graph.configuration:  # Otherwise an earlier process has removed it.
             await asyncio.to_thread(self._forget, job_graph, status)
 
     def _forget(self, job_graph: JobGraph, status: JobStatus) -> None:
         place = self._place_of(job_graph)
-        # A BATCH job has no checkpoints, so that nothing could go on from its directory.
+        # A BATCH job has no checkpoints to restore from, so its directory is not needed any more.
         kept = keeps_checkpoints(job_graph, status) and job_graph.job_type != "BATCH"
         if not kept:
             remove_job_directory(place.store)
@@ -132,16 +132,16 @@ class SparkDataPlane:
             self._held.let_go(place.work)
 
     def _place_of(self, job_graph: JobGraph) -> JobPlace:
-        """The job's own directories."""
+        """Return the job's directories."""
         return job_place(job_graph.configuration, job_graph.job_id)
 
     def _made(self, job_graph: JobGraph) -> JobPlace:
-        """The same; the one on this host may not be there if another host has led the job."""
+        """Return the job's directories, created on this host if another host has led the job before."""
         place = self._place_of(job_graph)
         if place.remote is not None:
             self._held.hold(place.work)
         return place
 
     def close(self) -> None:
-        """Remove what is temporary; nothing runs any more."""
+        """Remove temporary files after all runs have ended."""
         self._temporary.remove()

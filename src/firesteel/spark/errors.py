@@ -2,7 +2,7 @@
 
 FiresteelError
   +- JavaNotFoundError     no Java 17 or newer
-  +- SparkStartError       the JVM or the session did not come up
+  +- SparkStartError       the JVM or the session did not start
   +- SparkLostError        the JVM ended while a job ran
   +- ExecutorUnreachableError  Spark runs no task on an executor
 """
@@ -13,7 +13,7 @@ from firesteel.errors import FiresteelError
 
 
 class JavaNotFoundError(FiresteelError):
-    """No usable Java was found; `found` says what was looked at."""
+    """No usable Java was found; `found` lists the places that were checked."""
 
     def __init__(self, found: list[str]) -> None:
         super().__init__(found)
@@ -25,21 +25,21 @@ class JavaNotFoundError(FiresteelError):
 
 
 class SparkStartError(FiresteelError):
-    """Spark's JVM ended before it answered; the argument says why, as far as it told."""
+    """Spark's JVM ended before it answered; the argument is the reason, as far as known."""
 
     def __str__(self) -> str:
         return f"Spark could not be started: {self.args[0]}"
 
 
 class SparkLostError(FiresteelError):
-    """Spark's JVM does not answer any more."""
+    """Spark's JVM no longer answers."""
 
     def __str__(self) -> str:
         return "Spark's JVM ended while it ran the job: it crashed or was killed"
 
 
 class ExecutorUnreachableError(FiresteelError):
-    """An executor is gone, or Spark places tasks for it elsewhere; the arguments are its id and host."""
+    """An executor is gone, or Spark places its tasks elsewhere; the arguments are its id and host."""
 
     def __str__(self) -> str:
         executor_id, host = self.args

@@ -1,7 +1,7 @@
-"""The exchange between two stages: rows go to the partition of their lane.
+"""The exchange between two stages, which sends rows to the partition of their lane.
 
-`RDD.partitionBy` does the same with a serialiser that Spark chooses: Kryo, which each task of each batch would set up
-anew, at 2 ms of a small batch for each. Bytes need nothing of it.
+`RDD.partitionBy` would use the Kryo serializer, which each task of each batch sets up anew in 2 ms. Bytes do not need
+it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 from firesteel.task.protocol import Row
 
 _CHUNK_BYTES = 1 << 20
-"""Rows for the same lane are handed to Spark in pieces of about so much."""
+"""Approximate size of the chunks in which rows for the same lane are passed to Spark."""
 
 _LANE = struct.Struct("!q")
 
 
 class Exchange:
-    """Makes an RDD with a partition per lane of an RDD of `(lane, row)`.
+    """A function from an RDD of `(lane, row)` to an RDD with one partition per lane.
 
     Args:
         context: The SparkContext.
@@ -34,7 +34,7 @@ class Exchange:
         self._serializer = _serializer(context._jvm)
 
     def __call__(self, rows: Any) -> Any:
-        """Return the RDD."""
+        """Return the exchanged RDD."""
         from pyspark.core.rdd import RDD
         from pyspark.serializers import BatchedSerializer, CPickleSerializer
 
@@ -50,13 +50,13 @@ class Exchange:
 
 
 def _serializer(jvm: Any) -> Any:
-    """Java's own; it would hold on to the last 100 chunks that it has written, unless told otherwise."""
+    """Return Java's serializer, configured not to keep references to the last 100 written chunks."""
     configuration = jvm.org.apache.spark.SparkConf(False).set("spark.serializer.objectStreamReset", "1")
     return jvm.org.apache.spark.serializer.JavaSerializer(configuration)
 
 
 def _chunks(_: int, rows: Iterable[tuple[int, Row]]) -> Iterator[bytes]:
-    """Yield the number of a lane and a list of its rows as bytes, in turn."""
+    """Yield alternately the number of a lane and a list of its rows as bytes."""
     waiting: dict[int, list[tuple[int, Row]]] = {}
     sizes: dict[int, int] = {}
     for keyed in rows:

@@ -1,4 +1,4 @@
-"""The executors of one Spark application: asked for, seen, given tasks and released through its SparkContext."""
+"""The executors of one Spark application, managed through its SparkContext."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ ON_DEMAND = {
         )
     },
 }
-"""Settings with which Spark begins with no executor and neither adds nor removes one by itself.
+"""Settings with which Spark starts without executors and neither adds nor removes any by itself.
 
-What runs on a certain executor waits for it: else two such functions may each take the other's executor, again and
-again. Nothing else that runs prefers an executor.
+Tasks with a preferred executor wait for it indefinitely; otherwise two such functions could repeatedly take each
+other's executor. No other task prefers an executor.
 """
 
 _PLACEMENTS = 20
 
 
 class SparkExecutors:
-    """What can be done with the executors of an application; every call may block for some milliseconds.
+    """The operations on the executors of an application; every call may block for some milliseconds.
 
     Args:
         context: Its SparkContext.
 
     Attributes:
-        application_id: As Spark's cluster manager named it.
+        application_id: The application's id from Spark's cluster manager.
     """
 
     def __init__(self, context: Any) -> None:
@@ -51,7 +51,7 @@ class SparkExecutors:
         self.application_id: str = context.applicationId
 
     def alive(self) -> dict[str, str]:
-        """Host by executor id, as Spark's own listener has noted them."""
+        """Return host by executor id, as recorded by Spark's own listener."""
         found, hosts = self._java.statusStore().executorList(True).iterator(), {}
         while found.hasNext():
             executor = found.next()
@@ -60,16 +60,16 @@ class SparkExecutors:
         return hosts
 
     def reason_of_loss(self, executor_id: str) -> str:
-        """Why an executor ended, in Spark's words."""
+        """Return Spark's reason for the end of an executor."""
         reason = self._java.statusStore().executorSummary(executor_id).removeReason()
         return str(reason.get()) if reason.isDefined() else "it is gone"
 
     def require(self, total: int) -> None:
-        """Let Spark's cluster manager bring the number of executors to `total`; it stops none for that."""
+        """Request `total` executors from Spark's cluster manager; running ones are not stopped."""
         self._java.requestTotalExecutors(total, 0, self._utils.toScalaMap(self._context._jvm.java.util.HashMap()))
 
     def kill(self, executor_id: str) -> None:
-        """End an executor, and ask for one less."""
+        """Kill an executor and reduce the requested number by one."""
         ids = self._context._jvm.java.util.ArrayList()
         ids.add(executor_id)
         self._java.schedulerBackend().killExecutors(self._utils.toSeq(ids), True, False, True)
@@ -78,12 +78,12 @@ class SparkExecutors:
         """Run a function in a Python worker of one executor.
 
         Args:
-            executor_id: Where. The function gives None first if it finds itself elsewhere, and is then placed again.
+            executor_id: The executor. If the function runs elsewhere, it yields None first and is placed again.
             host: The host of the executor.
-            function: Takes the rows of a partition, of which there are none.
+            function: A function of a partition's rows, which are empty.
 
         Raises:
-            ExecutorUnreachableError: it is gone, or Spark placed the function elsewhere again and again.
+            ExecutorUnreachableError: the executor is gone, or Spark repeatedly placed the function elsewhere.
             Py4JJavaError: the function raised.
         """
         for _ in range(_PLACEMENTS):

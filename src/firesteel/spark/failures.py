@@ -1,4 +1,4 @@
-"""Finds the failure of the user's operator inside what Spark reports."""
+"""Extraction of an operator's failure from the errors that Spark reports."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MARKED = re.compile(f"{FAILURE_MARK}([0-9a-f]+){FAILURE_MARK}")
 
 
 def task_failure(fields: dict[str, Any]) -> TaskFailure:
-    """The failure that a slot sent as plain fields."""
+    """Return the failure that a slot sent as a dict."""
     return TaskFailure(**fields)
 
 
 def failure_of_exit(error: BaseException, details: str) -> TaskFailure:
-    """Return the failure of user code that ended its thread, by `sys.exit()` for example."""
+    """Return the failure of user code that ended its thread, for example by `sys.exit()`."""
     frames = traceback.extract_tb(error.__traceback__)
     location = None
     if frames:
@@ -31,12 +31,12 @@ def failure_of_exit(error: BaseException, details: str) -> TaskFailure:
 
 
 def failure_of_spark_error(error: Exception, details: str) -> TaskFailure:
-    """The failure of an operator if Spark's error carries one, else Spark's own first line."""
+    """Return the operator's failure if Spark's error carries one, else the first line of Spark's error."""
     marked = _MARKED.search(str(error)) or _MARKED.search(details)
     if marked is not None:
         return task_failure(pickle.loads(bytes.fromhex(marked.group(1))))
     lines = [line.lstrip(": ") for line in str(error).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        del lines[0]  # Py4J: which of its objects was called tells nobody anything
+        del lines[0]  # the name of the Py4J object in the message is meaningless to users
     message = lines[0] if lines else "no message"
     return TaskFailure(f"{type(error).__name__}: {message}", details=details)

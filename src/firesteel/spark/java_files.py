@@ -1,4 +1,4 @@
-"""Files that tell Java what must not be on its command line, which all users of the machine can see."""
+"""Files with arguments for Java, because all users of the machine can see its command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 _PLAIN = re.compile(r"[A-Za-z0-9._/,;*@+-]")
-"""Characters that mean themselves in a properties file, wherever they are."""
+"""Characters that need no escape anywhere in a properties file."""
 
 
 def java_properties(settings: Mapping[str, str]) -> str:
@@ -44,7 +44,7 @@ def java_arguments(arguments: Iterable[str]) -> str:
 
 
 def write_private_file(path: Path, text: str) -> str:
-    """Write a file that only this user can read, in the place of one of that name, and return its path."""
+    """Write a file that only this user can read, replacing an existing one, and return its path."""
     path.unlink(missing_ok=True)
     with open(path, "x", encoding="utf-8", opener=_open_private) as file:
         file.write(text)

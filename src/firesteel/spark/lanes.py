@@ -1,7 +1,8 @@
-"""Which slots one Spark task serves.
+"""Lanes: the groups of slots that one Spark task serves.
 
-A Spark task costs some milliseconds, and an exchange as many blocks as it has tasks squared, so tasks are as many as
-cores and not as slots: a task serves all slots of a *lane*. All are in one TaskExecutor, whose cores its lanes share.
+A Spark task costs some milliseconds, and the blocks of an exchange grow with the square of the number of tasks. So
+there is one task per core instead of one per slot, and it serves all slots of a *lane*. The slots of a lane are in one
+TaskExecutor, whose cores its lanes share.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Lanes:
 
     Attributes:
         slots: The slots of each lane.
-        hosts: Where the slots of each lane are; empty where that is everywhere the same.
+        hosts: The host of each lane's slots; empty if the lane has no preference.
 
     Example:
         >>> Lanes.of({0: "slot:///tmp/0", 1: "slot:///tmp/1", 2: "slot:///tmp/2"}, cores=2).slots
@@ -31,10 +32,10 @@ class Lanes:
 
     @classmethod
     def of(cls, addresses: Mapping[int, str], cores: int) -> Lanes:
-        """Part slots into as many lanes per TaskExecutor as it has cores.
+        """Divide slots into as many lanes per TaskExecutor as it has cores.
 
         Args:
-            addresses: Slot -> where it takes connections, see `SlotAddress`.
+            addresses: Slot -> its address, see `SlotAddress`.
             cores: Cores of a TaskExecutor.
         """
         slots_at: dict[str, list[int]] = {}
@@ -49,7 +50,7 @@ class Lanes:
 
     @classmethod
     def one_per_slot(cls, slots: int) -> Lanes:
-        """Each slot has a lane, wherever Spark runs it."""
+        """Return lanes of one slot each, without preferred hosts."""
         return cls(tuple((slot,) for slot in range(slots)), ("",) * slots)
 
     @cached_property

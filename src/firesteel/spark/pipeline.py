@@ -1,8 +1,8 @@
-"""The stages of a job as Spark jobs: one RDD job per batch, one Spark stage per stage.
+"""The stages of a job as Spark jobs: one RDD job per batch, with one Spark stage per stage.
 
 An empty partition per lane goes through `mapPartitionsWithIndex` for the first stage, then through an exchange and
-another one for each further stage. What comes out at the end are the reports of all stages. Nothing else of Spark is
-used: no SQL planning, no offset and commit logs, which would cost more than a small batch itself.
+another one for each further stage. The final output consists of the reports of all stages. No other part of Spark is
+used: SQL planning, offset logs and commit logs would cost more than a small batch itself.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ from firesteel.task.versions import BatchTry, Chain
 logger = logging.getLogger(__name__)
 
 _TRIES = 4
-"""How often a batch is tried when executors, shuffle files or slot processes were lost. User code fails once."""
+"""Maximum tries of a batch when executors, shuffle files or slot processes are lost. User code errors are not
+retried."""
 
 Parents = Callable[[int], Mapping[int, Chain]]
 """Stage -> the version of each slot that it starts from."""
 
 
 class Pipeline:
-    """Runs the batches of one run of a job.
+    """The execution of the batches of one run of a job.
 
     Args:
         context: The SparkContext.
-        run: How a stage of a slot is run.
+        run: Runs a stage in the slots of a lane.
         plan: The stages of the job.
         region: The pipelined region that is run.
         lanes: Which slots each partition serves.
@@ -65,16 +66,16 @@ class Pipeline:
     def run_batch(
         self, first: BatchTry, plan: BatchPlan, parents: Parents, is_stopping: Callable[[], bool]
     ) -> list[StageReport]:
-        """Run a batch, and again if Spark or a slot lost a part of it; each try starts from the version before it.
+        """Run a batch, with retries if Spark or a slot lost a part of it; each try starts from the previous version.
 
         Args:
             first: The first try of the batch.
             plan: What the batch reads.
-            parents: Gives the version of each slot that a stage starts from.
-            is_stopping: Whether the run is to end, so that failures are not to be repaired.
+            parents: Returns the version of each slot that a stage starts from.
+            is_stopping: Whether the run is being stopped, so that failures must not be retried.
 
         Raises:
-            Py4JJavaError: user code raised, or Spark gave the batch up.
+            Py4JJavaError: user code raised, or Spark gave up the batch.
             SparkLostError: the JVM is gone.
         """
         for attempt in range(1, _TRIES + 1):
@@ -101,7 +102,7 @@ class Pipeline:
     def _try_batch(self, at: BatchTry, plan: BatchPlan, parents: Parents) -> list[StageReport]:
         from pyspark.traceback_utils import SCCallSiteSync
 
-        # With a call site for all of it, Java need not look for one in its stack for each RDD.
+        # A common call site saves Java a stack walk for each RDD.
         with SCCallSiteSync(self._context), SharedStages(self._context) as shared:  # type: ignore[no-untyped-call]
             return self._try_batch_with(shared, at, plan, parents)
 

@@ -1,4 +1,4 @@
-"""RDDs without rows whose partitions prefer a place."""
+"""Empty RDDs whose partitions have preferred locations."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 
 def placed_partitions(context: Any, places: Sequence[str]) -> Any:
-    """An RDD of empty partitions.
+    """Return an RDD of empty partitions.
 
     Args:
         context: The SparkContext.
-        places: Where each partition is best, in Spark's notation: a host, or `executor_HOST_ID`; empty: anywhere.
+        places: The preferred location of each partition in Spark's notation: a host, or `executor_HOST_ID`; empty for
+        none.
     """
     from pyspark.core.rdd import RDD
     from pyspark.serializers import BatchedSerializer, CPickleSerializer

@@ -1,6 +1,6 @@
-"""Runs stages in slot processes: feeds all slots of a lane at the same time and puts out what comes back from any.
+"""Execution of stages in slot processes: all slots of a lane are fed concurrently, and their output is merged.
 
-Runs inside Spark's Python workers, in one thread. While a function in one slot waits, the others go on.
+It runs inside Spark's Python workers, in one thread. While a function in one slot waits, the others continue.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from firesteel.task.versions import TryIsOverError
 _CONNECT_TIMEOUT_S = 60
 _RECEIVED_BYTES = 1 << 20
 _RECORD_BYTES = 1 << 15
-"""More than a record of TLS, so that nothing of one waits unseen by the selector."""
+"""Larger than a TLS record, so that no decrypted data stays buffered, invisible to the selector."""
 _TLS_WAITS = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _SENT_BYTES = 256 << 10
 _WAITING_BYTES = 32 << 20
-"""Rows that wait for the slots of a lane are kept in memory up to so much, the rest in files."""
+"""Maximum size of rows waiting for the slots of a lane that are kept in memory; the rest goes to files."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSlots:
-    """Runs stages in slot processes (STREAMING).
+    """The execution of stages in slot processes (STREAMING).
 
     Attributes:
-        addresses: Slot -> where it takes connections.
+        addresses: Slot -> its address.
         deployments: Slot -> the tasks that run there, see `protocol.deployment_of`.
-        tls: What connections to other hosts are encrypted with; None: they are not.
+        tls: The TLS settings for connections to other hosts; None disables encryption.
     """
 
     addresses: Mapping[int, str]
@@ -59,9 +59,9 @@ class RemoteSlots:
     tls: InternalTls | None = None
 
     def __call__(self, requests: Mapping[int, StageRequest], rows: Iterable[Row]) -> Iterator[Row]:
-        """Feed the rows to the processes of their slots and yield what comes back from any of them.
+        """Send the rows to the processes of their slots and yield the output of all of them.
 
-        A slot that need not be asked without rows, and has none, is left out: an `IDLE_GATE` row stands for its report.
+        A slot that may be skipped and has no rows is left out; an `IDLE_GATE` row replaces its report.
         """
         waiting = {slot: SpilledList(_WAITING_BYTES // len(requests), None) for slot in requests}
         with_rows: set[int] = set()
@@ -104,10 +104,10 @@ def _talk_to_all(selector: selectors.BaseSelector) -> Iterator[Row]:
 
 
 class _Talk:
-    """What is said to one slot and by it, piece by piece as its connection takes and has it.
+    """The exchange with one slot over a non-blocking connection.
 
     Attributes:
-        is_over: Whether the slot has said all.
+        is_over: Whether the slot's response is complete.
     """
 
     def __init__(self, connection: socket.socket, frames: Iterator[bytes]) -> None:
@@ -119,7 +119,7 @@ class _Talk:
         self._received_bytes = _RECORD_BYTES if isinstance(connection, ssl.SSLSocket) else _RECEIVED_BYTES
 
     def send(self) -> bool:
-        """Send as much as the connection takes now; False if there is no more to send."""
+        """Send as much as the connection accepts now; return False if nothing is left to send."""
         self._to_send = self._to_send or memoryview(b"".join(_some_of(self._frames)))
         if not self._to_send:
             return False
@@ -127,18 +127,18 @@ class _Talk:
             sent = self._connection.send(self._to_send)
         except _TLS_WAITS:
             return True
-        except ConnectionError:  # What the slot said before is still to be read.
+        except ConnectionError:  # The slot may have written an error before, which must still be read.
             return False
         self._to_send = self._to_send[sent:]
         return True
 
     def receive(self) -> Iterator[Row]:
-        """Receive what has come: the rows that the slot puts out.
+        """Receive the available data, and yield the slot's output rows.
 
         Raises:
             SlotFailedError: user code raised.
-            TryIsOverError: the batch must be tried anew.
-            ConnectionError: the slot closed the connection before it had said all.
+            TryIsOverError: the batch must be retried.
+            ConnectionError: the slot closed the connection before its response was complete.
         """
         try:
             data = self._connection.recv(self._received_bytes)
@@ -166,10 +166,10 @@ def _some_of(frames: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def connect(address: SlotAddress, tls: InternalTls | None = None) -> socket.socket:
-    """Connect to a slot; a slot process that was killed is started again meanwhile.
+    """Connect to a slot; wait for the restart of a slot process that was killed.
 
     Raises:
-        OSError: the slot was not to be reached for a minute, or one of the two sides does not trust the other.
+        OSError: the slot could not be reached for a minute, or TLS authentication failed.
     """
     deadline = time.monotonic() + _CONNECT_TIMEOUT_S
     while True:

@@ -1,4 +1,4 @@
-"""Spark executors as TaskManagers: the ResourceManager's driver of a cluster whose Spark is not local."""
+"""Spark executors as TaskManagers: the ResourceManager's driver for a cluster whose Spark is not local."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ logger = logging.getLogger(__name__)
 _LOOK_EVERY_S = 0.2
 _TELL_AGAIN_S = 2.0
 _UNKNOWN = -1
-"""What Spark was told last no longer counts: an executor that is killed is one less to have."""
+"""Marker that the last requested number is outdated, as killing an executor reduces it."""
 _GONE = (Py4JError, OSError, FiresteelError)
-"""What a JVM, or a Master, that is lost or about to come up lets calls fail with."""
+"""Errors of calls to a JVM or Master that is lost or still starting."""
 
 
 class SparkResourceManagerDriver:
-    """Asks Spark for executors and starts a TaskExecutor beside each (implements `ResourceManagerDriver`).
+    """A driver that requests Spark executors and starts a TaskExecutor next to each (a `ResourceManagerDriver`).
 
-    A container is an executor; its id is that of the application and of the executor in it. What Spark's own listener
-    notes of executors is looked at five times a second: a listener of ours would be told of each task of each batch,
-    too. Flink has no counterpart; the nearest is `YarnResourceManagerDriver`.
+    A container is an executor; its id consists of the application id and the executor id. The driver polls the records
+    of Spark's own listener five times a second, because a listener of its own would also be called for each task of
+    each batch. Flink has no counterpart; the nearest is `YarnResourceManagerDriver`.
 
     Args:
-        context: Gives the SparkContext; called in a thread, since it may wait for the JVM. After the loss of the JVM
-            it gives another one, with an application of its own.
-        options: For the TaskExecutors: the cluster's options, and where the JobManager is reached.
-        secret: For their RPC.
+        context: Returns the SparkContext; called in a thread, as it may wait for the JVM. After the loss of the JVM it
+        returns another one, with a new application.
+        options: The options of the TaskExecutors: the cluster's options, and the address of the JobManager.
+        secret: The secret for their RPC.
     """
 
     worker_slot: ResourceProfile | None = ANY
@@ -57,20 +57,20 @@ class SparkResourceManagerDriver:
         self._watcher: asyncio.Task[None] | None = None
         self._executors: SparkExecutors | None = None
         self._hosts: dict[str, str] = {}  # by container id
-        self._released: set[str] = set()  # those of them that Spark is about to end
+        self._released: set[str] = set()  # executors that Spark is about to end
         self._awaited = 0
         self._required = 0
         self._told_s = 0.0
         self._changed = asyncio.Event()
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
-        """Look at Spark's executors from now on; those of a former leader ended with its application."""
+        """Start polling Spark's executors; those of an earlier leader ended with its application."""
         self._listener = listener
         self._watcher = asyncio.create_task(self._watch())
         return ()
 
     async def perform(self, action: FrameworkAction) -> None:
-        """Ask for executors, start TaskExecutors, release executors.
+        """Request executors, start TaskExecutors, or release executors.
 
         Raises:
             ExecutorUnreachableError, Py4JJavaError: a TaskExecutor could not be started.
@@ -86,10 +86,10 @@ class SparkResourceManagerDriver:
                     self._released.add(container_id)
                     await asyncio.to_thread(self._kill, container_id)
             case _:
-                pass  # A TaskExecutor ends with its executor, and Spark counts by itself what is missing.
+                pass  # A TaskExecutor ends with its executor, and Spark itself replaces missing executors.
 
     async def close(self) -> None:
-        """Release all executors: another leader has an application of its own."""
+        """Release all executors, as another leader has its own application."""
         if self._watcher is not None:
             self._watcher.cancel()
             self._watcher = None
@@ -117,7 +117,7 @@ class SparkResourceManagerDriver:
                 self._executors.kill(_executor_id(container_id))
             self._required = _UNKNOWN
 
-    # --- what becomes of executors -----------------------------------------------------------------------------
+    # --- executor changes --------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
         while True:
@@ -125,7 +125,7 @@ class SparkResourceManagerDriver:
                 self._take(*await asyncio.to_thread(self._look))
                 await asyncio.to_thread(self._require)
             except Py4JJavaError as error:
-                # The JVM is there: its Master may be gone for a while, its executors live.
+                # The JVM is alive: its Master may be unavailable for a while, but its executors keep running.
                 logger.warning("Spark refused: %s", error.java_exception)
             except _GONE as error:
                 logger.warning("Spark does not answer: %s", error)
@@ -137,13 +137,13 @@ class SparkResourceManagerDriver:
                 await asyncio.wait_for(self._changed.wait(), _LOOK_EVERY_S)
 
     def _look(self) -> tuple[dict[str, str], dict[str, str]]:
-        """(hosts of the executors that live, why known ones do not), both by container id."""
+        """Return the hosts of the live executors and the reasons of lost ones, both by container id."""
         context = self._context()
         executors = self._executors
         if executors is None or executors.application_id != context.applicationId:
             executors = self._executors = SparkExecutors(context)
             self._required = 0
-            # What is there already is about to go: it was another driver's, of a job that ran before in this process.
+            # Existing executors are about to end: they belonged to the driver of an earlier job in this process.
             self._released |= self._alive(executors).keys()
         alive = self._alive(executors)
         lost = [container_id for container_id in self._hosts if container_id not in alive]
@@ -154,12 +154,12 @@ class SparkResourceManagerDriver:
         return {f"{executors.application_id}-{number}": host for number, host in executors.alive().items()}
 
     def _is_present(self, container_id: str) -> bool:
-        """Whether it is of the present application, and not of one whose JVM was lost."""
+        """Return whether a container belongs to the current application."""
         assert self._executors is not None
         return container_id.startswith(f"{self._executors.application_id}-")
 
     def _take(self, alive: Mapping[str, str], reasons: Mapping[str, str]) -> None:
-        """Tell the listener of what is new."""
+        """Notify the listener of changes."""
         assert self._listener is not None
         for container_id in [known for known in self._hosts if known not in alive]:
             del self._hosts[container_id]
@@ -174,9 +174,9 @@ class SparkResourceManagerDriver:
             self._listener.containers_granted(list(new))
 
     def _require(self) -> None:
-        """Tell Spark how many executors there should be, if that changed, and again while some are awaited.
+        """Tell Spark the required number of executors if it has changed, and repeatedly while some are pending.
 
-        A Master that was started again knows the application, but not how many executors it wants.
+        A restarted Master knows the application, but not the required number of executors.
         """
         total = len(self._hosts) + self._awaited
         is_due = self._awaited and time.monotonic() - self._told_s > _TELL_AGAIN_S

@@ -1,4 +1,4 @@
-"""What both kinds of runs share: a thread that runs the pipeline, and reports that go to the listener's loop."""
+"""The base of both kinds of runs: a thread that runs the pipeline and reports to the listener's event loop."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ logger = logging.getLogger(__name__)
 
 
 class Run:
-    """One run of a job's records through Spark (implements `runtime.jobmaster.data_plane.RunningQuery`).
+    """A run of a job through Spark (implements `runtime.jobmaster.data_plane.RunningQuery`).
 
     Args:
-        query: What to run.
-        listener: Told how it goes, on the loop that makes the run.
-        context: Gives the SparkContext; called in the run's thread, since it may wait for the JVM.
-        collected: Takes what collecting sinks put out.
+        query: The query to run.
+        listener: Notified of progress on the event loop that creates the run.
+        context: Returns the SparkContext; called in the run's thread, as it may wait for the JVM.
+        collected: Receives the output of collecting sinks.
         directory: The job's checkpoint directory.
         pool: Number of the scheduler pool: runs that share a SparkContext have a pool each.
     """
@@ -64,22 +64,22 @@ class Run:
         self._thread = threading.Thread(target=self._run, name=f"query-{query.job_id[:8]}", daemon=True)
 
     def begin(self) -> None:
-        """Start the thread."""
+        """Start the thread of the run."""
         self._thread.start()
 
     @property
     def is_running(self) -> bool:
-        """Whether its thread lives."""
+        """Whether the thread of the run is alive."""
         return self._thread.is_alive()
 
     async def stop(self) -> None:
-        """Stop the run and wait for its thread, at most for `task.cancellation.timeout`.
+        """Stop the run and wait for its thread, for at most `task.cancellation.timeout`.
 
-        Then the thread is given up: a commit that never returns must not keep the job from ending. Flink ends the
-        process of such a task; this thread can only be left behind.
+        After the timeout the thread is abandoned, so that a commit that never returns does not keep the job from
+        ending. Flink ends the process of such a task; a thread can only be abandoned.
         """
         self._stopping.set()
-        # A thread of its own and not one of the loop's pool: that is closed already when the process is about to end.
+        # A separate thread, because the loop's thread pool is already closed when the process is about to end.
         threading.Thread(target=self._interrupt_until_ended, name="interrupter", daemon=True).start()
         timeout_s = cancellation_timeout_s(self._query.job_graph.configuration)
         try:
@@ -90,22 +90,22 @@ class Run:
             logger.error(text, self._query.job_id, timeout_s, extra=about(self._query.job_id))
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
-        """BATCH jobs have no state to save."""
+        """Raise NotImplementedError, as BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints and takes no savepoints")
 
     async def trigger_checkpoint(self, full: bool) -> int:
-        """BATCH jobs have no state to save."""
+        """Raise NotImplementedError, as BATCH jobs have no state to save."""
         raise NotImplementedError("a BATCH job has no checkpoints")
 
     def _collect(self, collect_id: str, elements: list[Any]) -> None:
         self._collected.put(collect_id, elements, self._stopping.is_set)
 
     def _interrupt_until_ended(self) -> None:
-        """Again and again: what is only about to start can't be interrupted yet."""
+        """Interrupt Spark's jobs repeatedly, as a job that is only about to start can't be interrupted yet."""
         self._wake_up()
-        # Of a thread that was given up nothing is interrupted: another run of the job may have begun.
+        # An abandoned thread is not interrupted, as another run of the job may have begun.
         while self._thread.is_alive() and not self._is_given_up:
-            # A JVM that is gone, because the process ends, needs no interrupting: Py4J tells it in either way.
+            # Either error means that the JVM is gone because the process ends, so nothing needs to be interrupted.
             with contextlib.suppress(Py4JError, OSError):
                 if self._context is not None:
                     self._context.cancelJobGroup(self._group)
@@ -113,13 +113,13 @@ class Run:
         self._tell(self._ended.set)
 
     def _wake_up(self) -> None:
-        """Let the thread see that something changed, if it waits."""
+        """Wake up the thread if it waits."""
 
     def _leave(self, has_failed: bool) -> None:
-        """Leave what the run takes part in; the last that its thread does."""
+        """Release shared resources, as the last action of the thread."""
 
     def _execute(self) -> None:
-        """Run to the end of input, or until `_stopping`."""
+        """Run until the end of input or until `_stopping` is set."""
         raise NotImplementedError
 
     def _run(self) -> None:
@@ -131,7 +131,7 @@ class Run:
             if not self._stopping.is_set():
                 self._collected.begin(self._query.job_graph, self._directory)
                 self._execute()
-        except BaseException as error:  # Committers run here, and a sys.exit() of theirs must not end in silence.
+        except BaseException as error:  # Committers run here, and a sys.exit() in one must not go unnoticed.
             failure = _failure_of(error)
         self._leave(failure is not None or self._stopping.is_set())
         if self._stopping.is_set():
@@ -145,7 +145,7 @@ class Run:
         try:
             self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:
-            # The loop is closed: nobody waits for the answer any more.
+            # The loop is closed, so nobody waits for the answer any more.
             self._stopping.set()
 
     def _tell_progress(self, reports: list[StageReport]) -> None:

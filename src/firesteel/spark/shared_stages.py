@@ -1,6 +1,6 @@
-"""Large functions of a Spark job, which Spark's executors fetch once instead of with each task.
+"""Large functions of a Spark job, which executors fetch once instead of with each task.
 
-PySpark broadcasts a large function by itself, and never destroys that broadcast: each Spark job would leave a copy on
+PySpark itself broadcasts large functions but never destroys those broadcasts, so each Spark job would leave a copy on
 the driver's disk and in the memory of driver and executors.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 _MOST_BYTES_WITH_TASK = 512 << 10
-"""Below `spark.broadcast.UDFCompressionThreshold` (1 MB), above which PySpark broadcasts by itself."""
+"""Maximum size of a function sent with each task; below 1 MB, above which PySpark itself broadcasts."""
 
 StageFunction = Callable[[int, Iterable[Any]], Iterator[Any]]
 """A function for `RDD.mapPartitionsWithIndex`."""
@@ -24,7 +24,7 @@ StageFunction = Callable[[int, Iterable[Any]], Iterator[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _SharedStage:
-    """A function that each worker takes from a broadcast."""
+    """A function that each worker reads from a broadcast."""
 
     pickled_stage: Any
 
@@ -34,7 +34,7 @@ class _SharedStage:
 
 
 class SharedStages:
-    """Shares the functions of one Spark job, and frees what they take when the block ends.
+    """A context manager that shares the functions of one Spark job and frees their broadcasts at the end.
 
     Args:
         context: The SparkContext.
@@ -45,7 +45,7 @@ class SharedStages:
         self._broadcasts: list[Any] = []
 
     def share(self, stage: StageFunction) -> StageFunction:
-        """Return a function that does the same and is small."""
+        """Return a small function with the same behaviour."""
         data = pickle.dumps(stage, protocol=pickle.HIGHEST_PROTOCOL)
         if len(data) <= _MOST_BYTES_WITH_TASK:
             return stage
@@ -59,5 +59,5 @@ class SharedStages:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for broadcast in self._broadcasts:
-            with contextlib.suppress(Py4JError, OSError):  # With the JVM all of it is gone.
+            with contextlib.suppress(Py4JError, OSError):  # If the JVM is gone, so are its broadcasts.
                 broadcast.destroy()

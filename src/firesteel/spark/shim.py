@@ -1,6 +1,6 @@
-"""What runs inside Spark's Python workers: passes the rows of a lane to its slots and returns what comes back.
+"""The function that runs in Spark's Python workers: it passes the rows of a lane to its slots and returns their output.
 
-Generic and thin: it knows no operators. Imported by name in the worker, so it must import quickly.
+It does not depend on operators. Workers import it by name, so it must import quickly.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from firesteel.task.versions import Chain
 FAILURE_MARK = "FIRESTEEL-FAILURE:"
 
 _PASSING_BYTES = 32 << 20
-"""Rows for later stages are kept in memory up to so much."""
+"""Maximum size of rows for later stages that are kept in memory."""
 
 RunStage = Callable[[Mapping[int, StageRequest], Iterable[Row]], Iterator[Row]]
-"""(request of each slot of a lane, rows for them) -> rows that they put out."""
+"""(request of each slot of a lane, rows for them) -> their output rows."""
 
 
 class SlotFailedError(Exception):
-    """The slot could not run the stage; the text carries the failure through Spark to the driver."""
+    """The slot could not run the stage; the message carries the failure through Spark to the driver."""
 
     def __init__(self, failure: dict[str, Any]) -> None:
         super().__init__(f"{FAILURE_MARK}{pickle.dumps(failure).hex()}{FAILURE_MARK}")
@@ -37,8 +37,9 @@ class SlotFailedError(Exception):
 class Stage:
     """One stage of one batch as a function for `RDD.mapPartitionsWithIndex`; the partition is the lane.
 
-    Rows for the subtasks of this stage go to `run`; those for later stages and reports pass through. `parents` has the
-    version of each slot that the stage starts from, `only_with_rows` the slots that need not be asked without rows.
+    Rows for the subtasks of this stage go to `run`; rows for later stages and reports pass through. `parents` contains
+    the version of each slot that the stage starts from, `only_with_rows` the slots to skip if there are no rows for
+    them.
     """
 
     run: RunStage
@@ -49,7 +50,7 @@ class Stage:
     only_with_rows: frozenset[int] = frozenset()
 
     def __call__(self, lane: int, rows: Iterable[Any]) -> Iterator[tuple[int, Row]]:
-        """Run the stage over the rows of one partition: `(lane, row)` in and out."""
+        """Run the stage over the `(lane, row)` pairs of one partition and yield such pairs."""
         _keep_modules_from_garbage_collection()
         passing = SpilledList(_PASSING_BYTES, None)
         own = self._own_rows(rows, passing)
@@ -64,7 +65,7 @@ class Stage:
             yield from passed
 
     def _own_rows(self, rows: Iterable[tuple[int, Row]], passing: SpilledList) -> Iterator[Row]:
-        """Yield the rows for this stage; the others are put aside, on disk if they are many."""
+        """Yield the rows for this stage; set the others aside, on disk if there are many."""
         level_of_gate, stage = self.level_of_gate, self.request.stage
         for keyed in rows:
             _, _, gate, payload = keyed[1]
@@ -76,6 +77,6 @@ class Stage:
 
 @cache
 def _keep_modules_from_garbage_collection() -> None:
-    """Once per worker: Spark has each worker collect garbage after each task, 30 ms if it looks at all modules."""
+    """Exclude loaded modules from Spark's garbage collection after each task, which would take 30 ms."""
     gc.collect()
     gc.freeze()

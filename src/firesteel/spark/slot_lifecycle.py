@@ -1,7 +1,8 @@
-"""The life of a slot's process, without processes: events go in, actions come out.
+"""The life cycle of a slot's process as a pure state machine: events in, actions out.
 
-A slot wants tasks; its process comes and goes. Whatever happens to the process, the tasks that are wanted are deployed
-to the next one, and a process that does not do as it is told is killed. `TRANSITIONS` has what is possible when.
+A slot has a set of wanted tasks, while its processes come and go. When a process is lost, the wanted tasks are deployed
+to the next one; a process that does not respond in time is killed. `TRANSITIONS` defines the valid events of each
+state.
 
     ABSENT --deploy--> STARTING --connected--> SERVING --cancel--> CANCELLING --closed--> SERVING
     CANCELLING --cancellation timed out--> DYING, SERVING --deployment timed out--> DYING
@@ -18,7 +19,7 @@ Task = TypeVar("Task")
 
 
 class SlotState(Enum):
-    """What is known of the process of a slot."""
+    """The known state of a slot's process."""
 
     ABSENT = "there is none"
     STARTING = "it was ordered from the slot server"
@@ -28,7 +29,7 @@ class SlotState(Enum):
 
 
 class SlotEvent(Enum):
-    """What happens to a process."""
+    """An event in the life of a slot's process."""
 
     ORDERED = "a process was ordered"
     ORDER_FAILED = "no process could be ordered, or none came in time"
@@ -51,11 +52,11 @@ TRANSITIONS: dict[tuple[SlotState, SlotEvent], SlotState] = {
     (SlotState.CANCELLING, SlotEvent.ENDED): SlotState.ABSENT,
     (SlotState.DYING, SlotEvent.ENDED): SlotState.ABSENT,
 }
-"""What does not stand here changes nothing: it is of a process that is gone, or comes twice."""
+"""Events not listed here are ignored: they concern a process that is gone, or are duplicates."""
 
 
 class SlotAction(Enum):
-    """What is to be done besides deploying tasks."""
+    """An action required besides deploying tasks."""
 
     ORDER = "order a process from the slot server"
     CANCEL = "tell the process to close its tasks"
@@ -79,8 +80,8 @@ class SlotLifecycle(Generic[Task]):
 
     Attributes:
         tasks: Execution attempt -> the task that is wanted.
-        state: Of the process.
-        process_id: Of the process that is connected.
+        state: The state of the process.
+        process_id: The id of the connected process.
     """
 
     tasks: dict[str, Task] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class SlotLifecycle(Generic[Task]):
     process_id: int | None = None
 
     def _take(self, event: SlotEvent) -> bool:
-        """Follow an event; False if it changes nothing."""
+        """Apply an event; return False if it is ignored."""
         following = TRANSITIONS.get((self.state, event))
         if following is None:
             return False
@@ -96,7 +97,7 @@ class SlotLifecycle(Generic[Task]):
         return True
 
     def deploy(self, attempt_id: str, task: Task) -> Actions[Task]:
-        """Want a task; it is sent as soon as there is a process that takes it."""
+        """Add a wanted task; it is sent as soon as a process can run it."""
         self.tasks[attempt_id] = task
         if self.state is SlotState.SERVING:
             return [DeployTask(task)]
@@ -107,31 +108,31 @@ class SlotLifecycle(Generic[Task]):
         return [SlotAction.ORDER] if self.tasks and self._take(SlotEvent.ORDERED) else []
 
     def order_failed(self) -> None:
-        """No process could be ordered, or none came in time: the next task that is deployed orders another one."""
+        """Note that no process could be ordered, or none connected in time; the next deployment orders again."""
         self._take(SlotEvent.ORDER_FAILED)
 
     def connected(self, process_id: int) -> Actions[Task]:
-        """A process called back: it gets all tasks that are wanted, unless it is one that nobody waits for."""
+        """Process the connection of a process: deploy all wanted tasks, or disconnect it if it is not expected."""
         if not self._take(SlotEvent.CONNECTED):
             return [SlotAction.DISCONNECT]
         self.process_id = process_id
         return [DeployTask(task) for task in self.tasks.values()]
 
     def cancel(self) -> Actions[Task]:
-        """Want no task any more."""
+        """Cancel all wanted tasks."""
         self.tasks.clear()
         return [SlotAction.CANCEL] if self._take(SlotEvent.CANCELLED) else []
 
     def closed(self) -> Actions[Task]:
-        """The process has closed its tasks: it gets those that are wanted since."""
+        """Process that the process has closed its tasks: deploy the tasks wanted since then."""
         return [DeployTask(task) for task in self.tasks.values()] if self._take(SlotEvent.CLOSED) else []
 
     def timed_out(self) -> Actions[Task]:
-        """The process does not do what it was told: what is wanted goes to another one."""
+        """Process a timeout: kill the process; wanted tasks go to another one."""
         return [SlotAction.KILL] if self._take(SlotEvent.KILLED) else []
 
     def ended(self, process_id: int) -> Actions[Task]:
-        """The connection of a process broke: the tasks that are wanted need another one."""
+        """Process the end of a process's connection: order another process if tasks are wanted."""
         if process_id != self.process_id or not self._take(SlotEvent.ENDED):
             return []
         self.process_id = None
@@ -139,5 +140,5 @@ class SlotLifecycle(Generic[Task]):
 
     @property
     def is_leaving(self) -> bool:
-        """Whether tasks that are wanted no longer may still run."""
+        """Whether tasks that are no longer wanted may still run."""
         return self.state in (SlotState.CANCELLING, SlotState.DYING)

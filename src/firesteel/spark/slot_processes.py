@@ -1,8 +1,8 @@
-"""Runs tasks in slot processes: the `TaskRunner` of a TaskExecutor.
+"""Execution of tasks in slot processes: the `TaskRunner` of a TaskExecutor.
 
-A slot server forks a process per slot and pipelined region, so that a region that fails takes no other one along. Each
-slot process calls back over a Unix socket; when that connection breaks
-although nobody asked for it, the process died, and a new one is started under the same address with the same tasks.
+A slot server forks one process per slot and pipelined region, so that a failing region does not affect others. Each
+slot process connects back over a Unix socket. If that connection breaks unexpectedly, the process died, and a new one
+is started under the same address with the same tasks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from firesteel.task.messages import (
 from firesteel.task.slot_address import SlotAddress
 
 _CLOSE_TIMEOUT_S = 5.0
-"""When the TaskExecutor itself ends, tasks have so long to close."""
+"""Time for tasks to close when the TaskExecutor itself ends."""
 
 _START_TIMEOUT_S = 60.0
 _DEPLOY_TIMEOUT_S = 60.0
@@ -50,15 +50,15 @@ _DEPLOY_TIMEOUT_S = 60.0
 
 @dataclass(slots=True)
 class _Slot:
-    """The tasks of one region in an open slot: the life of their process, and the connection to it.
+    """The tasks of one region in an open slot, with the life cycle of their process and the connection to it.
 
     Attributes:
         name: Names the process.
         allocation_id: The slot.
-        path: Where its data socket is.
-        attempts: Attempts that a process was to run.
-        reported: Attempts that were reported RUNNING.
-        confirmed: Attempts that the process at hand has confirmed.
+        path: The path of its data socket.
+        attempts: Attempts that were deployed to a process.
+        reported: Attempts that were reported as RUNNING.
+        confirmed: Attempts that the current process has confirmed.
         changed: Set and replaced whenever something about the process has changed.
     """
 
@@ -74,15 +74,15 @@ class _Slot:
     cancellation_timeout_s: float | None = None
 
     def notify(self) -> None:
-        """Wake those that wait for a change."""
+        """Wake up all waiters after a change."""
         self.changed.set()
         self.changed = asyncio.Event()
 
     async def wait_until(self, condition: Callable[[], bool], timeout_s: float | None) -> None:
-        """Wait until something is so.
+        """Wait until a condition holds.
 
         Raises:
-            TimeoutError: it is not so in time.
+            TimeoutError: the condition did not hold in time.
         """
         async with asyncio.timeout(timeout_s):
             while not condition():
@@ -90,19 +90,19 @@ class _Slot:
 
 
 class SlotStartError(FiresteelError):
-    """The process of a slot did not start, or takes no tasks; the argument says what was tried."""
+    """The process of a slot did not start or did not accept tasks; the argument describes the attempts."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class SlotProcesses:
-    """Starts, watches and ends the slot processes of one TaskExecutor.
+    """The slot processes of one TaskExecutor, which it starts, monitors and ends.
 
     Args:
         listener: The TaskExecutor.
-        host: Where slots take connections from other hosts; None if there are none.
-        tls: What connections from other hosts are encrypted with; None: they are not.
+        host: The address for connections from other hosts; None if there are no other hosts.
+        tls: The TLS settings for connections from other hosts; None disables encryption.
     """
 
     def __init__(self, listener: TaskStateListener, host: str | None = None, tls: InternalTls | None = None) -> None:
@@ -117,7 +117,7 @@ class SlotProcesses:
         self._starting = asyncio.Lock()
 
     async def start(self) -> None:
-        """Start the server that forks slot processes; done once, early, since it takes a while."""
+        """Start the server that forks slot processes, once and early, because it takes a while."""
         async with self._starting:
             if self._forker is not None and self._forker.returncode is None:
                 return
@@ -139,7 +139,7 @@ class SlotProcesses:
     # --- TaskRunner --------------------------------------------------------------------------------------------
 
     async def open_slot(self, allocation_id: str, slot_index: int) -> str:
-        """Name the slot's data socket; a process starts with the first task that needs one."""
+        """Return the address of a new slot; a process starts with the first task that needs one."""
         path = str(self._directory.path / f"slot-{slot_index}-{secrets.token_hex(4)}")
         address = SlotAddress(path)
         if self._relay is not None:
@@ -149,16 +149,16 @@ class SlotProcesses:
         return str(address)
 
     def _slot_of(self, tdd: TaskDeploymentDescriptor) -> _Slot:
-        """Where a task goes; the tasks of a region share a process."""
+        """Return the slot entry of a task; the tasks of a region share a process."""
         path = self._addresses[tdd.allocation_id].of_region(tdd.region).path
         name = f"{tdd.allocation_id}-{tdd.region}"
         return self._slots.setdefault(name, _Slot(name, tdd.allocation_id, path))
 
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
-        """Hand a task to the slot's process. BATCH tasks need none: they run inside Spark's workers.
+        """Deploy a task to the slot's process; BATCH tasks run inside Spark's workers and need none.
 
         Raises:
-            SlotStartError: no process came, or it did not take the task, in time.
+            SlotStartError: no process started, or it did not confirm the task, in time.
         """
         slot = self._slot_of(tdd)
         life = slot.life
@@ -177,7 +177,7 @@ class SlotProcesses:
                 await self._await_confirmation(slot, tdd)
                 return
             except TimeoutError:
-                # No process came, or one that takes no task: another one is asked once more.
+                # No process started, or it did not confirm the task: retry once with another process.
                 life.order_failed()
                 await self._perform(slot, life.timed_out() or life.reorder())
         life.tasks.pop(tdd.execution_attempt_id, None)
@@ -187,7 +187,7 @@ class SlotProcesses:
         )
 
     async def _await_confirmation(self, slot: _Slot, tdd: TaskDeploymentDescriptor) -> None:
-        """Wait until a process has the task, or until nobody wants it there any more."""
+        """Wait until a process has confirmed the task, or until the task is no longer wanted there."""
         attempt_id = tdd.execution_attempt_id
 
         def is_settled() -> bool:
@@ -197,14 +197,14 @@ class SlotProcesses:
         await slot.wait_until(is_settled, _DEPLOY_TIMEOUT_S)
 
     def _patience_s(self, slot: _Slot) -> float | None:
-        """Return how long a process may take until it serves; while one is cancelled, that comes first."""
+        """Return the timeout in seconds for a process to serve, including a cancellation in progress."""
         if not slot.life.is_leaving:
             return _START_TIMEOUT_S
         timeout_s = slot.cancellation_timeout_s
         return None if timeout_s is None else timeout_s + _START_TIMEOUT_S
 
     async def cancel(self, execution_attempt_id: str) -> None:
-        """Close the tasks of the attempt's region in its slot; they end together."""
+        """Close the tasks of the attempt's region in its slot, which end together."""
         for slot in self._slots.values():
             if execution_attempt_id in slot.life.tasks:
                 await self._close_tasks(slot, slot.cancellation_timeout_s)
@@ -215,11 +215,11 @@ class SlotProcesses:
         self._listener.task_state_changed(execution_attempt_id, ExecutionState.CANCELED)
 
     async def _await_end_of_cancellation(self, slot: _Slot) -> None:
-        """Wait for a cancellation that another call has begun and sees to its end."""
+        """Wait for a cancellation that another call has started."""
         await slot.wait_until(lambda: not slot.life.is_leaving, None)
 
     async def close_slot(self, allocation_id: str) -> None:
-        """End the slot's processes."""
+        """Stop the slot's processes."""
         self._addresses.pop(allocation_id, None)
         slots = [slot for slot in self._slots.values() if slot.allocation_id == allocation_id]
         for slot in slots:
@@ -232,7 +232,7 @@ class SlotProcesses:
             slot.writer.close()
 
     async def close(self) -> None:
-        """End all processes and remove their files."""
+        """Stop all processes and remove their files."""
         slots, self._slots = list(self._slots.values()), {}
         await asyncio.gather(*(self._release(slot, _CLOSE_TIMEOUT_S) for slot in slots))
         if self._forker is not None:
@@ -250,18 +250,18 @@ class SlotProcesses:
     # --- processes ---------------------------------------------------------------------------------------------
 
     async def _watch(self, forker: asyncio.subprocess.Process) -> None:
-        """Order anew what was ordered of a server that ended: slot processes end with their server."""
+        """Wait for the server's end, and then reorder its slot processes, which end with it."""
         await forker.wait()
         for slot in list(self._slots.values()):
             if slot.life.state is SlotState.STARTING:
                 slot.life.order_failed()
                 try:
                     await self._perform(slot, slot.life.reorder())
-                except SlotStartError as error:  # The other slots get another attempt.
+                except SlotStartError as error:  # Continue, as the order of the other slots may succeed.
                     self._fail_all(slot, error)
 
     async def _perform(self, slot: _Slot, actions: Actions[TaskDeploymentDescriptor]) -> None:
-        """Do what the life of a slot asks for."""
+        """Perform the actions of a slot's life cycle."""
         for action in actions:
             if isinstance(action, DeployTask):
                 self._send(slot, _deploy_message(action.task))
@@ -275,7 +275,7 @@ class SlotProcesses:
         slot.notify()
 
     async def _order(self, slot: _Slot) -> None:
-        """Have the server fork a process for the slot.
+        """Order a process for the slot from the server.
 
         Raises:
             SlotStartError: the server can't be started.
@@ -288,13 +288,13 @@ class SlotProcesses:
             self._forker.stdin.write(f"{slot.name}\t{self._control_path}\t{slot.path}\n".encode())
             await self._forker.stdin.drain()
         except ConnectionError:
-            pass  # A server that was killed is seen by `_watch`.
+            pass  # `_watch` handles a killed server.
         except OSError as error:
             slot.life.order_failed()
             raise SlotStartError(f"the server of slot processes can't be started: {error}") from error
 
     async def _close_tasks(self, slot: _Slot, timeout_s: float | None) -> None:
-        """Have the process close its tasks; kill it if it does not in time."""
+        """Close the tasks of a process; kill it if it does not respond in time."""
         slot.reported.clear()
         slot.confirmed.clear()
         await self._perform(slot, slot.life.cancel())
@@ -308,7 +308,7 @@ class SlotProcesses:
             slot.writer.write(encode_message(message))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One control connection: the life of one slot process."""
+        """Serve one control connection, for the life of one slot process."""
         slot: _Slot | None = None
         process_id = 0
         try:
@@ -347,7 +347,7 @@ class SlotProcesses:
         slot.notify()
 
     async def _take(self, slot: _Slot, message: object) -> None:
-        """Act on what a slot process says."""
+        """Process a message of a slot process."""
         if isinstance(message, Deployed):
             slot.confirmed.add(message.execution_attempt_id)
             if message.execution_attempt_id in slot.life.tasks:
@@ -370,7 +370,7 @@ class SlotProcesses:
             self._listener.task_state_changed(attempt, ExecutionState.FAILED, failure)
 
     def _report_running(self, slot: _Slot, attempt: str) -> None:
-        """Report an attempt once, however many processes it gets."""
+        """Report an attempt as RUNNING once, however many processes run it."""
         if attempt not in slot.reported:
             slot.reported.add(attempt)
             self._listener.task_state_changed(attempt, ExecutionState.RUNNING)

@@ -1,7 +1,7 @@
-"""Takes connections to slots from other hosts: the data goes to the state, the state does not move.
+"""A relay for connections to slots from other hosts.
 
-First comes a line with a token and the name of a slot's socket, and a line feed goes back once the slot is there; from
-then on bytes go to and fro. Slots on the caller's own host are reached without it.
+The caller sends a line with a token and the name of a slot's socket; the relay answers with a line feed once the slot
+is connected, and then forwards bytes in both directions. Callers on the same host connect to slots directly.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _CHUNK = 1 << 20
 
 
 class SlotRelay:
-    """Connects callers that know its token with the Unix sockets in a directory.
+    """A server that connects callers, authenticated by its token, with the Unix sockets in a directory.
 
     Args:
-        host: Where to listen, as others reach it.
-        directory: Where the sockets are.
-        tls: What to speak TLS with; None: not at all.
+        host: The address to listen on, as other hosts reach it.
+        directory: The directory of the sockets.
+        tls: The TLS settings; None disables TLS.
     """
 
     def __init__(self, host: str, directory: Path, tls: InternalTls | None = None) -> None:
@@ -41,18 +41,18 @@ class SlotRelay:
         self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen at any free port."""
+        """Start to listen on a free port."""
         if self._server is None:
             self._server = await asyncio.start_server(self._accept, self._host, 0, limit=_CHUNK)
 
     def address_of(self, path: str) -> SlotAddress:
-        """How a slot is reached through this relay."""
+        """Return the address of a slot through this relay."""
         assert self._server is not None
         port = self._server.sockets[0].getsockname()[1]
         return SlotAddress(path, f"{self._host}:{port}", self._token)
 
     async def close(self) -> None:
-        """Listen no more, and break the connections."""
+        """Stop listening and close all connections."""
         if self._server is not None:
             self._server.close()
         for connection in self._connections:
@@ -64,7 +64,7 @@ class SlotRelay:
         assert task is not None
         self._connections.add(task)
         try:
-            # A caller that breaks off, and a slot that ends, are seen by the other side.
+            # If a caller or a slot disconnects, the other side notices.
             with contextlib.suppress(OSError, ValueError, TimeoutError, asyncio.CancelledError):
                 if await self._begin_tls(writer):
                     await self._relay(reader, writer)
@@ -95,7 +95,7 @@ class SlotRelay:
             await _close(to_slot)
 
     async def _connect(self, name: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect to a slot; a slot process that was killed is started again meanwhile."""
+        """Connect to a slot; wait for the restart of a slot process that was killed."""
         while True:
             with contextlib.suppress(OSError):
                 return await asyncio.open_unix_connection(str(self._directory / name), limit=_CHUNK)
@@ -115,7 +115,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
 
 
 async def _first_of(*pumps: object) -> None:
-    """Return when one side has ended, and with it the connection."""
+    """Return when one side has ended, which ends the connection."""
     tasks = [asyncio.ensure_future(pump) for pump in pumps]  # type: ignore[call-overload]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

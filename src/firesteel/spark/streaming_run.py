@@ -1,4 +1,4 @@
-"""A pipelined region of a STREAMING job: one small Spark job after the other, each over what came in meanwhile."""
+"""A pipelined region of a STREAMING job: a sequence of small Spark jobs, each over the input that has arrived."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _DEFAULT_BUFFER_TIMEOUT = "100 ms"
 
 
 class StreamingRun(Run):
-    """Runs batches until all input is read, and takes checkpoints.
+    """A run that processes batches until all input is read, and takes checkpoints.
 
-    A batch begins as soon as there is something to do, but at most one per `execution.buffer-timeout.interval`. Behind
-    each batch the state of all slots is a version that a lost slot goes back to. Behind the first batch after each
-    `execution.checkpointing.interval` (without: behind each), or after somebody asked for one, a checkpoint is taken
-    and what sinks have ready is committed. If nothing comes in any more, an empty batch is run for the last of it.
+    A batch starts as soon as there is work to do, but at most one per `execution.buffer-timeout.interval`. After each
+    batch, every slot has a version of its state to which a lost slot returns. After the first batch in each
+    `execution.checkpointing.interval` (without the option: after each batch), or on request, a checkpoint is taken and
+    prepared sink output is committed. If no more input arrives, an empty batch runs for the last checkpoint.
     """
 
     def __init__(self, *args: Any, checkpoints: JobCheckpoints, tls: InternalTls | None) -> None:
@@ -64,7 +64,7 @@ class StreamingRun(Run):
         self._last_reports: list[StageReport] = []
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
-        """Take a savepoint of the whole job, each region between two of its batches: its path.
+        """Take a savepoint of the whole job, each region between two of its batches, and return its path.
 
         Raises:
             FiresteelError: it could not be written, or the job ended before.
@@ -72,7 +72,7 @@ class StreamingRun(Run):
         return str(await self._ask(savepoint_parent=self._named.path(self._named.resolve(directory)), after=after))
 
     async def trigger_checkpoint(self, full: bool) -> int:
-        """Take a checkpoint behind the next batches, which are empty ones if nothing comes in: its id.
+        """Take a checkpoint after the next batches, which are empty if there is no input, and return its id.
 
         Raises:
             FiresteelError: the job ended before.
@@ -92,7 +92,7 @@ class StreamingRun(Run):
         commit(committables, self._collect, self._committers)
 
     def _cores(self) -> int:
-        """Return the cores of an executor; a Spark session that the program made itself may not set them."""
+        """Return the number of cores of an executor; a Spark session created by the program may not set it."""
         return int(self._context.getConf().get(CORES) or self._context.defaultParallelism)
 
     def _execute(self) -> None:
@@ -104,7 +104,7 @@ class StreamingRun(Run):
             self._tell(self._listener.checkpoint_restored, restored)
         while (plan := self._next_plan()) is not None:
             self._run_batch(pipeline, plan)
-        # With the last subtask that is told to have ended the job is over, so what it wrote must be committed before.
+        # The job ends when its last subtask is reported as ended, so its output must be committed before.
         if not self._stopping.is_set():
             self._tell_progress(self._last_reports)
 
@@ -137,7 +137,7 @@ class StreamingRun(Run):
             self._awaits_checkpoint = not plan.is_checkpoint
         self._awaits_checkpoint |= self._checkpoints.uploads.needs_another
         if plan.is_checkpoint:
-            # At the end sinks have finished everything: that will do for what was asked for meanwhile.
+            # At the end sinks have finished everything, which also satisfies pending requests for savepoints.
             self._prepare(self._job.asked_of(self._member) if self._enumerator.has_ended else asked)
         if reports[0].try_number == 1:
             self._enumerator.batch_took(time.monotonic() - self._begun_s)
@@ -153,7 +153,7 @@ class StreamingRun(Run):
         self._checkpoints.settle()
 
     def _next_plan(self) -> BatchPlan | None:
-        """Return the next batch when there is something to do; None if the run is to end."""
+        """Wait until there is work to do, and return the next batch; None if the run is being stopped."""
         while not self._stopping.is_set():
             self._wake.clear()
             self._checkpoints.settle()
@@ -171,7 +171,7 @@ class StreamingRun(Run):
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether to do nothing until other regions have come so far, or until the run is stopped."""
+        """Whether the run must wait for other regions or until it is stopped."""
         if self._enumerator.has_ended and self._member.part is not None:
             return True
         return any(
@@ -181,12 +181,12 @@ class StreamingRun(Run):
 
     @property
     def _is_to_finish(self) -> bool:
-        """Whether a savepoint was taken with which the job finishes."""
+        """Whether a savepoint was taken that finishes the job."""
         ends = (AfterSavepoint.STOP, AfterSavepoint.DRAIN)
         return any(request.succeeded and request.after in ends for request in self._savepoints)
 
     def _savepoint_plan(self) -> BatchPlan | None:
-        """Return the batch before a savepoint that was asked for."""
+        """Return the batch before a requested savepoint, or None."""
         asked = {request.after for request in self._job.asked_of(self._member) if request.is_savepoint}
         if not asked:
             return None
@@ -194,9 +194,9 @@ class StreamingRun(Run):
         return self._enumerator.plan_end() if drains else self._enumerator.plan_nothing()
 
     def _plan_or_wait(self) -> tuple[BatchPlan | None, float]:
-        """Return what to read now; else None, and for how long there is nothing to do (seconds).
+        """Return the next batch, or None and the time in seconds until there may be work to do.
 
-        While files are on their way to a remote store, batches ask for them, also if there is nothing to read.
+        While files are being uploaded to a remote store, batches poll the uploads even if there is nothing to read.
         """
         wait_s = self._begun_s + self._spacing_s - time.monotonic()
         if wait_s > 0:
@@ -215,13 +215,13 @@ class StreamingRun(Run):
         return None, max(wait_s, 0.001)
 
     def _checkpoint_in_s(self) -> float:
-        """When a checkpoint is due for what has been processed since the last one; never if nothing has."""
+        """Return the time in seconds until the next checkpoint is due, infinite if nothing was processed."""
         if not self._awaits_checkpoint:
             return math.inf
         return max(self._checkpointed_s + self._interval_s - time.monotonic(), self._checkpoints.uploads.pause_left_s)
 
     def _slots(self) -> RemoteSlots:
-        """Return where the slots are and whose tasks run in them."""
+        """Return the slots' addresses and deployments."""
         addresses, deployments = {}, {}
         for subtask in self._query.subtasks:
             addresses[subtask.slot] = str(SlotAddress.parse(subtask.address).of_region(self._region))

@@ -1,4 +1,4 @@
-"""Starts a TaskExecutor's process beside a Spark executor: runs in a Python worker of that executor."""
+"""The start of a TaskExecutor's process next to a Spark executor, from a Python worker of that executor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG_FILE = "task-manager.log"
 
 
 class TaskManagerStartError(Exception):
-    """A TaskExecutor's process ended at once; the text goes through Spark to the JobManager."""
+    """A TaskExecutor's process ended at once; the message goes through Spark to the JobManager."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class LaunchTaskManager:
     """A function for `SparkExecutors.run_on`.
 
     Attributes:
-        executor_id: Where it has to run.
-        options: The TaskExecutor's.
-        secret: For its RPC.
+        executor_id: The executor on which it must run.
+        options: The options of the TaskExecutor.
+        secret: The secret for its RPC.
     """
 
     executor_id: str
@@ -36,10 +36,10 @@ class LaunchTaskManager:
     secret: bytes
 
     def __call__(self, rows: Iterator[Any]) -> Iterator[str | None]:
-        """Start the process: gives None if this is another executor, else the process id.
+        """Start the process and yield its process id; yield None first if this is another executor.
 
         Raises:
-            TaskManagerStartError: it ended before it was ready.
+            TaskManagerStartError: the process ended before it was ready.
         """
         executor_id, executor_process = _executor()
         if executor_id != self.executor_id:
@@ -48,7 +48,7 @@ class LaunchTaskManager:
         yield self._start(executor_process)
 
     def _start(self, executor_process: int) -> str:
-        """Start it in the executor's directory, where its log stays with Spark's, and tell it the secret by a pipe."""
+        """Start the process in the executor's directory, next to Spark's logs, and send it the secret over a pipe."""
         with Path(LOG_FILE).open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "firesteel.spark.task_manager_process", str(executor_process)],
@@ -68,10 +68,10 @@ class LaunchTaskManager:
 
 
 def _executor() -> tuple[str, int]:
-    """(id, process id) of the executor that this Python worker belongs to: it is one of the worker's ancestors.
+    """Return the id and process id of the executor that is an ancestor of this Python worker.
 
     Raises:
-        TaskManagerStartError: there is none.
+        TaskManagerStartError: no ancestor is an executor.
     """
     process = os.getppid()
     while process > 1:

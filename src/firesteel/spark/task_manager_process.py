@@ -1,4 +1,4 @@
-"""A TaskExecutor's process beside a Spark executor; each of the two ends with the other.
+"""The process of a TaskExecutor next to a Spark executor; each of the two ends with the other.
 
 `python -m firesteel.spark.task_manager_process PROCESS_ID`: the options and the secret come as JSON on standard input.
 """
@@ -26,11 +26,11 @@ from firesteel.spark.slot_processes import SlotProcesses
 from firesteel.spark.task_manager_launch import LOG_FILE, READY
 
 _LEAVE_S = 5.0
-"""How long a TaskExecutor takes leave; its slots end with the process in any case."""
+"""Time for a TaskExecutor to deregister; its slots end with the process in any case."""
 
 
 async def _run(options: Mapping[str, str], secret: bytes, executor_process: int) -> int:
-    options = {**options, LOG_PATH: LOG_FILE}  # where the one who started it has let it log
+    options = {**options, LOG_PATH: LOG_FILE}  # the log file that the launcher set up
     slots = partial(SlotProcesses, host=options["taskmanager.host"], tls=InternalTls.of(options))
     runner = TaskManagerRunner(options, slots, secret)
     loop = asyncio.get_running_loop()
@@ -40,7 +40,7 @@ async def _run(options: Mapping[str, str], secret: bytes, executor_process: int)
     await runner.start()
     sys.stdout.buffer.write(READY)
     sys.stdout.buffer.flush()
-    # What user code prints from now on goes where the log goes.
+    # From now on, output of user code goes to the log.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     error = await runner.ended
     loop.remove_reader(executor)
@@ -52,7 +52,7 @@ async def _run(options: Mapping[str, str], secret: bytes, executor_process: int)
 
 
 def _end_executor_after(task_executor: int, executor_process: int) -> NoReturn:
-    """End the executor if the TaskExecutor was killed: Spark then tells that it is lost, and there will be another."""
+    """End the executor after the TaskExecutor was killed; Spark then reports its loss, and it is replaced."""
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdin, sys.stdout):
         os.dup2(null, stream.fileno())
@@ -64,7 +64,7 @@ def _end_executor_after(task_executor: int, executor_process: int) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """Run until the executor ends."""
+    """Run the TaskExecutor until the executor ends."""
     executor_process = int(sys.argv[1])
     task_executor = os.fork()
     if task_executor:

@@ -1,7 +1,7 @@
-"""Directories for temporary files that go with their process, however it ends.
+"""Directories for temporary files that are removed even if their process is killed.
 
-A process holds a lock on each of its directories. The lock goes with the process, also when that is killed; so
-whoever makes or removes a directory knows which others nobody uses any more, and removes those.
+A process holds a lock on each of its directories, which the kernel releases when the process ends or is killed. Each
+process that creates or removes a directory also removes the unlocked ones.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _PREFIX = "firesteel-tmp-"
 
 
 class TemporaryDirectory:
-    """A directory of this process.
+    """A temporary directory of this process.
 
     Args:
-        name: What it is for; part of its name.
+        name: The purpose of the directory, which becomes part of its name.
 
     Attributes:
-        path: Where it is.
+        path: The path of the directory.
 
     Example:
         >>> directory = TemporaryDirectory("example")
@@ -41,19 +41,19 @@ class TemporaryDirectory:
         self.path, self._lock = _make_locked(name)
 
     def remove(self) -> None:
-        """Remove it with all that is in it; may be called again."""
+        """Remove the directory with its contents; may be called repeatedly."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-            # Again: what a killed process had started may have written for a moment longer.
+            # Repeat, as children of a killed process may have written for a moment longer.
             _remove_abandoned(tempfile.gettempdir())
 
 
 def _make_locked(name: str) -> tuple[Path, int]:
     while True:
         path = tempfile.mkdtemp(prefix=f"{_PREFIX}{name}-")
-        # Before it is locked, somebody may take it for an abandoned one.
+        # Another process may take it for an abandoned directory before it is locked.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(path, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -63,6 +63,6 @@ def _make_locked(name: str) -> tuple[Path, int]:
 
 
 def _remove_abandoned(parent: str) -> None:
-    """Remove the directories whose processes are gone."""
+    """Remove the directories whose processes have ended."""
     for path in Path(parent).glob(f"{_PREFIX}*"):
         remove_if_unlocked(path)

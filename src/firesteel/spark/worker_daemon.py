@@ -1,6 +1,6 @@
-"""Spark's daemon of Python workers, with all loaded that workers need: a worker is ready when it is forked.
+"""Spark's daemon of Python workers, with all required modules preloaded, so that forked workers start quickly.
 
-Set as `spark.python.daemon.module`. Memory that the workers do not change is shared among them.
+It is configured as `spark.python.daemon.module`. Workers share the memory that they do not change.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 
 from firesteel.spark.compiled_pyspark import prefer_compiled_pyspark
 
-sys.path[:] = prefer_compiled_pyspark(sys.path)  # Before anything of PySpark is imported.
+sys.path[:] = prefer_compiled_pyspark(sys.path)  # This must run before PySpark is imported.
 
 import gc  # noqa: E402
 

@@ -1,1 +1,1 @@
-"""The slot process: hosts the subtasks of one slot, their versions, and the socket that Spark's side talks to."""
+"""The slot process: hosts the subtasks of one slot, their versions, and the socket that Spark's workers talk to."""

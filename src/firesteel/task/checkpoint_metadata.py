@@ -1,10 +1,10 @@
-"""What a checkpoint or savepoint is: its `_metadata` file, which says what state there is and where.
+"""Checkpoints and savepoints: the `_metadata` file, which lists the state and its files.
 
-    <job directory>/chk-7/_metadata          a checkpoint, which names version files of the job
-    <job directory>/versions-2/...           what the second run of the job wrote, see `version_store`
-    <savepoint>/_metadata                    a savepoint, with state of its own in <savepoint>/versions
+    <job directory>/chk-7/_metadata          a checkpoint, which refers to version files of the job
+    <job directory>/versions-2/...           files of the second run of the job, see `version_store`
+    <savepoint>/_metadata                    a savepoint, with its own state files in <savepoint>/versions
 
-The metadata is written last: a directory without it is no checkpoint. Flink: `runtime.checkpoint.metadata`.
+The metadata is written last: a directory without it is not a checkpoint. Flink: `runtime.checkpoint.metadata`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CHECKPOINT = re.compile(r"chk-(\d+)")
 
 
 class CheckpointNotFoundError(FiresteelError):
-    """There is no checkpoint or savepoint where one was said to be.
+    """No checkpoint or savepoint exists at the given path.
 
     Args:
-        path: What was given.
-        hint: What else there is.
+        path: The given path.
+        hint: Which checkpoints exist instead.
     """
 
     def __init__(self, path: str, hint: str) -> None:
@@ -43,7 +43,7 @@ class CheckpointNotFoundError(FiresteelError):
 
 
 class CheckpointExistsError(FiresteelError):
-    """Another JobManager has taken a checkpoint; the argument is its directory."""
+    """Another JobManager has already taken this checkpoint; the argument is its directory."""
 
     def __str__(self) -> str:
         return f"checkpoint {self.args[0]} was taken by another JobManager meanwhile: this one's run of the job is over"
@@ -51,7 +51,7 @@ class CheckpointExistsError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class VertexLayout:
-    """Where the state of a vertex is.
+    """The location of a vertex's state.
 
     Attributes:
         vertex_id: The vertex.
@@ -74,14 +74,14 @@ class VertexLayout:
 
 @dataclass(frozen=True, slots=True)
 class RegionState:
-    """What a checkpoint has of one pipelined region.
+    """The part of a checkpoint that belongs to one pipelined region.
 
     Attributes:
-        batch_id: The batch of the region behind which it was taken.
+        batch_id: The batch of the region after which it was taken.
         chains: (stage, slot) -> the files of its version, relative to `base_of` the checkpoint.
-        sources: Pickled: operator id -> where the enumerator of that source is.
-        committables: Pickled: what its sinks want to have committed with the checkpoint.
-        next_time: When the region has something to do again although nothing comes (ms).
+        sources: Pickled: operator id -> state of that source's enumerator.
+        committables: Pickled: the committables of its sinks for the checkpoint.
+        next_time: Time (ms) at which the region has work to do even without input.
     """
 
     batch_id: int
@@ -96,13 +96,13 @@ class CheckpointMetadata:
     """A checkpoint or savepoint.
 
     Attributes:
-        checkpoint_id: Counts the checkpoints of a job, over restarts; from 1.
-        timestamp_ms: When it was taken.
+        checkpoint_id: Number of the checkpoint within the job, across restarts, from 1.
+        timestamp_ms: Time in ms at which it was taken.
         job_id: The job.
         job_name: The job's name.
-        is_savepoint: Whether it has state files of its own.
+        is_savepoint: Whether it has its own state files.
         vertices: All vertices.
-        regions: What it has of each pipelined region; None: the region had done nothing yet.
+        regions: The state of each pipelined region; None if the region had not run a batch yet.
     """
 
     checkpoint_id: int
@@ -115,7 +115,7 @@ class CheckpointMetadata:
 
     @property
     def states(self) -> list[RegionState]:
-        """What it has of the regions that had done something."""
+        """The states of all regions that had run a batch."""
         return [state for state in self.regions if state is not None]
 
     @property
@@ -124,7 +124,7 @@ class CheckpointMetadata:
         return {slot: chain for state in self.states for slot, chain in state.chains.items()}
 
     def base_of(self, directory: AnyPath) -> AnyPath:
-        """Return what the paths of its files are relative to, if its metadata is in that directory."""
+        """Return the directory to which its file paths are relative, given the directory of its metadata."""
         return directory if self.is_savepoint else directory.parent
 
     def files(self) -> Iterator[str]:
@@ -134,16 +134,17 @@ class CheckpointMetadata:
 
 
 def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str) -> None:
-    """Write the metadata, durably: with it the checkpoint is complete.
+    """Write the metadata durably, which completes the checkpoint.
 
     Args:
         directory: The directory of the checkpoint, which must not exist; the one around it must.
         metadata: What to write.
-        owner: Names this process's attempt to write it.
+        owner: Unique name of this process's attempt to write it.
 
     Raises:
-        CheckpointExistsError: the checkpoint is complete: of two JobManagers that think to lead the job, one decides.
-        FileNotFoundError: the directory of the job is gone: the job is over.
+        CheckpointExistsError: the checkpoint is already complete: if two JobManagers both act as leader, only one takes
+        it.
+        FileNotFoundError: the directory of the job is gone, so the job has ended.
     """
     frames = [pickle.dumps(metadata, protocol=5)]
     try:
@@ -153,7 +154,7 @@ def write_metadata(directory: AnyPath, metadata: CheckpointMetadata, owner: str)
 
 
 def write_savepoint_metadata(directory: AnyPath, metadata: CheckpointMetadata) -> None:
-    """Write the metadata of a savepoint, durably, into the directory that has its state files already."""
+    """Write the metadata of a savepoint durably into the directory that already has its state files."""
     if isinstance(directory, RemotePath):
         (directory / METADATA).create(state_file_bytes([pickle.dumps(metadata, protocol=5)]))
         return
@@ -164,7 +165,7 @@ def write_savepoint_metadata(directory: AnyPath, metadata: CheckpointMetadata) -
 
 
 def read_metadata(directory: AnyPath) -> CheckpointMetadata:
-    """The metadata in a directory.
+    """Return the metadata in a directory.
 
     Raises:
         StateFileError: it is damaged, or of a later format.
@@ -175,7 +176,7 @@ def read_metadata(directory: AnyPath) -> CheckpointMetadata:
 def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:
     """Return the directories of the complete checkpoints of a job, the newest first.
 
-    The job may remove its checkpoints meanwhile: directories that are gone hold none.
+    The job may remove checkpoints concurrently; removed directories are skipped.
     """
     try:
         paths: list[AnyPath] = [*job_directory.iterdir()]
@@ -190,12 +191,12 @@ def checkpoints_in(job_directory: AnyPath) -> list[AnyPath]:
 
 
 def _is_complete(directory: AnyPath) -> bool:
-    """Return whether there is metadata; an empty file is what a crash of the machine may leave of an unfinished one."""
+    """Return whether the metadata exists; a machine crash may leave an empty file of an unfinished checkpoint."""
     return bool(size_of(directory / METADATA))
 
 
 def named_directory(text: str, files: Files = LOCAL_FILES) -> AnyPath:
-    """The directory that a user names, or the `_metadata` file in it; as `file:` URI, if they like.
+    """Return the directory that a user names by path or `file:` URI, directly or by its `_metadata` file.
 
     >>> named_directory("file:/checkpoints/chk-7/_metadata")
     PosixPath('/checkpoints/chk-7')
@@ -205,10 +206,10 @@ def named_directory(text: str, files: Files = LOCAL_FILES) -> AnyPath:
 
 
 def checkpoint_directory(text: str, files: Files = LOCAL_FILES) -> AnyPath:
-    """The directory of the checkpoint or savepoint that a user named: itself or its `_metadata` file.
+    """Return the directory of the checkpoint or savepoint that a user names, directly or by its `_metadata` file.
 
     Raises:
-        CheckpointNotFoundError: there is none.
+        CheckpointNotFoundError: there is no checkpoint at that path.
     """
     directory = named_directory(text, files)
     if size_of(directory / METADATA) is not None:

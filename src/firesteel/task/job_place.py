@@ -1,4 +1,4 @@
-"""Where the files of a job are: those of a host, and those of its checkpoints."""
+"""The directories of a job: on a host's disk, and for its checkpoints."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _DIRECTORIES = "io.tmp.dirs"
 
 @dataclass(frozen=True, slots=True)
 class JobPlace:
-    """Where the files of a job are.
+    """The directories of a job.
 
     Attributes:
         work: The directory on the disk of a host, with the versions of its slots.
-        store: The directory with the checkpoints. On a remote file system it has the same names for the version files
-            that checkpoints need as `work`; else it is the same directory.
+        store: The directory of the checkpoints. On a remote file system, the version files that checkpoints need have
+        the same names as in `work`; otherwise it is the same directory.
     """
 
     work: Path
@@ -35,12 +35,12 @@ class JobPlace:
 
     @property
     def remote(self) -> RemotePath | None:
-        """The directory with the checkpoints, if it is another one."""
+        """The directory of the checkpoints if it is on a remote file system, else None."""
         return self.store if isinstance(self.store, RemotePath) else None
 
 
 def job_place(configuration: Mapping[str, str], job_id: str) -> JobPlace:
-    """Return where the files of a job are; nothing is created but the directory around those of all jobs."""
+    """Return the directories of a job; only the common parent directory of all jobs is created."""
     files = Files(configuration)
     store = files.path(files.resolve(configuration[CHECKPOINT_DIRECTORY])) / job_id
     if isinstance(store, RemotePath):
@@ -49,7 +49,7 @@ def job_place(configuration: Mapping[str, str], job_id: str) -> JobPlace:
 
 
 def remote_store(configuration: Mapping[str, str], work: Path) -> RemotePath | None:
-    """Return the directory with the checkpoints for a process that was told where the job's files are on this host."""
+    """Return the remote checkpoint directory, given the job's directory on this host; None if it is local."""
     configured = configuration.get(CHECKPOINT_DIRECTORY)
     if configured is None:
         return None
@@ -59,16 +59,16 @@ def remote_store(configuration: Mapping[str, str], work: Path) -> RemotePath | N
 
 
 class HeldDirectories:
-    """The directories of jobs that this process uses on this host; those that no living process uses are removed.
+    """The job directories that this process uses on this host; directories that no live process uses are removed.
 
-    A lock goes with its process, however that ends.
+    File locks mark the directories in use; the kernel releases them when their process ends.
     """
 
     def __init__(self) -> None:
         self._locks: dict[Path, int] = {}
 
     def hold(self, work: Path) -> None:
-        """Use a directory, which is made if it is not there; then others that nobody uses any more are removed."""
+        """Lock a job directory, which is created if necessary, and remove directories that nobody uses any more."""
         if work in self._locks:
             return
         is_new = not work.is_dir()
@@ -80,14 +80,14 @@ class HeldDirectories:
                 remove_if_unlocked(other)
 
     def let_go(self, work: Path) -> None:
-        """Use a directory no longer."""
+        """Release a job directory."""
         lock = self._locks.pop(work, None)
         if lock is not None:
             os.close(lock)
 
 
 def _local_jobs(configuration: Mapping[str, str]) -> Path:
-    """Return the directory below which each job has one, on the first of `io.tmp.dirs`."""
+    """Return the parent of all job directories on this host, on the first of `io.tmp.dirs`."""
     configured = configuration.get(_DIRECTORIES, "").replace(os.pathsep, ",").split(",")[0]
     directory = Path(configured) / f"firesteel-jobs-{os.getuid()}" if configured else run_directory() / "jobs"
     make_directory(directory, mode=PRIVATE_DIRECTORY)

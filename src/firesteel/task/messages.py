@@ -1,4 +1,4 @@
-"""What the TaskExecutor and its slot processes say to each other over the control connection: length, then a pickle."""
+"""Messages between the TaskExecutor and its slot processes on the control connection: a length, then a pickle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """First word of a slot process: the name under which it was ordered."""
+    """The first message of a slot process, with the name under which it was ordered."""
 
     name: str
     process_id: int
@@ -29,9 +29,8 @@ class Deploy:
         job: The job graph as bytes.
         slot: Number of the slot in the job.
         region: Number of the task's pipelined region; a process runs tasks of one.
-        attempt: Number of the attempt.
-        sys_path: Where the client found its modules.
-        configuration: The job's.
+        attempt: Number of the attempt. sys_path: The client's module search path.
+        configuration: The configuration of the job.
     """
 
     execution_attempt_id: str
@@ -45,7 +44,7 @@ class Deploy:
 
 @dataclass(frozen=True, slots=True)
 class CancelAll:
-    """Close all tasks of the slot; answered by `Closed`."""
+    """Close all tasks of the slot; the slot process answers with `Closed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +61,19 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """User code raised; the fields of a `TaskFailure`."""
+    """User code raised an error; carries the fields of a `TaskFailure`."""
 
     failure: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the subtasks did so far."""
+    """The progress of the subtasks so far."""
 
     subtasks: list[SubtaskReport]
 
 
 def encode_message(message: Any) -> bytes:
-    """A message with its length before it."""
+    """Return a pickled message with its length in front."""
     data = pickle.dumps(message, protocol=5)
     return LENGTH.pack(len(data)) + data

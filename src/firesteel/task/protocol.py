@@ -1,7 +1,7 @@
-"""What the shim in Spark's worker and a slot process say to each other over the slot's socket.
+"""The protocol between the shim in Spark's worker and a slot process, on the slot's socket.
 
-Request: a `StageRequest` frame, then the rows of the stage, then an END frame. Answer: the rows for later stages, then
-END, an ERROR frame with the failure, or a TRY_OVER frame.
+Request: a `StageRequest` frame, then the rows of the stage, then an END frame. Response: the rows for later stages,
+then END, an ERROR frame with the failure, or a TRY_OVER frame.
 
 A frame is `(target, source, gate, length)` as four big-endian 32-bit numbers, then the payload.
 """
@@ -17,36 +17,36 @@ from typing import IO, Any
 from firesteel.task.versions import BatchTry, Chain
 
 Row = tuple[int, int, int, bytes]
-"""(target slot, source slot, gate, payload): what travels between stages."""
+"""(target slot, source slot, gate, payload): a row between stages."""
 
 REPORT_GATE = -1
-"""Gate of a row that carries a `StageReport`; it goes through all stages to the end."""
+"""Gate of a row with a `StageReport`, which passes through all later stages to the driver."""
 
 END_GATE = -2
 ERROR_GATE = -3
 REQUEST_GATE = -4
 TRY_OVER_GATE = -5
-"""Gate of the frame that says that the batch must be tried anew; its payload is the reason."""
+"""Gate of the frame that requests a retry of the batch; its payload is the reason."""
 
 IDLE_GATE = -6
-"""Gate of a row that stands for the report of a slot that was not asked; its payload is the stage in ASCII."""
+"""Gate of a row that replaces the report of a skipped slot; its payload is the stage in ASCII."""
 
 _HEADER = struct.Struct(">iiiI")
 
 
 @dataclass(frozen=True, slots=True)
 class StageRequest:
-    """Run one stage of one batch in one slot.
+    """The request to run one stage of one batch in one slot.
 
     Attributes:
         stage: The stage.
-        at: The run, the batch and the try that it belongs to.
+        at: The run, batch and try that it belongs to.
         checkpoint: The job's checkpoint directory.
-        plan: What the batch reads: a pickled `BatchPlan`.
-        deployment: The tasks that it is for, see `deployment_of`; empty in BATCH mode.
+        plan: The pickled `BatchPlan`: what the batch reads.
+        deployment: The deployment of the tasks, see `deployment_of`; empty in BATCH mode.
         parent: The files of the slot's version before the batch; empty before the first batch and in BATCH mode.
-        is_remote: Whether it comes from another host.
-        only_with_rows: Whether the slot need not be asked if there are no rows for it.
+        is_remote: Whether the request comes from another host.
+        only_with_rows: Whether to skip the slot if there are no rows for it.
     """
 
     stage: int
@@ -60,7 +60,7 @@ class StageRequest:
 
 
 def deployment_of(execution_attempt_id: str) -> str:
-    """Return what the attempts have in common that one leader deployed for one run: its graph's id and their number.
+    """Return the id that all attempts of one deployment share: the id of the execution graph and its run number.
 
     Example:
         >>> deployment_of("5a7b_cbc357ccb763df2852fee8c4fc7d55f2_1_3")
@@ -70,7 +70,7 @@ def deployment_of(execution_attempt_id: str) -> str:
 
 
 def frame(row: Row) -> bytes:
-    """The bytes of one frame."""
+    """Return the bytes of one frame."""
     target, source, gate, payload = row
     return _HEADER.pack(target, source, gate, len(payload)) + payload
 
@@ -87,7 +87,7 @@ def write_message(stream: IO[bytes], gate: int, message: Any) -> None:
 
 
 def read_frame(stream: IO[bytes]) -> Row:
-    """Read one frame.
+    """Read and return one frame.
 
     Raises:
         ConnectionError: the other side closed the connection.
@@ -97,7 +97,7 @@ def read_frame(stream: IO[bytes]) -> Row:
 
 
 class FrameParser:
-    """Finds frames in bytes that come piece by piece.
+    """A parser of frames from a stream of byte chunks.
 
     Example:
         >>> parser = FrameParser()
@@ -110,7 +110,7 @@ class FrameParser:
         self._data = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Row]:
-        """Yield the frames that are complete with these bytes."""
+        """Yield the frames that these bytes complete."""
         self._data += data
         start, size = 0, len(self._data)
         while size - start >= _HEADER.size:

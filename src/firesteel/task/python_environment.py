@@ -1,7 +1,7 @@
-"""What a job's functions find: its own Python files, requirements and archives.
+"""The Python environment of a job's functions: its own Python files, requirements and archives.
 
-Flink: `python.files`, `python.requirements` and `python.archives`, as `env.add_python_file` and its kin set them. All
-is made ready once, in the job's directory, by the first process that needs it.
+Flink: `python.files`, `python.requirements` and `python.archives`, set by `env.add_python_file` and similar methods.
+The first process that needs the environment prepares it, once, in the job's directory.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _LINES_OF_PIP = 5
 
 
 class PythonEnvironmentError(FiresteelError):
-    """A file that the job's functions need is missing or no good; the argument says which and why."""
+    """A file that the job's functions need is missing or invalid; the message says which and why."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 def python_directory(job_directory: Path) -> Path:
-    """Where a job's files are made ready."""
+    """Return the directory where a job's Python environment is prepared."""
     return job_directory / _DIRECTORY
 
 
 def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
-    """Write what a job brings along to its directory, where all its processes find it; its options say so then."""
+    """Write the files that a job ships to its directory, and point its options to them."""
     directory = python_directory(job_directory) / _ARTIFACTS
     for name, data in job_graph.artifacts.items():
         number, _, file_name = Path(name).name.partition("-")
@@ -61,7 +61,7 @@ def leave_artifacts(job_graph: JobGraph, job_directory: Path) -> None:
 
 
 def store_artifacts(remote: RemotePath, job_directory: Path) -> None:
-    """Store what a job brought along where other hosts find it."""
+    """Upload the files that a job ships, so that other hosts find them."""
     directory = python_directory(job_directory) / _ARTIFACTS
     for path in sorted(directory.rglob("*")):
         if path.is_file():
@@ -69,7 +69,7 @@ def store_artifacts(remote: RemotePath, job_directory: Path) -> None:
 
 
 def fetch_artifacts(configuration: Mapping[str, str], remote: RemotePath, job_directory: Path) -> None:
-    """Fetch what a job brought along, unless it is on this host already."""
+    """Download the files that a job ships, unless they are on this host already."""
     directory = python_directory(job_directory)
     if not any(configuration.get(key) for key in DEPENDENCIES):
         return
@@ -86,10 +86,10 @@ def fetch_artifacts(configuration: Mapping[str, str], remote: RemotePath, job_di
 
 @contextmanager
 def python_environment(configuration: Mapping[str, str], job_directory: Path) -> Iterator[None]:
-    """Let this process find what the job brings; afterwards it is as before.
+    """Make the job's files importable in this process; restore the previous state afterwards.
 
     Raises:
-        PythonEnvironmentError: something is missing, or can't be unpacked or installed.
+        PythonEnvironmentError: a file is missing, or can't be unpacked or installed.
     """
     if not any(configuration.get(key) for key in DEPENDENCIES):
         yield
@@ -109,7 +109,7 @@ def python_environment(configuration: Mapping[str, str], job_directory: Path) ->
 
 
 def _forget(modules: set[str], import_path: list[str]) -> None:
-    """Let modules go that were imported from there: another job may have others of the same name."""
+    """Remove modules that were imported from the given paths, as another job may have others with the same names."""
     for name in modules:
         origin = getattr(sys.modules.get(name), "__file__", None) or ""
         if any(origin.startswith(entry) for entry in import_path):
@@ -121,7 +121,7 @@ def _entries(configuration: Mapping[str, str], key: str, directory: Path) -> lis
 
 
 def _local(path: str, directory: Path) -> Path:
-    """Return where a file is on this host; one of a remote file system is fetched to there (`_fetch`)."""
+    """Return the local path of a file; a file on a remote file system is downloaded to it by `_fetch`."""
     if scheme_of(path) is None:
         return Path(path)
     return directory / "fetched" / hashlib.sha256(path.encode()).hexdigest()[:16] / path.rpartition("/")[2]
@@ -139,7 +139,7 @@ def _fetch(configuration: Mapping[str, str], directory: Path) -> None:
 
 
 def _import_path(configuration: Mapping[str, str], directory: Path) -> list[str]:
-    """Modules that are files are found each in a directory of its own, so that their neighbours are not."""
+    """Return the import path; each file module has its own directory, so that neighbouring files stay hidden."""
     files = _entries(configuration, FILES, directory)
     found = [directory / "files" / str(i) if path.suffix == ".py" else path for i, (path, _) in enumerate(files)]
     return [str(path) for path in [*found, directory / "requirements"]]
@@ -170,11 +170,11 @@ def _prepare(configuration: Mapping[str, str], directory: Path) -> None:
 
 def _check(path: Path, key: str) -> None:
     if not path.exists():
-        raise PythonEnvironmentError(f"option {key!r}: there is no {path}")
+        raise PythonEnvironmentError(f"option {key!r}: {path} not found")
 
 
 def _install(requirements: Path, cache: str, target: Path) -> None:
-    """Install with pip; out of a directory of packages, and of nothing else, if one is given."""
+    """Install requirements with pip, exclusively from a directory of packages if one is given."""
     offline = ["--no-index", "--find-links", cache] if cache else []
     command = [
         sys.executable,
@@ -199,7 +199,7 @@ def _install(requirements: Path, cache: str, target: Path) -> None:
 
 
 def _unpack(archive: Path, target: Path) -> None:
-    """Unpack a zip or tar archive; nothing of it gets outside its directory, and programs stay programs."""
+    """Unpack a zip or tar archive; no member may leave its directory, and executables stay executable."""
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as packed:

@@ -1,4 +1,4 @@
-"""Takes over the state of another job: which operator gets what, and how a subtask reads its share.
+"""Restoring the state of another job: the mapping of state to operators, and each subtask's share of it.
 
 Flink: `runtime.checkpoint.StateAssignmentOperation`.
 """
@@ -28,14 +28,14 @@ from firesteel.task.version_store import read_frames
 from firesteel.task.versions import Chain
 
 FETCHED = "fetched"
-"""Name of the directory in a job's directory for files that were fetched of what it begins with."""
+"""Name of the directory in a job's directory for downloaded files of the state it is restored from."""
 
 RESTORED = "restored"
-"""Name of the file in a job's directory that says where its first state comes from."""
+"""Name of the file in a job's directory with its restore plan."""
 
 
 class StateRestoreError(FiresteelError):
-    """The state of a checkpoint does not fit the program; the argument says which operator's and why."""
+    """The state of a checkpoint does not fit the program; the message names the operator and the reason."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -43,12 +43,12 @@ class StateRestoreError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """Where a job's first state comes from.
+    """The source of a job's initial state.
 
     Attributes:
-        directory: What the paths of the version files are relative to; a URI if it is on a remote file system.
+        directory: The directory that paths of version files are relative to; a URI on a remote file system.
         chains: (stage, slot) -> the files of its version.
-        operators: Operator id -> the vertex it was in.
+        operators: Operator id -> the vertex that it belonged to.
     """
 
     directory: str
@@ -59,13 +59,13 @@ class RestorePlan:
 def plan_restore(
     metadata: CheckpointMetadata, directory: AnyPath, job_graph: JobGraph, allow_non_restored: bool
 ) -> RestorePlan:
-    """Map the state of a checkpoint to the operators of a job; its vertices take the max parallelism over.
+    """Map the state of a checkpoint to the operators of a job, whose vertices adopt its max parallelism.
 
     Args:
         metadata: The checkpoint.
-        directory: Where its metadata is.
-        job_graph: The job; vertices that leave their max parallelism open get the one of their state.
-        allow_non_restored: Whether state may be left behind that no operator of the job asks for.
+        directory: The directory of its metadata.
+        job_graph: The job; vertices without a configured max parallelism adopt that of their state.
+        allow_non_restored: Whether state that belongs to no operator of the job may be skipped.
 
     Raises:
         StateRestoreError: state can't be mapped.
@@ -82,10 +82,10 @@ def plan_restore(
 
 
 def adopt_max_parallelism(metadata: CheckpointMetadata, job_graph: JobGraph) -> None:
-    """Let the vertices of a job take over the max parallelism with which the state of their operators was written.
+    """Set the max parallelism of a job's vertices to that with which their operators' state was written.
 
     Raises:
-        StateRestoreError: a vertex asks for another one, or for more subtasks than that.
+        StateRestoreError: a vertex configures another max parallelism, or has more subtasks than that.
     """
     layouts = _layouts_of_operators(metadata)
     for operator_id, vertex in _vertices_of_operators(job_graph).items():
@@ -141,7 +141,7 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
 
 
 def write_restore_plan(place: JobPlace, plan: RestorePlan) -> None:
-    """Leave the plan where the job's slots find it."""
+    """Write the plan to the file where the job's slots read it."""
     frames = [pickle.dumps(plan, protocol=5)]
     if place.remote is not None:
         (place.remote / RESTORED).write_bytes(state_file_bytes(frames))
@@ -151,11 +151,11 @@ def write_restore_plan(place: JobPlace, plan: RestorePlan) -> None:
 
 
 def read_restored_state(job_directory: Path, configuration: Mapping[str, str] | None = None) -> PlannedState | None:
-    """The state that a job begins with, None if it begins without.
+    """Return the state that a job is restored from, or None.
 
     Args:
         job_directory: The job's directory on this host.
-        configuration: The job's, with the place of its checkpoints and the credentials of remote file systems.
+        configuration: The job's configuration, with its checkpoint directory and credentials of remote file systems.
     """
     path = (remote_store(configuration or {}, job_directory) or job_directory) / RESTORED
     if size_of(path) is None:
@@ -164,12 +164,12 @@ def read_restored_state(job_directory: Path, configuration: Mapping[str, str] | 
 
 
 class PlannedState:
-    """Reads the state of a plan.
+    """A reader of the state that a restore plan refers to.
 
     Args:
         plan: The plan.
-        job_directory: The job's directory on this host; what is fetched is left there.
-        files: Gives paths on remote file systems.
+        job_directory: The job's directory on this host, which receives downloaded files.
+        files: Resolves paths on remote file systems.
     """
 
     def __init__(self, plan: RestorePlan, job_directory: Path, files: Files) -> None:
@@ -178,7 +178,7 @@ class PlannedState:
         self._base = files.path(plan.directory)
 
     def deltas(self, operator_id: str, key_groups: range) -> Iterator[Delta]:
-        """The keyed state of an operator in some key groups, and maybe others, to be applied in order."""
+        """Yield the keyed state of an operator in (at least) some key groups, as deltas to apply in order."""
         layout = self._plan.operators.get(operator_id)
         for subtask in range(layout.parallelism) if layout is not None else ():
             assert layout is not None
@@ -187,7 +187,7 @@ class PlannedState:
                 yield from self._deltas_of(operator_id, layout, subtask)
 
     def copied(self, operator_id: str, subtask: int) -> Iterator[Delta]:
-        """What one of its subtasks had of the states that all of them have in full, to be applied in order."""
+        """Yield the broadcast state of an operator's subtask, as deltas to apply in order."""
         layout = self._plan.operators.get(operator_id)
         if layout is not None:
             yield from self._deltas_of(operator_id, layout, subtask % layout.parallelism)
@@ -198,7 +198,7 @@ class PlannedState:
                 yield pickle.loads(state)
 
     def snapshots(self, operator_id: str) -> list[Any]:
-        """The snapshots of all subtasks of an operator, in order."""
+        """Return the snapshots of all subtasks of an operator, in subtask order."""
         layout = self._plan.operators.get(operator_id)
         if layout is None:
             return []
@@ -214,12 +214,12 @@ class PlannedState:
 
 
 def read_any(base: AnyPath, chain: Chain, fetched: Path | None = None) -> Iterator[Frame]:
-    """Yield the frames of the files of a chain, which are fetched first if they are on a remote file system.
+    """Yield the frames of the files of a chain, which are downloaded first if they are on a remote file system.
 
     Args:
-        base: What the paths of the files are relative to.
+        base: The directory that the paths of the files are relative to.
         chain: The files.
-        fetched: Where fetched files are left; None: they are removed in the end.
+        fetched: The directory for downloaded files; if None, they are removed at the end.
 
     Raises:
         StateFileError: a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Where a slot takes connections."""
+"""The address at which a slot accepts connections."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class SlotAddress:
-    """Where a slot takes connections: a Unix socket, and a relay for callers on other hosts.
+    """The address of a slot: a Unix socket, and a relay for callers on other hosts.
 
     Attributes:
         path: The Unix socket.
-        relay: `host:port` of its TaskExecutor's relay; empty where all callers are on the same host.
-        token: What the relay wants to hear.
+        relay: `host:port` of its TaskExecutor's relay; empty if all callers are on the same host.
+        token: The token that the relay requires.
 
     Example:
         >>> address = SlotAddress("/tmp/slots/slot-0", "host-1:4711", "abc")
@@ -33,15 +33,15 @@ class SlotAddress:
 
     @classmethod
     def parse(cls, text: str) -> SlotAddress:
-        """What `str` gave."""
+        """Return the address that `str` formatted."""
         parts = urlsplit(text)
         return cls(parts.path, parts.netloc, parse_qs(parts.query).get("token", [""])[0])
 
     def of_region(self, region: int) -> SlotAddress:
-        """Return where the process takes connections that runs the tasks of a pipelined region in the slot."""
+        """Return the address of the process that runs a pipelined region's tasks in the slot."""
         return replace(self, path=f"{self.path}-{region}") if region else self
 
     @property
     def is_on_this_host(self) -> bool:
-        """Whether the Unix socket can be used: the names of slots' directories are random."""
+        """Whether the slot is on this host; slot directories have random names, so existence implies it."""
         return not self.relay or os.path.isdir(os.path.dirname(self.path))

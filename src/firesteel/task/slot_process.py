@@ -1,6 +1,6 @@
-"""The process of one slot: waits for tasks on its control connection and for stages on its data socket.
+"""The process of one slot: it waits for tasks on its control connection and for stages on its data socket.
 
-Everything of the user's runs in its main thread. It ends when the control connection closes.
+All user code runs in its main thread. It ends when the control connection closes.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ _SOCKET_BUFFER = 1 << 20
 
 
 class TaskInterruptedError(BaseException):
-    """The tasks were cancelled while user code ran; no `except Exception` of it holds this up."""
+    """The tasks were cancelled while user code ran; not an `Exception`, so that user code does not catch it."""
 
 
 class SlotProcess:
-    """Serves one slot until its control connection closes."""
+    """A server for one slot that runs until its control connection closes."""
 
     def __init__(self, name: str, control_path: str, data_path: str) -> None:
         self._is_interruptible = False
-        # Each `CancelAll` comes with a signal, and nobody knows which of the two is seen first.
+        # Each `CancelAll` message comes with a signal, and the two may be seen in either order.
         self._interrupts = self._cancellations = 0
         signal.signal(signal.SIGUSR1, self._interrupt)
         self._control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -68,7 +68,7 @@ class SlotProcess:
         self._send(Hello(name, os.getpid()))
 
     def run(self) -> None:
-        """Serve both sockets, one request at a time."""
+        """Serve both sockets until the control connection closes, one request at a time."""
         selector = selectors.DefaultSelector()
         selector.register(self._control, selectors.EVENT_READ)
         selector.register(self._data, selectors.EVENT_READ)
@@ -84,7 +84,7 @@ class SlotProcess:
                 self._serve_stage()
 
     def _interrupt(self, *_: object) -> None:
-        """Break off what the tasks do: `CancelAll` is on its way, and nobody wants the rest."""
+        """Interrupt the running tasks, as a `CancelAll` is on its way and their output is no longer needed."""
         self._interrupts += 1
         if self._is_interruptible and self._is_cancelled:
             self._is_interruptible = False
@@ -149,8 +149,8 @@ class SlotProcess:
         except TaskInterruptedError:
             pass
         except (ConnectionError, StaleRequestError):
-            # Spark gave the task up or lost its worker, or it asks for what is over. Closing the connection fails the
-            # task; if it is still wanted, it comes again.
+            # Spark gave up the task or lost its worker, or the request is stale. Closing the connection fails the task;
+            # Spark retries it if it is still needed.
             pass
         except TryIsOverError as error:
             self._try_to_tell(writer, TRY_OVER_GATE, str(error))
@@ -194,7 +194,7 @@ class SlotProcess:
         return SlotTasks(deploy.job, deploy.slot, deploy.attempt, store, restored, directory, is_shared=remote is None)
 
     def _enter_environment(self, deploy: Deploy, job_directory: Path) -> None:
-        """Once: a slot's process runs tasks of one job only."""
+        """Set up the job's Python environment once, as a slot process runs tasks of a single job."""
         if self._environment is None:
             sys.path[:] = [*dict.fromkeys([*deploy.sys_path, *sys.path])]
             environment = python_environment(deploy.configuration, job_directory)
@@ -202,7 +202,7 @@ class SlotProcess:
             self._environment = environment
 
     def _fail(self, error: Exception) -> None:
-        """Remember a failure of the tasks: whatever else is asked of them is answered with it."""
+        """Record a failure of the tasks, which answers all further requests to them."""
         self._failure = failure_of(error)
         self._send(Failed(self._failure))
 
@@ -222,6 +222,6 @@ def _close_quietly(stream: Any) -> None:
 
 
 def main(name: str, control_path: str, data_path: str) -> None:
-    """Run a slot process; never returns normally."""
+    """Run a slot process until it ends; does not return normally."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     SlotProcess(name, control_path, data_path).run()

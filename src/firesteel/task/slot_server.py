@@ -1,7 +1,7 @@
-"""Starts slot processes quickly: imports everything once, then forks a process for each order on its standard input.
+"""A server that forks slot processes quickly: it imports everything once, then forks one process per order.
 
-An order is a line of three tab-separated fields: name of the process, path of the control socket, path of the data
-socket. When standard input closes, the server ends, and with it its slot processes.
+Orders arrive on standard input. An order is a line of three tab-separated fields: name of the process, path of the
+control socket, path of the data socket. When standard input closes, the server and its slot processes end.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _die_with_parent() -> None:
-    """Linux: be killed when the parent ends, whatever the user's code is doing then."""
+    """Ask Linux to kill this process when its parent ends, whatever user code is doing then."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -45,7 +45,7 @@ def main() -> None:
         try:
             process_id = os.fork()
         except OSError as error:
-            # The other slots live on; whoever ordered this one orders again when it does not come.
+            # The other slots keep running; the TaskExecutor orders this one again after a timeout.
             print(f"firesteel: no process could be forked for a slot: {error}", file=sys.stderr, flush=True)
             continue
         if process_id == 0:

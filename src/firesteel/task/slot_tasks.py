@@ -1,4 +1,4 @@
-"""The subtasks of one slot, and how one stage of one batch runs through them."""
+"""The subtasks of one slot, and the execution of one stage of one batch."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from firesteel.task.version_store import VersionStore, shown_in, spool_in
 from firesteel.task.versions import BatchTry, Chain
 
 _PENDING_BYTES = 64 << 20
-"""What one call of the operators puts out is kept in memory up to so much: in BATCH mode, the end of input puts out
-all that a keyed operator has to say."""
+"""Maximum size of the output of one operator call that is kept in memory. In BATCH mode, the end of input emits the
+complete result of a keyed operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskReport:
-    """What one subtask did so far in this attempt, and whether it is done.
+    """The progress of one subtask in this attempt.
 
-    `source_watermark` is how far a source is in event time; None where that should hold nobody back. `metrics` are
-    measured at the end of a batch. `source_bytes` is about how much a source read or sent in the batch.
+    `source_watermark` is a source's event-time progress; None if other sources must not wait for it. `metrics` are
+    measured at the end of a batch. `source_bytes` is the approximate number of bytes that a source read or sent in the
+    batch.
     """
 
     vertex_id: str
@@ -50,17 +51,17 @@ class SubtaskReport:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """What one stage of one batch did in one slot.
+    """The result of one stage of one batch in one slot.
 
     Attributes:
         stage: The stage.
         slot: The slot.
         subtasks: The subtasks of the stage.
-        committables: What the sinks want to have committed with the batch.
-        next_time: When the slot has something to do again although nothing comes (ms), None: never.
-        chain: The files of the slot's version after the batch; empty where none is kept (BATCH).
-        try_number: The try of the batch that it is of.
-        stored: Files that checkpoints need and that are in a remote store by now, and why another one is not.
+        committables: The committables of the sinks for the batch.
+        next_time: Time (ms) at which the slot has work to do even without input, or None.
+        chain: The files of the slot's version after the batch; empty in BATCH mode, which keeps none.
+        try_number: The try of the batch.
+        stored: The files for checkpoints that are in the remote store by now, and the error of an upload, if any.
     """
 
     stage: int
@@ -75,16 +76,16 @@ class StageReport:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """What the sources read in one batch: fixed before the batch runs, so that it reads the same when fed again.
+    """The input of one batch, fixed before the batch runs so that a replay reads the same.
 
     Attributes:
         ranges: (vertex id, subtask) -> ranges to read.
         ended: (vertex id, subtask) of the sources whose input ends with this batch.
-        is_checkpoint: Whether a checkpoint follows the batch, so that what sinks have ready is committed.
-        in_full: Whether all keyed state is written after the batch, even if little of it changed.
-        is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish what they have begun.
-        to_store: (stage, slot) -> files of earlier batches that a checkpoint needs in a remote store.
-        waits_for_store: Whether the batch ends when they are there.
+        is_checkpoint: Whether a checkpoint follows the batch, so that sinks prepare their commits.
+        in_full: Whether all keyed state is written after the batch, and not only its changes.
+        is_savepoint: Whether a savepoint follows the checkpoint, so that sinks finish their files.
+        to_store: (stage, slot) -> files of earlier batches to upload to the remote store for a checkpoint.
+        waits_for_store: Whether the batch waits for these uploads.
     """
 
     ranges: dict[tuple[str, int], list[SplitRange]] = field(default_factory=dict)
@@ -97,7 +98,7 @@ class BatchPlan:
 
 
 class _LocalEdge:
-    """An edge to a subtask of the same slot and stage: elements are handed over at once."""
+    """An edge to a subtask of the same slot and stage: elements are passed on directly."""
 
     def __init__(self, target: Callable[[], Subtask], stopwatch: Stopwatch, gate: int, subtask: int) -> None:
         self._target = target
@@ -136,16 +137,16 @@ class _LocalEdge:
 
 
 class SlotTasks:
-    """Builds, restores and runs the subtasks of one slot, stage by stage.
+    """The subtasks of one slot, which it creates, restores and runs stage by stage.
 
     Args:
-        job: The job graph as bytes: each attempt of the subtasks gets fresh user functions out of it.
+        job: The job graph as bytes, from which each attempt of the subtasks gets fresh user functions.
         slot: Number of the slot in the job.
         attempt: Number of the attempt.
-        store: Where the versions are; None keeps none (BATCH: an attempt runs one batch from start to end).
-        restored: The state of another job that this one begins with.
-        directory: Where the versions of the region are, for files that its state refers to; None: there are none.
-        is_shared: Whether all processes see that directory, so that it can take large output for the driver.
+        store: The store of versions; None in BATCH mode, where an attempt runs a single batch.
+        restored: The state of another job that this one is restored from.
+        directory: The directory of the region's versions, for files that its state refers to; None if there is none.
+        is_shared: Whether the directory is shared with the driver, so that it can hold large output for it.
     """
 
     def __init__(
@@ -172,7 +173,7 @@ class SlotTasks:
         self._rows = SpilledList(_PENDING_BYTES, None)
 
     def open_stage(self, stage: int, at: BatchTry, version: Chain = ()) -> None:
-        """Make the subtasks of a stage anew, as they were at a version (empty: before the first batch)."""
+        """Create the subtasks of a stage anew, at a given version (empty: before the first batch)."""
         self.close_stage(stage)
         plan = StagePlan(pickle.loads(self._job))
         subtasks: dict[str, Subtask] = {}
@@ -253,11 +254,11 @@ class SlotTasks:
         return edge_writer.EdgeWriter(_split_of(edge, index, channels), channels, send)
 
     def close_stage(self, stage: int) -> None:
-        """Close the subtasks of a stage; the first error is raised when all were closed."""
+        """Close the subtasks of a stage; raise the first error after all were closed."""
         _close_all(self._stages.pop(stage, {}).values())
 
     def close(self) -> None:
-        """Close all subtasks; the first error is raised when all were closed."""
+        """Close all subtasks; raise the first error after all were closed."""
         subtasks = [subtask for stage in self._stages.values() for subtask in stage.values()]
         self._stages.clear()
         self._rows.close()
@@ -275,18 +276,18 @@ class SlotTasks:
         *,
         is_remote: bool = False,
     ) -> Iterator[Row]:
-        """Run one stage of one batch: `(source slot, gate, payload)` rows in, rows for later stages out.
+        """Run one stage of one batch: take `(source slot, gate, payload)` rows and yield rows for later stages.
 
         Args:
             stage: The stage.
             at: The batch and its try.
-            parent: The version to start from; subtasks that are at another one are made anew.
+            parent: The version to start from; subtasks at another version are created anew.
             batch: What the batch reads.
-            rows: What earlier stages put out for this slot; may come from another host (`is_remote`).
+            rows: The output of earlier stages for this slot.
             is_remote: Whether the rows come from another host.
 
         Raises:
-            TryIsOverError: another process has run the stage in this try.
+            TryIsOverError: another process has already run the stage in this try.
         """
         try:
             if self._store is not None:
@@ -300,7 +301,7 @@ class SlotTasks:
             raise
 
     def _close_after(self, error: Exception, stage: int) -> None:
-        """Close the subtasks of a stage that failed; what goes wrong meanwhile is a note of its error."""
+        """Close the subtasks of a failed stage; an error while closing becomes a note of the original error."""
         try:
             self.close_stage(stage)
         except Exception as second:
@@ -364,7 +365,7 @@ class SlotTasks:
                 source.end()
 
     def _reads(self, subtask: Subtask, chunks: Iterator[None]) -> bool:
-        """Let a source read its next chunk; False if there was none."""
+        """Let a source read its next chunk; return False if there was none."""
         with self._stopwatch.within(subtask):
             for _ in chunks:
                 return True
@@ -398,7 +399,7 @@ class SlotTasks:
         return self._store.send(stage, chain, parent, wanted, batch.is_checkpoint, batch.waits_for_store)
 
     def progress(self, stage: int) -> list[SubtaskReport]:
-        """What the subtasks of a stage did so far."""
+        """Return the reports of a stage's subtasks."""
         return [
             SubtaskReport(
                 s.task.vertex_id,
@@ -425,12 +426,12 @@ def _close_all(subtasks: Iterable[Subtask]) -> None:
 
 
 def max_parallelism_of(vertex: JobVertex) -> int:
-    """Number of key groups of a vertex: the configured one, else Flink's default for its parallelism."""
+    """Return the number of key groups of a vertex: configured, or Flink's default for its parallelism."""
     return vertex.max_parallelism if vertex.max_parallelism > 0 else default_max_parallelism(vertex.parallelism)
 
 
 def _split_of(edge: StageEdge, subtask: int, channels: Sequence[int]) -> edge_writer.Split:
-    """How the partitioner of an edge splits elements."""
+    """Return the partitioner of an edge for one producing subtask."""
     partitioner = edge.edge.partitioner
     name, count = partitioner.name, len(channels)
     if name == "HASH" and partitioner.function is not None:
@@ -454,7 +455,7 @@ def _split_columns(columns: tuple[int, ...], max_parallelism: int, channels: int
 
 
 def _key_type_of(edge: StageEdge) -> Any:
-    """The key type that the KeyByOperator at the producing end declared."""
+    """Return the key type declared by the KeyByOperator at the producing end."""
     for node in edge.source.chain:
         if node.node_id == edge.edge.source_node_id:
             operator = node.operator

@@ -1,4 +1,4 @@
-"""Which vertex runs in which stage and slot, and how edges become gates: computed alike on both sides.
+"""The assignment of vertices to stages and slots, and of edges to gates; driver and slots compute it identically.
 
 The stages of a job are numbered region by region. In its region, stage k runs the vertices for which the largest number
 of exchanges on a path from a source is k. Slot `base(v) + i` carries subtask i. A gate is the number of an edge in the
@@ -35,7 +35,7 @@ class StageEdge:
         return self.edge.target
 
     def consumers_of(self, subtask: int) -> Sequence[int]:
-        """The consuming subtasks that a producing one reaches."""
+        """Return the consuming subtasks connected to a producing one."""
         up, down = self.source.parallelism, self.target.parallelism
         name = self.edge.partitioner.name
         if name == "FORWARD":
@@ -45,7 +45,7 @@ class StageEdge:
         return range(down)
 
     def producers_of(self, subtask: int) -> Sequence[int]:
-        """The producing subtasks that reach a consuming one."""
+        """Return the producing subtasks connected to a consuming one."""
         up = self.source.parallelism
         name = self.edge.partitioner.name
         if name == "FORWARD":
@@ -56,14 +56,14 @@ class StageEdge:
 
 
 def _producers(consumer: int, up: int, down: int) -> Sequence[int]:
-    """POINTWISE: the partitions that a consumer reads (Flink: `VertexInputInfoComputationUtils`)."""
+    """Return the partitions that a POINTWISE consumer reads (Flink: `VertexInputInfoComputationUtils`)."""
     if up >= down:
         return range(consumer * up // down, (consumer + 1) * up // down)
     return (consumer * up // down,)
 
 
 class StagePlan:
-    """Levels, slots and gates of a job graph whose parallelism is resolved."""
+    """The stages, slots and gates of a job graph with resolved parallelism."""
 
     def __init__(self, job_graph: JobGraph) -> None:
         self.job_graph = job_graph
@@ -81,7 +81,7 @@ class StagePlan:
         self.level_of = {vertex: self.stages[self.region_of[vertex]].start + depth_of[vertex] for vertex in depth_of}
 
     def _number_edges(self) -> dict[str, int]:
-        """Number the edges, and return by vertex how many exchanges are before it."""
+        """Number the edges, and return the largest number of exchanges before each vertex."""
         depth_of: dict[str, int] = {}
         for vertex in self.job_graph.vertices:
             depth = 0
@@ -93,37 +93,37 @@ class StagePlan:
         return depth_of
 
     def _is_exchange(self, edge: JobEdge) -> bool:
-        """An edge within the slot needs no exchange: FORWARD between vertices that share slots."""
+        """Return whether an edge needs an exchange; FORWARD edges within a slot sharing group do not."""
         same_slots = self.base_of(edge.source.producer) == self.base_of(edge.target)
         return not (edge.partitioner.name == "FORWARD" and same_slots)
 
     @property
     def levels(self) -> int:
-        """Number of stages."""
+        """The number of stages."""
         return self.stages[-1].stop
 
     def slots_of(self, region: int) -> list[int]:
-        """The slots in which a region has subtasks."""
+        """Return the slots in which a region has subtasks."""
         vertices = [vertex for vertex in self.job_graph.vertices if self.region_of[vertex.id] == region]
         return sorted({self.base_of(vertex) + subtask for vertex in vertices for subtask in range(vertex.parallelism)})
 
     def base_of(self, vertex: JobVertex) -> int:
-        """The slot of subtask 0."""
+        """Return the slot of subtask 0."""
         return self._sharing.base[vertex.id]
 
     def vertices_at(self, level: int) -> list[JobVertex]:
-        """The vertices of one stage, producers before consumers."""
+        """Return the vertices of one stage, producers before consumers."""
         return [vertex for vertex in self.job_graph.vertices if self.level_of[vertex.id] == level]
 
     def inputs_of(self, vertex: JobVertex) -> list[StageEdge]:
-        """The edges into a vertex, in order."""
+        """Return the edges into a vertex, in order."""
         return [edge for edge in self.edges if edge.target is vertex]
 
     def outputs_of(self, vertex: JobVertex, data_set_id: str) -> list[StageEdge]:
-        """The edges that read one data set of a vertex."""
+        """Return the edges that read one data set of a vertex."""
         return [edge for edge in self.edges if edge.source is vertex and edge.edge.source.id == data_set_id]
 
     @cached_property
     def level_of_gate(self) -> list[int]:
-        """In which stage each gate is read."""
+        """The stage in which each gate is read."""
         return [self.level_of[edge.target.id] for edge in self.edges]

@@ -1,13 +1,13 @@
-"""Serves the stages of one slot: refuses what is stale, repeats what is done, runs the rest.
+"""The server of one slot's stages: it rejects stale requests, repeats recorded answers, and runs the rest.
 
 Spark may send a task twice (speculation, a lost executor) and late (a worker that outlives its job). Three rules keep
 that harmless:
 
 1. A request belongs to a deployment, a run, a batch and a try. The slot serves its own deployment only, and nothing
    older than what it has seen.
-2. Within a try a stage puts out one answer. It is recorded until the next try or batch, and a second copy of the task
-   gets the record: its consumers see the same buffers, whichever copy Spark takes.
-3. If the process that had the record is gone, the try is over (`TryIsOverError`), and the batch is tried anew.
+2. Within a try a stage has one answer. It is recorded until the next try or batch, and a second copy of the task gets
+the recorded answer, so consumers see the same buffers whichever copy Spark uses.
+3. If the process with the record is gone, the try is over (`TryIsOverError`), and the batch is retried.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from firesteel.task.slot_tasks import BatchPlan, SlotTasks, SubtaskReport
 from firesteel.task.versions import BatchTry
 
 _RECORD_BYTES = 32 << 20
-"""So much of an answer is kept in memory, the rest in a file."""
+"""Maximum size of an answer that is kept in memory; the rest goes to a file."""
 
 _BEFORE_ANY = BatchTry(0, -1, 0)
 
@@ -30,7 +30,7 @@ OpenTasks = Callable[[StageRequest], SlotTasks]
 
 
 class StaleRequestError(Exception):
-    """A request belongs to tasks, a run, a batch or a try that are over; the arguments are it and what was seen."""
+    """A request belongs to an earlier deployment, run, batch or try; the arguments are it and the newest one seen."""
 
     def __str__(self) -> str:
         asked, seen = self.args
@@ -38,11 +38,11 @@ class StaleRequestError(Exception):
 
 
 class StageServer:
-    """Runs the stages that requests ask for.
+    """The server that runs requested stages of one slot.
 
     Args:
-        deployment: The tasks that run in the slot, see `protocol.deployment_of`.
-        open_tasks: Makes the tasks, for the first request.
+        deployment: The deployment of the slot's tasks, see `protocol.deployment_of`.
+        open_tasks: Creates the tasks on the first request.
     """
 
     def __init__(self, deployment: str, open_tasks: OpenTasks) -> None:
@@ -53,19 +53,19 @@ class StageServer:
         self._answers: dict[int, _Answer] = {}
 
     def serve(self, request: StageRequest, rows: Iterable[tuple[int, int, bytes]]) -> Generator[Row]:
-        """Yield the rows that a stage puts out; `rows` are what earlier stages put out for the slot.
+        """Yield the output rows of a stage; `rows` is the output of earlier stages for the slot.
 
-        If the caller gives up in the middle, the tasks are closed: the next request starts from its parent version.
+        If the caller stops early, the tasks are closed, and the next request starts from its parent version.
 
         Raises:
-            StaleRequestError: the request is older than what the slot has seen.
-            TryIsOverError: the stage was run in this try by a process that is gone.
+            StaleRequestError: the request is older than one that the slot has seen.
+            TryIsOverError: a process that is gone has run the stage in this try.
             UserFunctionError: user code raised.
         """
         self._follow(request)
         answer = self._answers.get(request.stage)
         if answer is not None:
-            for _ in rows:  # Whoever sends them must not block.
+            for _ in rows:  # Read all rows even if they are not needed, as the sender must not block.
                 pass
             yield from answer
             return
@@ -101,11 +101,11 @@ class StageServer:
         )
 
     def progress(self, stage: int) -> list[SubtaskReport]:
-        """Return what the subtasks of a stage did so far."""
+        """Return the reports of a stage's subtasks."""
         return [] if self._tasks is None else self._tasks.progress(stage)
 
     def close(self) -> None:
-        """Close the tasks; their errors are printed, as nobody waits for an answer."""
+        """Close the tasks; errors are printed, as no caller waits for them."""
         tasks, self._tasks = self._tasks, None
         self._answers.clear()
         if tasks is not None:
@@ -116,7 +116,7 @@ class StageServer:
 
 
 class _Answer:
-    """The rows of an answer, to be read any number of times."""
+    """The recorded rows of an answer, which can be read repeatedly."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []

@@ -1,8 +1,8 @@
-"""Files that hold state: what is in them is whole, of a known format, and as it was written.
+"""State files with a format version and a checksum.
 
 A header (magic, format version, CRC-32 and length of the rest) is followed by frames, each after its length, so a file
-may hold more than fits into memory. A name is used once: nobody overwrites a file, and a file that a killed process
-left unfinished is referred to by nobody.
+may hold more than fits into memory. Each name is used once: files are never overwritten, and no metadata refers to an
+unfinished file of a killed process.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from firesteel.common.remote_path import AnyPath, RemotePath
 from firesteel.errors import FiresteelError
 
 FORMAT_VERSION = 5
-"""Files of other versions are refused. Version 1 had whole maps as values of map states, version 2 metadata that named
-version files by their batches alone, version 3 other forms of keys and whole broadcast states in each version, version
-4 the committers of sinks with their passwords, and metadata without regions."""
+"""The only supported format version. Version 1 stored whole maps as values of map states; version 2 named version files
+by batch only; version 3 had other canonical keys and whole broadcast states in each version; version 4 contained
+committers with passwords and had no regions."""
 
 _MAGIC = b"FIRESTEEL\n"
 _HEADER = struct.Struct(">10sHIQ")
@@ -33,11 +33,11 @@ _FILE = 0o666
 
 
 class StateFileError(FiresteelError):
-    """A file of state can't be used.
+    """A state file can't be used.
 
     Args:
         path: The file.
-        problem: What was found.
+        problem: The problem found.
     """
 
     def __init__(self, path: AnyPath, problem: str) -> None:
@@ -55,11 +55,11 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> 
     Args:
         path: The file.
         frames: Its contents.
-        mode: Its mode, less the umask.
+        mode: Its permission bits, before the umask is applied.
 
     Raises:
-        FileExistsError: there is a file of that name; it is left as it is.
-        StateFileError: the file could not be written: the disk may be full. Nothing is left of it.
+        FileExistsError: a file with that name exists; it is left unchanged.
+        StateFileError: the file could not be written, for example because the disk is full; it is removed.
     """
     try:
         file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115
@@ -78,7 +78,7 @@ def write_state_file(path: Path, frames: Iterable[bytes], mode: int = _FILE) -> 
 
 
 def state_file_bytes(frames: Iterable[bytes]) -> bytes:
-    """Return the contents of a file with those frames."""
+    """Return the contents of a state file with the given frames."""
     file = io.BytesIO()
     _write_frames(file, frames)
     return file.getvalue()
@@ -102,21 +102,20 @@ def _write_frames(file: IO[bytes], frames: Iterable[bytes]) -> int:
 
 
 def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
-    """Create a directory with one durable file in it, both at once: of several processes that try, one succeeds.
+    """Atomically create a directory with one durable file in it; of several concurrent processes one succeeds.
 
-    Only this user can read them: the file may hold what sinks want to have committed, with the password of a database.
-
-    The file is written in a directory of the owner's own, which then gets its name: a rename replaces no directory that
-    has something in it. So the file is there completely or not at all, on any file system with atomic renames.
+    Only this user can read them, because the file may hold committables with passwords. The file is written in a
+    private directory, which is then renamed; a rename never replaces a non-empty directory. So the file exists
+    completely or not at all, on any file system with atomic renames.
 
     Args:
-        path: The file; its directory is the one that is created, below one that exists.
+        path: The file; its directory is created, and the parent of that must exist.
         frames: The contents of the file.
-        owner: Names this process's attempt: no other attempt uses the same name.
+        owner: A name of this process's attempt that no other attempt uses.
 
     Raises:
         FileExistsError: another process has created the directory.
-        FileNotFoundError: the directory around it is gone.
+        FileNotFoundError: the parent directory is gone.
         StateFileError: the file could not be written.
     """
     directory = path.parent
@@ -141,7 +140,7 @@ def publish_state_file(path: Path, frames: Iterable[bytes], owner: str) -> None:
 
 
 def publish(path: AnyPath, frames: Iterable[bytes], owner: str) -> None:
-    """Create a file that exists once: as `publish_state_file`, or with the conditional write of an object store.
+    """Create a file exactly once, as `publish_state_file` does or with the conditional write of an object store.
 
     Raises:
         FileExistsError: another process has created it.
@@ -153,7 +152,7 @@ def publish(path: AnyPath, frames: Iterable[bytes], owner: str) -> None:
 
 
 def read_state_file(path: AnyPath) -> Iterator[bytes]:
-    """Yield the frames of a file after checking that all of them are as they were written.
+    """Verify the length and checksum of a file, then yield its frames.
 
     Raises:
         StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
@@ -173,7 +172,7 @@ def read_state_file(path: AnyPath) -> Iterator[bytes]:
 
 
 def check_state_file(path: AnyPath) -> None:
-    """Check that a file is as it was written.
+    """Verify the length and checksum of a file.
 
     Raises:
         StateFileError: the file is missing or damaged, or another version of firesteel wrote it.
@@ -190,7 +189,7 @@ def check_state_file(path: AnyPath) -> None:
 def _check(path: AnyPath, file: IO[bytes]) -> None:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
-        raise StateFileError(path, "is no state file of firesteel: it does not begin like one")
+        raise StateFileError(path, "is no state file of firesteel: wrong magic number")
     _, version, checksum, length = _HEADER.unpack(header)
     if version != FORMAT_VERSION:
         raise StateFileError(path, f"has format version {version}, this firesteel reads {FORMAT_VERSION}")
@@ -205,10 +204,10 @@ def _check(path: AnyPath, file: IO[bytes]) -> None:
 
 
 def replace_state_file(path: Path, frames: Iterable[bytes]) -> None:
-    """Write a file, which only this user can read, in the place of the one of that name, at once.
+    """Atomically replace a file, which only this user can read.
 
     Raises:
-        StateFileError: the file could not be written; the one of that name is unchanged.
+        StateFileError: the file could not be written; the existing file is unchanged.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.unlink(missing_ok=True)

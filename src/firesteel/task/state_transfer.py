@@ -1,7 +1,7 @@
-"""State files between the disk of a host and a remote file system: each is sent once, and fetched where it is missing.
+"""Transfer of state files between a host's disk and a remote file system: uploaded once, downloaded on demand.
 
-A file has the same path, relative to the job's directory, in both places. Files are never changed, so one that is there
-with its full size is the same.
+A file has the same path, relative to the job's directory, in both places. Files are never changed, so a file with the
+expected size is the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _AT_ONCE = 8
 
 
 class Stored(NamedTuple):
-    """Files that are in the store by now, and why another one could not be sent; empty: none failed."""
+    """The files that are in the store, and the reason why another upload failed; empty if none failed."""
 
     paths: frozenset[str] = frozenset()
     failure: str = ""
@@ -36,11 +36,11 @@ NOTHING_STORED = Stored()
 
 
 class StateUploads:
-    """Sends state files of this host to a store, in the background.
+    """Background uploads of this host's state files to a store.
 
     Args:
         directory: The job's directory on this host.
-        store: That of its checkpoints.
+        store: The job's checkpoint directory on the remote file system.
     """
 
     def __init__(self, directory: Path, store: RemotePath) -> None:
@@ -50,7 +50,7 @@ class StateUploads:
         self._uploads: dict[str, Future[None]] = {}
 
     def send(self, paths: Iterable[str]) -> None:
-        """Send files, unless they were sent or are on their way."""
+        """Upload files, unless they were uploaded or are being uploaded."""
         for path in paths:
             if path not in self._uploads:
                 self._uploads[path] = self._threads.submit(self._send, path)
@@ -59,13 +59,13 @@ class StateUploads:
         self._store.remote.upload(self._directory / path, f"{self._store}/{path}")
 
     def sent_of(self, paths: Iterable[str], waits: bool) -> Stored:
-        """Return which of some files are in the store by now, as far as this process has sent them.
+        """Return which of some files this process has uploaded by now.
 
-        A file that could not be sent is sent again when it is asked for the next time.
+        A failed upload is retried the next time the file is requested.
 
         Args:
             paths: The files.
-            waits: Whether to wait until all of them are that are on their way.
+            waits: Whether to wait for uploads in progress.
         """
         sent, failure = set(), ""
         for path in paths:
@@ -81,20 +81,20 @@ class StateUploads:
         return Stored(frozenset(sent), failure)
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Forget files that were sent; those on their way are still sent."""
+        """Forget uploaded files; uploads in progress continue."""
         for path in paths:
             self._uploads.pop(path, None)
 
     def close(self) -> None:
-        """Give up what was not begun."""
+        """Cancel the uploads that have not started."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def fetch_chain(store: RemotePath, directory: Path, chain: Chain) -> None:
-    """Fetch the files of a chain that are not on this host, several at once.
+    """Download the files of a chain that are not on this host, several at once.
 
     Raises:
-        StateFileError: one is missing in the store.
+        StateFileError: a file is missing in the store.
     """
     missing = [file for file in chain if not _is_intact(directory / file.path, file)]
     if missing:
@@ -103,7 +103,7 @@ def fetch_chain(store: RemotePath, directory: Path, chain: Chain) -> None:
 
 
 def _is_intact(path: Path, file: VersionFile) -> bool:
-    """Return whether a file is as it was written: the machine may have crashed since, and it was not synced."""
+    """Return whether a file is undamaged; without sync, a crash of the machine may have damaged it."""
     if size_of(path) != file.size:
         return False
     try:
@@ -126,7 +126,7 @@ def _fetch(store: RemotePath, directory: Path, file: VersionFile) -> None:
 
 
 def missing_file(directory: AnyPath, chains: Iterable[Chain]) -> tuple[AnyPath, str] | None:
-    """Return a file of some chains that is not in a remote directory with its full size, and what is wrong with it."""
+    """Return a file of some chains that is missing or incomplete in a remote directory, and its problem."""
     assert isinstance(directory, RemotePath)
     there = directory.files()
     for chain in chains:
@@ -139,9 +139,9 @@ def missing_file(directory: AnyPath, chains: Iterable[Chain]) -> tuple[AnyPath, 
 
 
 def copy_chain(source: AnyPath, target: AnyPath, chain: Chain) -> Chain:
-    """Copy the files of a chain into a directory of their own and return the chain that they make up there.
+    """Copy the files of a chain into another directory and return the chain of the copies.
 
-    Local files are linked where that is possible, and objects are copied by their store.
+    Local files are hard-linked if possible, and objects are copied within their store.
     """
     copy = _copier(source, target)
     copied = []
@@ -159,7 +159,7 @@ def copy_chain(source: AnyPath, target: AnyPath, chain: Chain) -> Chain:
 
 
 def _copier(source: AnyPath, target: AnyPath) -> Callable[[str, str], None]:
-    """Return what copies a file of one directory to the other: (path there, path here)."""
+    """Return a function (source path, target path) that copies a file between the directories."""
     if isinstance(target, RemotePath):
         if isinstance(source, RemotePath):
             return lambda old, new: target.remote.copy_from(source.remote, f"{source}/{old}", f"{target}/{new}")

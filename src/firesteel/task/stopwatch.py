@@ -1,4 +1,4 @@
-"""How long the subtasks of a slot are at work."""
+"""Measurement of the working time of a slot's subtasks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from firesteel.operators.subtask import Subtask
 
 
 class Stopwatch:
-    """Adds the time within its blocks to `busy_s` of subtasks: to the innermost one, where they hand on to each other.
+    """A stopwatch that adds the time of nested blocks to `busy_s` of the innermost block's subtask.
 
-    A block takes a whole buffer or chunk of a source, so that measuring costs nothing per record.
+    A block spans a whole buffer or chunk of a source, so that there is no cost per record.
     """
 
     def __init__(self, now_s: Callable[[], float] = time.perf_counter) -> None:
@@ -22,7 +22,7 @@ class Stopwatch:
 
     @contextmanager
     def within(self, subtask: Subtask) -> Iterator[None]:
-        """Let the time of the block be the subtask's."""
+        """Count the time of the block for the subtask."""
         outer = self._at_work
         self._hand_to(subtask)
         try:

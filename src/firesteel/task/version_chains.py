@@ -1,4 +1,4 @@
-"""How long a chain of version files gets: when a full file is due, and which deltas become one."""
+"""The compaction of chains of version files: when a full file is due, and which deltas are merged."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Frame = tuple[str, str | None, Any]
 """(vertex id, operator id, pickled Delta) or (vertex id, None, Version)."""
 
 MAX_FILES = 200
-"""A chain of so many files is followed by a full one at the latest, so that a restart reads few files."""
+"""Maximum length of a chain; then a full file is written, so that a restart reads few files."""
 
 FAN_IN = 8
-"""So many deltas of about one size become one delta, so the length of a chain grows with the logarithm of its size."""
+"""Number of deltas of similar size that are merged into one, so that chain length is logarithmic in the size."""
 
 _MERGED_BYTES = 64 << 20
-"""Deltas that are merged pass through memory: together they are not larger than this."""
+"""Maximum total size of deltas that are merged, as they pass through memory."""
 
 
 def is_full_due(parent: Chain) -> bool:
-    """Return whether the next file should be a full one: the deltas are as large as the last one, or too many."""
+    """Return whether the next file should be full: the deltas are as large as the last full file, or too many."""
     return not parent or len(parent) > MAX_FILES or sum(file.size for file in parent[1:]) >= parent[0].size
 
 
 def split_off_mergeable(parent: Chain) -> tuple[Chain, Chain]:
-    """Split a chain into what stays and the last deltas, where `FAN_IN` or more of them are no larger than the last."""
+    """Split a chain into the files to keep and the trailing deltas to merge, at least `FAN_IN` of similar size."""
     tier = _tier(parent[-1].size)
     begin, total = len(parent), 0
     while begin > 1 and _tier(parent[begin - 1].size) <= tier:
@@ -45,7 +45,7 @@ def _tier(size: int) -> int:
 
 
 def merge(earlier: Iterable[Frame], later: Iterable[Frame]) -> Iterator[Frame]:
-    """Merge the frames of some deltas: of each entry of keyed state, and of each subtask, the last one counts."""
+    """Merge the frames of consecutive deltas: the last value of each entry and of each subtask wins."""
     tables: dict[tuple[str, str, str], dict[Any, Any]] = {}
     versions: dict[str, Any] = {}
     for frames in (earlier, later):

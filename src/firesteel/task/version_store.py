@@ -1,15 +1,15 @@
-"""The versions of one slot's subtasks: files that are written once, and chains of them that make up a version.
+"""The versions of one slot's subtasks: immutable files, and chains of files that make up a version.
 
     <region's directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.full     everything
-    <region's directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.delta    what changed since the version before
+    <region's directory>/versions-<run>/<stage>/<slot>/<batch>-<try>.delta    changes since the previous version
 
-The directory of the first pipelined region is the job's, that of another one `region-<number>` in it.
+The first pipelined region uses the job's directory, other regions `region-<number>` in it.
 
-A version is a full file and the deltas after it. Which files these are is not read off their names: a slot reports the
-chain that it wrote, the coordinator keeps the chains of the batch that it accepted, and the request for the next batch
-says which chain to start from. So a file that a stale, killed or repeated execution leaves belongs to no version.
+A version is a full file and the deltas after it. The files of a version are not derived from their names: a slot
+reports the chain that it wrote, the coordinator keeps the chains of the accepted batch, and the request for the next
+batch names the chain to start from. So a file left by a stale, killed or repeated execution belongs to no version.
 
-A file has frames of two kinds, pickled: `(vertex id, operator id, delta)` with a part of an operator's keyed state, as
+A file has pickled frames of two kinds: `(vertex id, operator id, delta)` with a part of an operator's keyed state, as
 bytes, and after all of those `(vertex id, None, version)` with the rest of a subtask.
 """
 
@@ -32,46 +32,46 @@ from firesteel.task.versions import BatchTry, Chain, TryIsOverError, VersionFile
 Place = TypeVar("Place", Path, RemotePath)
 
 CLAIM = "claim"
-"""Name of the object that makes the number of a run somebody's, where checkpoints are on a remote file system."""
+"""Name of the object that claims a run number, if checkpoints are on a remote file system."""
 
 
 def region_directory(job_directory: Place, region: int) -> Place:
-    """Return the directory of a pipelined region's versions; runs are counted region by region."""
+    """Return the directory of a pipelined region's versions; each region numbers its own runs."""
     return job_directory / f"region-{region}" if region else job_directory
 
 
 def runs_in(directory: Path) -> dict[int, Path]:
-    """Return the directories of versions in a region's directory by the number of their run."""
+    """Return the version directories in a region's directory by run number."""
     return {run_of(path): path for path in directory.glob("versions-*")}
 
 
 def run_of(versions: AnyPath) -> int:
-    """Return the number of the run that has a directory of versions; a later run has a larger one."""
+    """Return the run number of a directory of versions; later runs have larger numbers."""
     return int(versions.name.partition("-")[2])
 
 
 def versions_of(directory: Place, run: int) -> Place:
-    """Return the directory of versions of a run of a region."""
+    """Return the directory of versions of a region's run."""
     return directory / f"versions-{run}"
 
 
 def shown_in(directory: Path, run: int) -> Path:
-    """Return the directory for large output that sinks of a region's run show, removed with the run's versions."""
+    """Return the directory for large sink output of a region's run; it is removed with the run's versions."""
     return versions_of(directory, run) / "shown"
 
 
 def spool_in(directory: Path, run: int) -> Path:
-    """Return the directory for files of sinks that the state of a run refers to, removed with the run's versions."""
+    """Return the directory for sink files that a run's state refers to; it is removed with the run's versions."""
     return versions_of(directory, run) / "spool"
 
 
 def claim_run(directory: Path) -> int:
-    """Claim the next run number of a region by creating a directory of versions in the region's directory.
+    """Claim the next run number of a region by creating its directory of versions.
 
-    A JobManager that lost its leadership may have slots that still write, beside those of its successor.
+    Unique numbers keep slots of a deposed JobManager, which may still write, apart from those of its successor.
 
     Raises:
-        FileNotFoundError: the directory of the job is gone: the job is over.
+        FileNotFoundError: the directory of the job is gone, so the job has ended.
     """
     number = max(runs_in(directory), default=0) + 1
     while True:
@@ -115,14 +115,14 @@ def read_frames(directory: Path, chain: Chain) -> Iterator[Frame]:
 
 
 class VersionStore:
-    """Writes and reads the versions of one slot.
+    """A reader and writer of the versions of one slot.
 
     Args:
         job_directory: The job's checkpoint directory.
         slot: Number of the slot.
         region: Number of the pipelined region.
-        remote: The directory with the job's checkpoints, if it is on a remote file system. Files are then sent there
-            for checkpoints, and those that are not on this host are fetched.
+        remote: The directory of the job's checkpoints, if it is on a remote file system. Files are then uploaded for
+        checkpoints, and files missing on this host are downloaded.
     """
 
     def __init__(self, job_directory: Path, slot: int, region: int = 0, remote: RemotePath | None = None) -> None:
@@ -143,7 +143,7 @@ class VersionStore:
         """Check that no other process has run the stage in this try.
 
         Raises:
-            TryIsOverError: one has.
+            TryIsOverError: another process has run it.
         """
         for kind in ("full", "delta"):
             path = self._parent(stage, at.run) / f"{at.batch_id}-{at.number}.{kind}"
@@ -151,7 +151,7 @@ class VersionStore:
                 raise TryIsOverError(path)
 
     def read(self, chain: Chain) -> Iterator[Frame]:
-        """Yield the frames to apply, in order, to be at the version of a chain.
+        """Yield the frames of a version, in the order in which to apply them.
 
         Raises:
             StateFileError: a file is missing or damaged.
@@ -163,10 +163,10 @@ class VersionStore:
     def write(
         self, stage: int, at: BatchTry, parent: Chain, make: Callable[[bool], Iterator[Frame]], in_full: bool = False
     ) -> Chain:
-        """Write the version of a batch, the frames of `make(full)`, and return its chain.
+        """Write the version of a batch with the frames of `make(full)`, and return its chain.
 
-        A full file is written if it is asked for (`in_full`), and when the deltas are as large as the last full one: so
-        what is written is at most twice what changed, and what is kept at most twice what there is.
+        A full file is written on request (`in_full`), and when the deltas are as large as the last full file. So the
+        bytes written are at most twice the changes, and the bytes kept at most twice the state.
 
         Raises:
             TryIsOverError: another process has written the version of this try.
@@ -176,7 +176,7 @@ class VersionStore:
         full = in_full or is_full_due(parent)
         kept, merged = ((), ()) if full else split_off_mergeable(parent)
         directory = self._parent(stage, at.run)
-        # On the disk of a host, which has its own, the directory of the run may not be there yet.
+        # With a remote store each host has its own directory of the run, which may not exist yet.
         below = versions_of(self._of_region, at.run) if self._remote is None else None
         make_directory(directory, below=below)
         path = directory / f"{at.batch_id}-{at.number}.{'full' if full else 'delta'}"
@@ -193,15 +193,15 @@ class VersionStore:
     def send(
         self, stage: int, chain: Chain, parent: Chain, wanted: Sequence[str], is_checkpoint: bool, waits: bool
     ) -> Stored:
-        """Send files that checkpoints need to a remote file system; return those that are there by now.
+        """Upload files that checkpoints need to the remote store; return those that are stored by now.
 
         Args:
             stage: The stage.
             chain: The version after the batch.
-            parent: The one before it.
+            parent: The version before the batch.
             wanted: Files of earlier batches that a checkpoint needs.
-            is_checkpoint: Whether it is the one that follows: it needs the new file, and no file that was merged.
-            waits: Whether to wait until all are there.
+            is_checkpoint: Whether a checkpoint follows the batch; it needs the new file but no merged files.
+            waits: Whether to wait until all uploads are complete.
         """
         if self._uploads is None:
             return NOTHING_STORED
@@ -215,7 +215,7 @@ class VersionStore:
         return stored
 
     def _remove_superseded(self, stage: int, present: set[str], needed: set[str], is_checkpoint: bool) -> None:
-        """Remove files from this host's disk, but for what a retried batch or one of the last checkpoints starts from.
+        """Remove files from this host's disk that neither a retried batch nor one of the last checkpoints starts from.
 
         The coordinator removes files on its own host only, and earlier checkpoints can be fetched.
         """
@@ -230,14 +230,14 @@ class VersionStore:
         self._local[stage] = kept
 
     def close(self) -> None:
-        """Give up what is being sent."""
+        """Cancel the uploads that have not started."""
         if self._uploads is not None:
             self._uploads.close()
 
     def make_durable(self, stage: int, chain: Chain) -> None:
-        """Write the files of a stage's chain to the disk, but for those that were there at the last checkpoint.
+        """Sync the files of a stage's chain to disk, except those synced for the last checkpoint.
 
-        Those that are sent to a remote file system need not be.
+        Files that are uploaded to a remote file system need no sync.
         """
         if self._remote is not None:
             return
@@ -251,7 +251,7 @@ class VersionStore:
 
 
 def _pickled_frames(frames: Iterable[Frame], sizes: dict[str, int]) -> Iterator[bytes]:
-    """Pickle frames and add up the bytes of keyed state by operator in `sizes`."""
+    """Yield pickled frames, and add up the bytes of keyed state by operator in `sizes`."""
     for frame in frames:
         _, operator_id, state = frame
         if operator_id is not None:

@@ -1,4 +1,4 @@
-"""What the versions of slots are, as data: imported by Spark's workers, so it must import quickly."""
+"""Data types of slot versions. Imported by Spark's workers, so it must import quickly."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class BatchTry:
-    """One try of one batch of one run. Later ones are larger, over all JobManagers that ever led the job.
+    """One try of one batch of one run; ordered, also across all JobManagers that ever led the job.
 
     Attributes:
-        run: Counts the runs of the job, over restarts and leaders, from 1; each claims a directory of versions.
-        batch_id: Counts the batches of the job, over runs, from 0.
-        number: Counts the tries of the batch in the run, from 1.
+        run: Number of the run, across restarts and leaders, from 1; each run claims a directory of versions.
+        batch_id: Number of the batch, across runs, from 0.
+        number: Number of the try of the batch within the run, from 1.
     """
 
     run: int
@@ -36,13 +36,13 @@ class VersionFile:
 
 
 Chain = tuple[VersionFile, ...]
-"""The files of a version in the order in which they are applied; empty: the version before the first batch."""
+"""The files of a version in the order in which they are applied; empty before the first batch."""
 
 
 class TryIsOverError(Exception):
-    """A process that is gone has run this stage in this try already; the argument is the file that says so.
+    """A process that is gone has already run this stage in this try; the argument is the file that proves it.
 
-    What it put out may have been consumed, and nobody can put out the same again: the batch needs another try.
+    Its output may have been consumed and can't be reproduced, so the batch needs another try.
     """
 
     def __str__(self) -> str:
