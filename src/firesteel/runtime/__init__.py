@@ -1,1 +1,1 @@
-"""The job control plane: Flink's `org.apache.flink.runtime` on one asyncio loop. Knows no Spark."""
+"""The job control plane: Flink's `org.apache.flink.runtime` on one asyncio loop. Independent of Spark."""

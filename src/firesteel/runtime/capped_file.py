@@ -1,7 +1,6 @@
-"""Files that standard output and standard error of processes go to, kept from growing without bound.
+"""Size limits for the files that receive standard output and standard error of processes.
 
-They can't be rotated as log files are: the processes, and those that these have started, go on writing to the file that
-they have open.
+They can't be rotated like log files, because the processes and their children keep writing to the open file.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _LOOK_S = 10.0
 
 
 class CappedFile:
-    """Looks after a file in a thread of its own: what a large file holds is put aside, in `<name>.1`.
+    """A size limit on a file, enforced by a thread that moves its contents to `<name>.1` when it is large.
 
-    So there are about 200 MB at most. Lines that are written while the file is put aside may be lost.
+    The two files have about 200 MB at most. Lines written during the move may be lost.
 
     Args:
-        path: The file. Who writes to it must have opened it for appending.
+        path: The file. Its writers must have opened it for appending.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,7 +40,7 @@ class CappedFile:
                 self.put_aside_if_large()
 
     def put_aside_if_large(self) -> None:
-        """Empty the file if it has more than 100 MB; the place of what it held is taken by the next time."""
+        """Move the contents if the file has more than 100 MB, replacing the contents moved before."""
         if self._path.stat().st_size <= _LARGEST_FILE:
             return
         try:
@@ -51,5 +50,5 @@ class CappedFile:
         os.truncate(self._path, 0)
 
     def close(self) -> None:
-        """Look after it no longer."""
+        """Stop monitoring the file."""
         self._is_over.set()

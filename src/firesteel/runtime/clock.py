@@ -1,4 +1,4 @@
-"""Time, passed in, so that no test has to wait."""
+"""Clocks, injected so that tests need not wait."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ T = TypeVar("T")
 
 
 class Timer(Protocol):
-    """A callback that is still to come."""
+    """A scheduled callback."""
 
     def cancel(self) -> None:
-        """Drop the callback; no effect once it ran."""
+        """Cancel the callback; no effect after it ran."""
 
 
 class Clock(Protocol):
-    """Source of timestamps and timers. Flink: `util.clock.Clock` with `ScheduledExecutor`."""
+    """A source of timestamps and timers. Flink: `util.clock.Clock` with `ScheduledExecutor`."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, for timestamps that users see."""
+        """Return the time in ms since the epoch, for timestamps shown to users."""
         ...
 
     def monotonic_s(self) -> float:
-        """Seconds that never go back, for durations and deadlines."""
+        """Return the monotonic time in seconds, for durations and deadlines."""
         ...
 
     def call_later(self, delay_s: float, callback: Callable[[], object]) -> Timer:
@@ -38,14 +38,14 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock, with the timers of the running loop."""
+    """The system clock, with the timers of the running event loop."""
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return the time in ms since the epoch."""
         return time.time_ns() // 1_000_000
 
     def monotonic_s(self) -> float:
-        """Seconds that never go back."""
+        """Return the monotonic time in seconds."""
         return time.monotonic()
 
     def call_later(self, delay_s: float, callback: Callable[[], object]) -> Timer:
@@ -54,7 +54,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that moves when it is told to. Flink: `util.clock.ManualClock`.
+    """A clock that is advanced explicitly. Flink: `util.clock.ManualClock`.
 
     Example:
         >>> clock, rung = ManualClock(), []
@@ -70,21 +70,21 @@ class ManualClock:
         self._order = itertools.count()
 
     def now_ms(self) -> int:
-        """Milliseconds since the start that the constructor was given."""
+        """Return the time in ms since the start given to the constructor."""
         return round(self._now_s * 1000)
 
     def monotonic_s(self) -> float:
-        """The same in seconds."""
+        """Return the same time in seconds."""
         return self._now_s
 
     def call_later(self, delay_s: float, callback: Callable[[], object]) -> Timer:
-        """Run `callback` when the clock has been moved `delay_s` seconds on."""
+        """Run `callback` when the clock has been advanced by `delay_s` seconds."""
         timer = _ManualTimer(callback)
         heapq.heappush(self._timers, (self._now_s + delay_s, next(self._order), timer))
         return timer
 
     def advance(self, seconds: float) -> None:
-        """Move on and run what falls due, in the order of the deadlines."""
+        """Advance the clock and run the due timers in the order of their deadlines."""
         end_s = self._now_s + seconds
         while self._timers and self._timers[0][0] <= end_s:
             self._now_s, _, timer = heapq.heappop(self._timers)
@@ -107,7 +107,7 @@ class _ManualTimer:
 
 
 async def sleep(clock: Clock, delay_s: float) -> None:
-    """Return after `delay_s` seconds of `clock`."""
+    """Wait for `delay_s` seconds of `clock`."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     timer = clock.call_later(delay_s, lambda: None if done.done() else done.set_result(None))
     try:
@@ -117,7 +117,7 @@ async def sleep(clock: Clock, delay_s: float) -> None:
 
 
 async def with_timeout(clock: Clock, timeout_s: float, awaitable: Awaitable[T]) -> T:
-    """Return what `awaitable` gives.
+    """Return the result of `awaitable`.
 
     Raises:
         TimeoutError: it took longer than `timeout_s` seconds of `clock`; `awaitable` was cancelled.

@@ -1,4 +1,4 @@
-"""What made a task or a job fail, as data that can be shipped and shown."""
+"""The failure of a task or job, as serializable data."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ __all__ = ["TaskFailure"]
 
 @dataclass(frozen=True, slots=True)
 class TaskFailure:
-    """A failure, led by the user's operator and source line.
+    """A failure, described first by the user's operator and source line.
 
-    Flink: `runtime.executiongraph.ErrorInfo` with `util.SerializedThrowable`; here the parts are named.
+    Flink: `runtime.executiongraph.ErrorInfo` with `util.SerializedThrowable`.
 
     Attributes:
         message: One line: exception type and text.
-        vertex_id: The JobVertex that failed; None where the failure belongs to the job as a whole.
+        vertex_id: The JobVertex that failed; None if the failure concerns the whole job.
         vertex_name: Its name.
-        operator_name: The operator of the chain that raised.
-        subtask_index: Counted from 0; shown counted from 1.
+        operator_name: The operator of the chain that raised the error.
+        subtask_index: The index of the subtask from 0; shown from 1.
         parallelism: The vertex's parallelism.
-        in_hand: What the operator was at, as it is shown behind "on": `record ('a', 1)`.
-        user_location: Where in the user's code, as it is shown behind "at": `job.py:12 in parse: return int(x)`.
+        in_hand: What the operator was processing, shown after "on": `record ('a', 1)`.
+        user_location: The line of user code, shown after "at": `job.py:12 in parse: return int(x)`.
         user_traceback: The traceback through the user's code.
-        details: Everything else that helps: the full traceback, logs of the process.
-        is_recoverable: Whether a restart may help; if not, the job fails whatever its restart strategy says.
-        lost_partition: The data set and the number of the partition that could not be read any more, if that was it.
+        details: Additional information: the full traceback, logs of the process.
+        is_recoverable: Whether a restart may help; if not, the job fails regardless of its restart strategy.
+        lost_partition: The data set and number of the partition whose loss caused the failure, if any.
 
     Example:
         >>> failure = TaskFailure("ValueError: bad", operator_name="Map", subtask_index=1, parallelism=4)
@@ -48,7 +48,7 @@ class TaskFailure:
 
     @classmethod
     def of(cls, error: BaseException, details: str = "") -> TaskFailure:
-        """The failure that an exception of the control plane itself stands for."""
+        """Return the failure for an exception of the control plane itself."""
         text = str(error)
         return cls(f"{type(error).__name__}: {text}" if text else type(error).__name__, details=details)
 

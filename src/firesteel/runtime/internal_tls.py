@@ -1,8 +1,8 @@
-"""TLS between the processes of a cluster: calls, and records on their way to slots of other hosts.
+"""TLS between the processes of a cluster, for RPC and for records to slots on other hosts.
 
-Both sides show a certificate, and each trusts only what the truststore of the cluster holds: an authority of the
-cluster's own, or the one certificate that all its processes share. Host names are not compared, as in Flink: who holds
-a certificate of the cluster belongs to it. Flink: `runtime.net.SSLUtils`.
+Authentication is mutual, and each side trusts only the truststore of the cluster: a private certificate authority, or
+the single certificate that all processes share. As in Flink, host names are not verified: a process with a certificate
+of the cluster belongs to it. Flink: `runtime.net.SSLUtils`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FINGERPRINT = "security.ssl.internal.cert.fingerprint"
 
 @dataclass(frozen=True, slots=True)
 class InternalTls:
-    """The options of TLS inside a cluster; can be sent to where they are needed, the files have to be there.
+    """The TLS options inside a cluster; serializable, but the files must exist at the destination.
 
     Attributes:
-        options: (option, value), those of TLS only.
+        options: Pairs of option and value, for TLS only.
 
     Example:
         >>> InternalTls.of({}) is None
@@ -38,7 +38,7 @@ class InternalTls:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> InternalTls | None:
-        """Return what the cluster's processes speak TLS with; None if they do not.
+        """Return the TLS options of a cluster's processes, or None if TLS is disabled.
 
         Raises:
             InvalidOptionError: an option is missing, or can't be used here.
@@ -49,15 +49,15 @@ class InternalTls:
             text = f"option {_FINGERPRINT!r} has no effect here; put that certificate alone into the truststore"
             raise InvalidOptionError(text)
         found = cls(tuple((key, configuration[key]) for key in sorted(configuration) if key.startswith(TLS_PREFIX)))
-        found.server_context()  # What is wrong with the files is told at the start.
+        found.server_context()  # Report problems with the files at the start.
         return found
 
     def server_context(self) -> ssl.SSLContext:
-        """Return what a process takes connections with."""
+        """Return the SSL context for incoming connections."""
         return self._context(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
 
     def client_context(self) -> ssl.SSLContext:
-        """Return what a process connects to others with."""
+        """Return the SSL context for outgoing connections."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         return self._context(context)
@@ -71,7 +71,7 @@ class InternalTls:
 
 
 def tls_problem(error: OSError) -> str:
-    """Say who refused whom and why, for an error of a handshake.
+    """Return which side rejected the other and why, for an error of a TLS handshake.
 
     Example:
         >>> tls_problem(ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"))

@@ -1,4 +1,4 @@
-"""How processes log: lines of text, or of JSON with the job, vertex and subtask that they are about."""
+"""Logging of processes: lines of text, or of JSON with the job, vertex and subtask concerned."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABOUT = ("job_id", "vertex_id", "subtask")
 
 
 def about(job_id: str, vertex_id: str | None = None, subtask: int | None = None) -> dict[str, Any]:
-    """What a line is about, for `extra=` of a log call."""
+    """Return the `extra=` argument of a log call, with the job, vertex and subtask concerned."""
     return {"job_id": job_id, "vertex_id": vertex_id, "subtask": subtask}
 
 
@@ -35,16 +35,16 @@ def configure_logging(
     log_file: Path | None = None,
     has_terminal: bool = True,
 ) -> None:
-    """Let the process log to standard error, to a file, or to both.
+    """Configure the process to log to standard error, to a file, or to both.
 
     Args:
         configuration: Has `env.log.format`: `text` or `json`.
-        level: Of the least important lines that are written.
-        log_file: Takes the lines, too. A full one (100 MB) is put aside, and `most_log_files` of them are kept.
-        has_terminal: Whether standard error gets the lines.
+        level: The minimum level.
+        log_file: The log file, rotated at 100 MB; `most_log_files` old files are kept.
+        has_terminal: Whether to log to standard error.
 
     Raises:
-        InvalidOptionError: there is no such format, or no such number of files.
+        InvalidOptionError: the format or the number of files is invalid.
         OSError: the file can't be written.
     """
     kind = configuration.get(_FORMAT, "text")
@@ -60,10 +60,10 @@ def configure_logging(
 
 
 def most_log_files(configuration: Mapping[str, str]) -> int:
-    """Return how many old log files are kept: `MAX_LOG_FILE_NUMBER` of the environment, else `env.log.max` [10].
+    """Return the number of old log files to keep: variable `MAX_LOG_FILE_NUMBER`, else `env.log.max` [10].
 
     Raises:
-        InvalidOptionError: it is no number, or less than 1.
+        InvalidOptionError: it is not a number, or less than 1.
     """
     text = os.environ.get(_MOST_FILES_VARIABLE) or configuration.get(_MOST_FILES_OPTION, _MOST_FILES)
     if not text.isdecimal() or int(text) < 1:
@@ -74,9 +74,9 @@ def most_log_files(configuration: Mapping[str, str]) -> int:
 
 
 def leave_log_to_the_program() -> None:
-    """What a job's control plane tells (INFO) is not for the log of the program that it runs in, as Flink's is not.
+    """Suppress INFO messages of a job's control plane in the log of the program that embeds it, as Flink does.
 
-    A program that wants it sets the level of the logger `firesteel`. Warnings are for everybody.
+    A program that wants them sets the level of the logger `firesteel`. Warnings are not suppressed.
     """
     for name in ("firesteel", "py4j"):
         logger = logging.getLogger(name)
@@ -85,10 +85,10 @@ def leave_log_to_the_program() -> None:
 
 
 class JsonFormatter(logging.Formatter):
-    """A line of JSON: time, level, logger, message and, where known, job_id, vertex_id, subtask and exception."""
+    """A formatter of JSON lines: time, level, logger, message and, if known, job, vertex, subtask and exception."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Return the JSON line of a record."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

@@ -1,4 +1,4 @@
-"""Values out of a configuration: Flink's option names and ways to write durations."""
+"""Typed values from a configuration, with Flink's option names and formats."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ISO_DURATION = re.compile(r"pt(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
 
 class InvalidOptionError(FiresteelError, ValueError):
-    """An option whose value can't be read."""
+    """An option has an invalid value."""
 
 
 def duration_s(configuration: Mapping[str, str], option: str, default_s: float) -> float:
-    """The duration that an option holds, in seconds.
+    """Return the duration of an option in seconds.
 
     Raises:
         InvalidOptionError: it is not a duration.
@@ -41,7 +41,7 @@ def duration_s(configuration: Mapping[str, str], option: str, default_s: float) 
 
 
 def parse_duration_s(text: str) -> float:
-    """Seconds in a duration as Flink writes it; a bare number counts milliseconds.
+    """Return the seconds of a duration in Flink's format; a bare number is in ms.
 
     Raises:
         ValueError: the text is not a duration.
@@ -62,7 +62,7 @@ def parse_duration_s(text: str) -> float:
 
 
 def number(configuration: Mapping[str, str], option: str, default: float) -> float:
-    """The number that an option holds.
+    """Return the number of an option.
 
     Raises:
         InvalidOptionError: it is not a number.
@@ -77,7 +77,7 @@ def number(configuration: Mapping[str, str], option: str, default: float) -> flo
 
 
 def boolean(configuration: Mapping[str, str], option: str, default: bool) -> bool:
-    """The truth that an option holds.
+    """Return the boolean of an option.
 
     Raises:
         InvalidOptionError: it is neither `true` nor `false`.
@@ -89,7 +89,7 @@ def boolean(configuration: Mapping[str, str], option: str, default: bool) -> boo
 
 
 def memory_bytes(configuration: Mapping[str, str], option: str, default_bytes: int) -> int:
-    """The size that an option holds, in bytes, written as in Flink: `10485760b`, `10 mb`.
+    """Return the size of an option in bytes, in Flink's format: `10485760b`, `10 mb`.
 
     Raises:
         InvalidOptionError: it is not a size.
@@ -104,7 +104,7 @@ def memory_bytes(configuration: Mapping[str, str], option: str, default_bytes: i
 
 
 def required(configuration: Mapping[str, str], option: str) -> str:
-    """The value of an option without a default.
+    """Return the value of an option without a default.
 
     Raises:
         InvalidOptionError: it is not set.

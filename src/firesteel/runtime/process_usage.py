@@ -1,4 +1,4 @@
-"""What a process of the cluster and the ones below it use of their machine."""
+"""Resource usage of a cluster process and its descendants."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class ProcessUsage:
-    """A machine, and what a process and all processes below it use of it now.
+    """The resources of a machine, and their current usage by a process and its descendants.
 
     Flink: `runtime.instance.HardwareDescription`, and the gauges of `runtime.metrics.util.MetricUtils`. Slots, Python
-    workers and Spark's JVM are processes below the one that asks.
+    workers and Spark's JVM are descendants of the measured process.
 
     Attributes:
-        cpu_cores: Cores of the machine.
-        physical_memory: Bytes that the machine has.
-        free_memory: Bytes that nobody uses.
-        used_memory: Resident bytes of the processes; what they share counts for each.
-        cpu_time_s: Processor time of the process itself since it began (seconds).
-        threads: Threads of the process itself.
+        cpu_cores: Number of cores of the machine.
+        physical_memory: Memory of the machine in bytes.
+        free_memory: Free memory in bytes.
+        used_memory: Resident memory of the processes in bytes; shared pages count for each.
+        cpu_time_s: CPU time of the process itself since its start in seconds.
+        threads: Number of threads of the process itself.
     """
 
     cpu_cores: int = 0
@@ -40,11 +40,11 @@ class ProcessUsage:
 
 
 NO_USAGE = ProcessUsage()
-"""Of processes that were not asked yet."""
+"""The usage of processes that were not measured yet."""
 
 
 def usage_of_this_process() -> ProcessUsage:
-    """What the process uses now; takes some milliseconds.
+    """Return the current usage of the process; takes some milliseconds.
 
     >>> usage_of_this_process().used_memory > 1_000_000
     True
@@ -60,7 +60,7 @@ def usage_of_this_process() -> ProcessUsage:
 
 
 def _resident_memory(pid: int) -> int:
-    """Of a process and all below it; without /proc the largest that this process ever had."""
+    """Return the resident memory of a process and its descendants; without /proc, the process's peak."""
     if not _PROC.is_dir():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     parents, pages = _processes()
@@ -74,16 +74,16 @@ def _resident_memory(pid: int) -> int:
 
 
 def _processes() -> tuple[dict[int, int], dict[int, int]]:
-    """The parent and the resident pages of each process of the machine."""
+    """Return the parent and the resident pages of each process of the machine."""
     parents: dict[int, int] = {}
     pages: dict[int, int] = {}
     for directory in _PROC.iterdir():
         if not directory.name.isdigit():
             continue
         try:
-            # The name, in parentheses, may hold anything; the figures behind it are in proc(5).
+            # The name, in parentheses, may contain any characters; the fields after it are documented in proc(5).
             behind_name = (directory / "stat").read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended meanwhile
             continue
         pid = int(directory.name)
         parents[pid], pages[pid] = int(behind_name[1]), int(behind_name[21])

@@ -1,4 +1,4 @@
-"""TLS out of PEM files under Flink's option names, and that of the REST API. Flink: `runtime.net.SSLUtils`."""
+"""TLS contexts from PEM files with Flink's option names, and those of the REST API. Flink: `runtime.net.SSLUtils`."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _FINGERPRINT = "security.ssl.rest.cert.fingerprint"
 
 
 def has_rest_tls(configuration: Mapping[str, str]) -> bool:
-    """Whether the REST API speaks TLS."""
+    """Return whether the REST API uses TLS."""
     return boolean(configuration, _ENABLED, boolean(configuration, _ALL_ENABLED, False))
 
 
 def has_rest_authentication(configuration: Mapping[str, str]) -> bool:
-    """Whether clients of the REST API show a certificate, too."""
+    """Return whether clients of the REST API must present a certificate."""
     return has_rest_tls(configuration) and boolean(configuration, _AUTHENTICATION, False)
 
 
 def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | None:
-    """What the REST server speaks TLS with; None if it does not.
+    """Return the TLS context of the REST server, None if TLS is disabled.
 
     Raises:
         InvalidOptionError: a file is missing or can't be used.
@@ -54,7 +54,7 @@ def rest_server_context(configuration: Mapping[str, str]) -> ssl.SSLContext | No
 
 
 def rest_client_context(configuration: Mapping[str, str]) -> ssl.SSLContext:
-    """What a client speaks TLS with: it trusts the truststore, or what the system trusts if there is none.
+    """Return the TLS context of a REST client, which trusts the truststore or, without one, the system's.
 
     Raises:
         InvalidOptionError: a file is missing or can't be used.
@@ -74,7 +74,7 @@ def rest_client_context(configuration: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def ssl_option(configuration: Mapping[str, str], kind: str, name: str) -> tuple[str, str | None]:
-    """Return the key of an option that is set, and its value: the kind's own, else the one for all kinds of TLS.
+    """Return key and value of a TLS option: the one of this kind, else the common one.
 
     Example:
         >>> ssl_option({"security.ssl.truststore": "all.pem"}, "rest", "truststore")
@@ -86,7 +86,7 @@ def ssl_option(configuration: Mapping[str, str], kind: str, name: str) -> tuple[
 
 
 def load_key(context: ssl.SSLContext, configuration: Mapping[str, str], kind: str) -> None:
-    """Load a certificate, those above it, and its key.
+    """Load a certificate chain and its key.
 
     Raises:
         InvalidOptionError: the option or its file is missing, or the file can't be used.
@@ -94,7 +94,7 @@ def load_key(context: ssl.SSLContext, configuration: Mapping[str, str], kind: st
     option, path = _pem_file(configuration, kind, "keystore")
     password, text = ssl_option(configuration, kind, "key-password")
     try:
-        # An empty password and not None: nobody is there who could type one.
+        # An empty password instead of None, which would prompt for one on the terminal.
         context.load_cert_chain(path, password=text or "")
     except (ssl.SSLError, OSError) as error:
         raise InvalidOptionError(
@@ -104,7 +104,7 @@ def load_key(context: ssl.SSLContext, configuration: Mapping[str, str], kind: st
 
 
 def load_trusted(context: ssl.SSLContext, configuration: Mapping[str, str], kind: str) -> None:
-    """Load the certificates that are trusted.
+    """Load the trusted certificates.
 
     Raises:
         InvalidOptionError: the option or its file is missing, or the file can't be used.

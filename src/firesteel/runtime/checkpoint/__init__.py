@@ -1,1 +1,1 @@
-"""What is known of the checkpoints of a job."""
+"""Statistics of the checkpoints of a job."""

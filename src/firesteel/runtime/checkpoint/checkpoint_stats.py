@@ -1,4 +1,4 @@
-"""What is known of the checkpoints of a job: the last ones, how many there were, how large they were."""
+"""Statistics of the checkpoints of a job: the latest ones, their number and their sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SizesOfSubtasks = Mapping[str, Mapping[int, int]]
 """Bytes by operator id and subtask."""
 
 HISTORY_SIZE = 10
-"""How many checkpoints are remembered (Flink: `web.checkpoints.history`)."""
+"""Number of checkpoints kept in the history (Flink: `web.checkpoints.history`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class CheckpointStats:
     """One completed checkpoint or savepoint. Flink: `runtime.checkpoint.CompletedCheckpointStats`.
 
     Attributes:
-        checkpoint_id: From 1, over restarts.
-        is_savepoint: Whether somebody asked for it.
-        trigger_timestamp_ms: When it began.
-        duration_ms: From the beginning of its batch until it was committed.
+        checkpoint_id: Number of the checkpoint from 1, across restarts.
+        is_savepoint: Whether it is a savepoint.
+        trigger_timestamp_ms: Time in ms at which it began.
+        duration_ms: Time in ms from the start of its batch to its commit.
         external_path: Its directory.
-        checkpointed_sizes: Bytes that were written for it, by operator id and subtask; 0 where there is none.
-        state_sizes: Bytes that it holds, with those that earlier checkpoints wrote, too.
+        checkpointed_sizes: Bytes written for it, by operator id and subtask.
+        state_sizes: Bytes of its state, including files of earlier checkpoints.
     """
 
     checkpoint_id: int
@@ -39,12 +39,12 @@ class CheckpointStats:
 
     @property
     def checkpointed_size(self) -> int:
-        """Bytes that were written for it."""
+        """The number of bytes written for it."""
         return _total(self.checkpointed_sizes)
 
     @property
     def state_size(self) -> int:
-        """Bytes that it holds."""
+        """The number of bytes of its state."""
         return _total(self.state_sizes)
 
 
@@ -54,7 +54,7 @@ def _total(sizes: SizesOfSubtasks) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RestoredCheckpoint:
-    """What a job began with. Flink: `runtime.checkpoint.RestoredCheckpointStats`."""
+    """The checkpoint that a job was restored from. Flink: `runtime.checkpoint.RestoredCheckpointStats`."""
 
     checkpoint_id: int
     is_savepoint: bool
@@ -64,12 +64,12 @@ class RestoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointsSummary:
-    """The checkpoints of a job up to now.
+    """The checkpoints of a job so far.
 
     Attributes:
-        completed: How many completed.
-        history: The last ones, newest first.
-        restored: What it went on from last, None if it began without state.
+        completed: Number of completed checkpoints.
+        history: The latest checkpoints, newest first.
+        restored: The checkpoint that the job was last restored from, or None.
     """
 
     completed: int = 0
@@ -78,7 +78,7 @@ class CheckpointsSummary:
 
     @property
     def latest(self) -> CheckpointStats | None:
-        """The newest one, None if there is none yet."""
+        """The newest checkpoint, or None."""
         return self.history[0] if self.history else None
 
 
@@ -87,7 +87,7 @@ NO_CHECKPOINTS = CheckpointsSummary()
 
 @dataclass(slots=True)
 class CheckpointStatsTracker:
-    """Remembers the last checkpoints of a job. Flink: `runtime.checkpoint.CheckpointStatsTracker`.
+    """A recorder of the latest checkpoints of a job. Flink: `runtime.checkpoint.CheckpointStatsTracker`.
 
     Example:
         >>> tracker = CheckpointStatsTracker()
@@ -101,14 +101,14 @@ class CheckpointStatsTracker:
     _restored: RestoredCheckpoint | None = None
 
     def completed(self, stats: CheckpointStats) -> None:
-        """Take a completed checkpoint."""
+        """Record a completed checkpoint."""
         self._count += 1
         self._history.appendleft(stats)
 
     def restored(self, checkpoint: RestoredCheckpoint) -> None:
-        """The job went on from a checkpoint."""
+        """Record the checkpoint that the job was restored from."""
         self._restored = checkpoint
 
     def summary(self) -> CheckpointsSummary:
-        """All that is known."""
+        """Return the summary of all recorded checkpoints."""
         return CheckpointsSummary(self._count, tuple(self._history), self._restored)

@@ -1,1 +1,1 @@
-"""Takes jobs, runs each in a JobMaster of its own, and remembers how they ended."""
+"""The Dispatcher accepts jobs, runs each in its own JobMaster, and keeps their results."""

@@ -1,4 +1,4 @@
-"""What the cluster has, asked of its ResourceManager."""
+"""The cluster's resources, queried from its ResourceManager."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ logger = logging.getLogger(__name__)
 
 
 class ClusterResources:
-    """Asks whoever is ResourceManager what the cluster has. Flink: `GatewayRetriever<ResourceManagerGateway>`.
+    """A client of the leading ResourceManager. Flink: `GatewayRetriever<ResourceManagerGateway>`.
 
     Args:
         rpc_service: Connects to the ResourceManager.
-        ha: Tells who that is.
+        ha: Finds the leading ResourceManager.
     """
 
     def __init__(self, rpc_service: RpcService, ha: HighAvailabilityServices) -> None:
@@ -27,19 +27,19 @@ class ClusterResources:
         self._leader: tuple[str, str | None] | None = None
 
     def start(self) -> None:
-        """Follow the leader from now on."""
+        """Start to follow the leader."""
         self._retrieval.start(self)
 
     def stop(self) -> None:
-        """Follow nobody any more."""
+        """Stop following the leader."""
         self._retrieval.stop()
 
     def notify_leader(self, address: str | None, session_id: str | None) -> None:
-        """Remember who is ResourceManager."""
+        """Set the leading ResourceManager."""
         self._leader = None if address is None else (address, session_id)
 
     async def overview(self) -> ResourceOverview:
-        """What the cluster has; nothing, if no ResourceManager answers."""
+        """Return the cluster's resources, empty if no ResourceManager answers."""
         if self._leader is None:
             return ResourceOverview(0, 0, 0)
         address, session_id = self._leader

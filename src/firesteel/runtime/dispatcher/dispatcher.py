@@ -1,4 +1,4 @@
-"""Takes jobs and runs each in a JobMaster of its own."""
+"""The Dispatcher accepts jobs and runs each in its own JobMaster."""
 
 from __future__ import annotations
 
@@ -40,26 +40,27 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _OVERVIEW_AT_ONCE = 32
-"""So many JobMasters are asked at once: others want to be answered too while a thousand of them are asked."""
+"""Maximum number of JobMasters queried concurrently, so that one overview of a thousand jobs does not starve other
+requests."""
 
 
 class Dispatcher(FencedRpcEndpoint):
-    """Takes jobs and runs each in a JobMaster of its own. Flink: `runtime.dispatcher.Dispatcher`.
+    """The endpoint that accepts jobs and runs each in its own JobMaster. Flink: `runtime.dispatcher.Dispatcher`.
 
     Args:
-        rpc_service: What makes it reachable.
-        session_id: The leader session it works in; its fencing token.
+        rpc_service: The RPC service of the endpoint.
+        session_id: The leader session, used as fencing token.
         ha: The elections.
-        stores: What leaders share, in that session; stopped with the Dispatcher.
-        data_plane: What moves the records of jobs.
+        stores: The stores shared by leaders, seen from that session; stopped with the Dispatcher.
+        data_plane: Moves the records of jobs.
         configuration: The cluster's configuration.
-        recovered_jobs: Jobs of a former leader, to be run first.
-        dirty_results: Ends of jobs that still have to be cleaned up.
-        on_fatal_error: Called with errors after which the process should end.
-        listeners: Told of each change of a job's status.
+        recovered_jobs: Jobs of a former leader, which are run first.
+        dirty_results: Results of ended jobs that still have to be cleaned up.
+        on_fatal_error: Called with errors after which the process should exit.
+        listeners: Notified of each change of a job's status.
 
     Raises:
-        ValueError: a job is both recovered and over.
+        ValueError: a job is both recovered and ended.
     """
 
     def __init__(
@@ -97,31 +98,32 @@ class Dispatcher(FencedRpcEndpoint):
         self._submissions, self._creations = Turns(), Turns()
 
     async def on_start(self) -> None:
-        """Clean up what a former leader left, then run what it ran."""
+        """Clean up ended jobs of a former leader, then run the recovered ones."""
         self._resources.start()
         for result in self._dirty_results:
             self.spawn(self._cleanup.after_the_end(result.job_id, partial(self._forget, result)), "cleaning up")
         for job_graph in self._recovered_jobs:
             try:
                 await self._run(job_graph)
-            except ValueError as error:  # The other jobs can be run.
+            except ValueError as error:  # Continue with the other jobs.
                 logger.error("job %s can't be run: %s", job_graph.job_id, error, extra=about(job_graph.job_id))
         self._stores.job_graphs.start(self)
 
     async def on_stop(self) -> None:
-        """Stop all jobs; they stay in the store for the next leader."""
+        """Stop all jobs, which stay stored for the next leader."""
         self._is_stopping = True
         self._resources.stop()
         self._archive.close()
-        # Also those that are about to end: who has not left its job's election keeps the next leader here from it.
+        # Also stop jobs that are about to end: a runner still in its job's election would keep the next leader here
+        # from leading it.
         closing = [*(runner.close() for runner in self._runners.values()), *self._terminations.values()]
         await asyncio.gather(*closing, return_exceptions=True)
         await self._stores.job_graphs.stop()
 
-    # What other leaders do to the store
+    # Changes of the store by other leaders
 
     def on_added_job_graph(self, job_id: str) -> None:
-        """Run a job that another Dispatcher has put into the store."""
+        """Run a job that another Dispatcher has added to the store."""
         self.validate_runs_in_main_thread()
         if not self._is_stopping:
             self.spawn(self._take_up(job_id), f"taking up job {job_id}")
@@ -136,7 +138,7 @@ class Dispatcher(FencedRpcEndpoint):
     # Calls of clients
 
     async def submit_job(self, job_graph: JobGraph) -> None:
-        """Take a job; answered once it is started, not when it is over."""
+        """Submit a job; returns once it is started, not when it has ended."""
         await self._submit(job_graph, self._persist_and_run)
 
     async def _submit(self, job_graph: JobGraph, run: Callable[[JobGraph], Awaitable[None]]) -> None:
@@ -155,34 +157,34 @@ class Dispatcher(FencedRpcEndpoint):
             self._outstanding.discard(job_id)
 
     async def cancel_job(self, job_id: str) -> None:
-        """Cancel a job; answered before it is cancelled."""
+        """Request the cancellation of a job; returns before the job is cancelled."""
         runner = self._runners.get(job_id)
         if runner is None:
             raise JobNotFoundError(job_id)
         await runner.cancel()
 
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
-        """Take a savepoint of a running job: where it is."""
+        """Take a savepoint of a running job and return its path."""
         return await self._savepoint(job_id, target_directory, AfterSavepoint.GO_ON)
 
     async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
-        """Take a savepoint and stop the job at it: where the savepoint is."""
+        """Stop the job with a savepoint and return the path of the savepoint."""
         after = AfterSavepoint.DRAIN if drain else AfterSavepoint.STOP
         return await self._savepoint(job_id, target_directory, after)
 
     async def cancel_with_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
-        """Take a savepoint and cancel the job at it: where the savepoint is."""
+        """Cancel the job with a savepoint and return the path of the savepoint."""
         return await self._savepoint(job_id, target_directory, AfterSavepoint.CANCEL)
 
     async def _savepoint(self, job_id: str, target_directory: str | None, after: AfterSavepoint) -> str:
         return await (await self._job_master(job_id)).trigger_savepoint(target_directory, after)
 
     async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
-        """Take a checkpoint of a running job: its id."""
+        """Take a checkpoint of a running job and return its id."""
         return await (await self._job_master(job_id)).trigger_checkpoint(full)
 
     async def _job_master(self, job_id: str) -> JobMasterGateway:
-        """The JobMaster of a running job.
+        """Return the JobMaster of a running job.
 
         Raises:
             JobNotFoundError: no such job runs.
@@ -194,37 +196,37 @@ class Dispatcher(FencedRpcEndpoint):
         return gateway
 
     async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
-        """What an operator of a job, running or over, answers to its client."""
+        """Return the response of an operator to its client; the job may have ended."""
         await self.request_job_status(job_id)
         return await self._data_plane.deliver_coordination_request(operator_uid, request)
 
     async def request_job_status(self, job_id: str) -> JobStatus:
-        """A job's status."""
+        """Return the current status of a job."""
         return await self._ask(job_id, lambda master: master.request_job_status(), lambda job: job.details.status)
 
     async def request_job_details(self, job_id: str) -> JobDetails:
-        """How a job is doing, or how it ended."""
+        """Return the details of a job, running or ended."""
         return await self._ask(job_id, lambda master: master.request_job_details(), lambda job: job.details)
 
     async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
-        """All of a job: subtasks, attempts, history."""
+        """Return the execution graph of a job: subtasks, attempts, history."""
         job = await self._ask(job_id, lambda master: master.request_job(), lambda job: job)
         runner = self._runners.get(job_id)
         return job if runner is None or runner.result.done() else runner.with_troubles(job)
 
     async def request_job_result(self, job_id: str) -> JobResult:
-        """How a job ended; answered when it is over."""
+        """Wait for the end of a job and return its result."""
         runner = self._runners.get(job_id)
         if runner is not None:
             return (await asyncio.shield(runner.result)).result
         return (await self._job_without_master(job_id)).result
 
     async def list_jobs(self) -> tuple[str, ...]:
-        """The ids of all jobs, running or over."""
+        """Return the ids of all jobs, running or ended."""
         return tuple(dict.fromkeys((*self._runners, *self._archive.job_ids())))
 
     async def request_overview(self) -> ClusterOverview:
-        """What the cluster has and does; a JobMaster that does not answer is left out."""
+        """Return the cluster's resources and jobs; jobs whose JobMaster does not answer are left out."""
         at_once = asyncio.Semaphore(_OVERVIEW_AT_ONCE)
 
         async def overview(job_id: str) -> JobDetails:
@@ -335,7 +337,7 @@ class Dispatcher(FencedRpcEndpoint):
         await self._cleanup.after_the_end(runner.job_id, runner.forget)
 
     async def _forget(self, result: JobResult) -> None:
-        """Remove what a former leader's job kept, as far as its JobGraph is still there to tell."""
+        """Remove the files of a former leader's job, if its JobGraph is still stored."""
         try:
             job_graph = await self._stores.job_graphs.recover(result.job_id)
         except CorruptEntryError as error:
@@ -354,10 +356,10 @@ class Dispatcher(FencedRpcEndpoint):
         try:
             job_graph = await self._stores.job_graphs.recover(job_id)
             if job_graph is not None:
-                await self._submit(job_graph, self._run)  # It is stored: a full disk must not lose it.
+                await self._submit(job_graph, self._run)  # Stored: a full disk must not lose it.
         except DuplicateJobSubmissionError as error:
             logger.debug("job %s was put by another Dispatcher: %s", job_id, error, extra=about(job_id))
-        except (CorruptEntryError, JobSubmissionError) as error:  # The other jobs go on.
+        except (CorruptEntryError, JobSubmissionError) as error:  # The other jobs continue.
             logger.error("job %s can't be taken up: %s", job_id, error, extra=about(job_id))
         except Exception as error:
             self._on_fatal_error(error)
@@ -376,7 +378,7 @@ class Dispatcher(FencedRpcEndpoint):
         ask: Callable[[JobMasterGateway], Awaitable[T]],
         answer_of: Callable[[ArchivedExecutionGraph], T],
     ) -> T:
-        """The JobMaster's answer, or, without one, what is known of the job here."""
+        """Return the JobMaster's answer or, if there is none, the answer from the archived job."""
         runner = self._runners.get(job_id)
         try:
             gateway = None if runner is None or runner.result.done() else await runner.gateway()

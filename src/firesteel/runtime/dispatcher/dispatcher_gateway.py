@@ -1,4 +1,4 @@
-"""What clients may ask of the Dispatcher."""
+"""The interface of the Dispatcher for clients."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = [
 
 
 class JobSubmissionError(FiresteelError):
-    """The job was not taken. Flink: `runtime.client.JobSubmissionException`."""
+    """A job was rejected. Flink: `runtime.client.JobSubmissionException`."""
 
 
 class DuplicateJobSubmissionError(JobSubmissionError):
-    """There is a job with that id already. Flink: `runtime.client.DuplicateJobSubmissionException`.
+    """A job with that id already exists. Flink: `runtime.client.DuplicateJobSubmissionException`.
 
     Attributes:
-        is_globally_terminated: Whether that job is over; else it runs, or is being submitted.
+        is_globally_terminated: Whether that job has ended; otherwise it is running or being submitted.
     """
 
     def __init__(self, job_id: str, is_globally_terminated: bool) -> None:
@@ -52,7 +52,7 @@ class JobNotFoundError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class ClusterOverview:
-    """What the cluster has and does, its jobs without vertices. Flink: `messages.webmonitor.ClusterOverview`."""
+    """The cluster's resources and jobs, without vertices. Flink: `messages.webmonitor.ClusterOverview`."""
 
     task_managers: int
     slots_total: int
@@ -65,7 +65,7 @@ class ClusterOverview:
 
     @classmethod
     def of(cls, jobs: tuple[JobDetails, ...], resources: ResourceOverview) -> ClusterOverview:
-        """The overview of some jobs and the cluster's resources."""
+        """Return the overview of some jobs and the cluster's resources."""
         counts = Counter(job.status for job in jobs)
         return cls(
             resources.task_managers,
@@ -80,19 +80,19 @@ class ClusterOverview:
 
 
 class DispatcherGateway(Protocol):
-    """What clients may ask of the Dispatcher. Flink: `runtime.dispatcher.DispatcherGateway`."""
+    """The interface of the Dispatcher for clients. Flink: `runtime.dispatcher.DispatcherGateway`."""
 
     @large_arguments
     async def submit_job(self, job_graph: JobGraph) -> None:
-        """Take a job; answered once it is started, not when it is over.
+        """Submit a job; returns once it is started, not when it has ended.
 
         Raises:
-            DuplicateJobSubmissionError: there is a job with that id.
-            JobSubmissionError: the job can't be taken; nothing of it is left.
+            DuplicateJobSubmissionError: a job with that id already exists.
+            JobSubmissionError: the job was rejected and leaves no traces.
         """
 
     async def cancel_job(self, job_id: str) -> None:
-        """Cancel a job; answered before it is cancelled.
+        """Request the cancellation of a job; returns before the job is cancelled.
 
         Raises:
             JobNotFoundError: no such job runs.
@@ -100,7 +100,7 @@ class DispatcherGateway(Protocol):
 
     @no_rpc_timeout
     async def trigger_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
-        """Take a savepoint of a running job: where it is.
+        """Take a savepoint of a running job and return its path.
 
         Raises:
             JobNotFoundError: no such job runs.
@@ -110,7 +110,7 @@ class DispatcherGateway(Protocol):
 
     @no_rpc_timeout
     async def stop_with_savepoint(self, job_id: str, target_directory: str | None = None, drain: bool = False) -> str:
-        """Take a savepoint and stop the job at it: where the savepoint is.
+        """Stop the job with a savepoint and return the path of the savepoint.
 
         Raises:
             JobNotFoundError: no such job runs.
@@ -120,7 +120,7 @@ class DispatcherGateway(Protocol):
 
     @no_rpc_timeout
     async def cancel_with_savepoint(self, job_id: str, target_directory: str | None = None) -> str:
-        """Take a savepoint and cancel the job at it, so that it ends as CANCELED: where the savepoint is.
+        """Cancel the job with a savepoint, so that it ends as CANCELED, and return the savepoint's path.
 
         Raises:
             JobNotFoundError: no such job runs.
@@ -130,7 +130,7 @@ class DispatcherGateway(Protocol):
 
     @no_rpc_timeout
     async def trigger_checkpoint(self, job_id: str, full: bool = False) -> int:
-        """Take a checkpoint of a running job, of all state (`full`) or of what changed: its id.
+        """Take a checkpoint of a running job, full or incremental, and return its id.
 
         Raises:
             JobNotFoundError: no such job runs.
@@ -139,7 +139,7 @@ class DispatcherGateway(Protocol):
         ...
 
     async def deliver_coordination_request(self, job_id: str, operator_uid: str, request: bytes) -> bytes:
-        """What an operator of a job, running or over, answers to its client.
+        """Return the response of an operator to its client; the job may have ended.
 
         Raises:
             JobNotFoundError: there is no such job.
@@ -148,7 +148,7 @@ class DispatcherGateway(Protocol):
         ...
 
     async def request_job_status(self, job_id: str) -> JobStatus:
-        """A job's status.
+        """Return the current status of a job.
 
         Raises:
             JobNotFoundError: no job has that id.
@@ -156,7 +156,7 @@ class DispatcherGateway(Protocol):
         ...
 
     async def request_job_details(self, job_id: str) -> JobDetails:
-        """How a job is doing, or how it ended.
+        """Return the details of a job, running or ended.
 
         Raises:
             JobNotFoundError: no job has that id.
@@ -164,7 +164,7 @@ class DispatcherGateway(Protocol):
         ...
 
     async def request_job(self, job_id: str) -> ArchivedExecutionGraph:
-        """All of a job: subtasks, attempts, history.
+        """Return the execution graph of a job: subtasks, attempts, history.
 
         Raises:
             JobNotFoundError: no job has that id.
@@ -173,7 +173,7 @@ class DispatcherGateway(Protocol):
 
     @no_rpc_timeout
     async def request_job_result(self, job_id: str) -> JobResult:
-        """How a job ended; answered when it is over.
+        """Wait for the end of a job and return its result.
 
         Raises:
             JobNotFoundError: no job has that id.
@@ -181,9 +181,9 @@ class DispatcherGateway(Protocol):
         ...
 
     async def list_jobs(self) -> tuple[str, ...]:
-        """The ids of all jobs, running or over."""
+        """Return the ids of all jobs, running or ended."""
         ...
 
     async def request_overview(self) -> ClusterOverview:
-        """What the cluster has and does; the jobs without their vertices."""
+        """Return the cluster's resources and its jobs, without their vertices."""
         ...

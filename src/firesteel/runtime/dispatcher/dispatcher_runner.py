@@ -29,7 +29,7 @@ def dispatcher_runner(
     on_fatal_error: Callable[[BaseException], object] = lambda _: None,
     listeners: Sequence[JobStatusListener] = (),
 ) -> LeaderRunner:
-    """What contends for the Dispatcher's leadership; each leader recovers all jobs before it serves anybody.
+    """Return the contender for the Dispatcher's leadership; a new leader recovers all jobs before it serves calls.
 
     Flink: `runtime.dispatcher.runner.DefaultDispatcherRunner` with `SessionDispatcherLeaderProcess`.
     """
@@ -57,7 +57,7 @@ def dispatcher_runner(
     async def _recover(stores: HaStores, job_id: str) -> JobGraph | None:
         try:
             return await stores.job_graphs.recover(job_id)
-        except CorruptEntryError as error:  # It stays for whoever can repair it; the other jobs run.
+        except CorruptEntryError as error:  # The job stays stored so that it can be repaired; the other jobs run.
             logger.error("job %s can't be recovered: %s", job_id, error, extra=about(job_id))
             return None
 

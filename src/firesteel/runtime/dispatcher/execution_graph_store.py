@@ -1,4 +1,4 @@
-"""The jobs that are over, as long as they are kept for those who ask."""
+"""Ended jobs, kept for queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TYPE, _CAPACITY, _OLD_CAPACITY = "jobstore.type", "jobstore.max-capacity", "web
 
 @dataclass(slots=True)
 class _Entry:
-    """A job: its overview, and all of it as bytes, in memory or in a file."""
+    """An ended job: its overview, and the whole job as bytes, in memory or in a file."""
 
     expires_s: float
     overview: JobDetails
@@ -38,12 +38,12 @@ class _Entry:
 
 
 class ExecutionGraphStore:
-    """Keeps jobs that are over, the oldest of which make room. Flink: `dispatcher.FileExecutionGraphInfoStore`.
+    """A bounded store of ended jobs that evicts the oldest. Flink: `dispatcher.FileExecutionGraphInfoStore`.
 
-    They are bytes, in memory up to `jobstore.cache-size`; those that have been kept longest are in temporary files.
+    Jobs are serialized, in memory up to `jobstore.cache-size`; the oldest ones are moved to temporary files.
 
     Args:
-        clock: The time it follows.
+        clock: The clock for expiration.
         configuration: Has `jobstore.type` (File; Memory: no files), `.max-capacity`, `.expiration-time`, `.cache-size`;
             `web.history` is an older name of the capacity.
 
@@ -67,7 +67,7 @@ class ExecutionGraphStore:
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     async def put(self, job: ArchivedExecutionGraph) -> None:
-        """Keep a job."""
+        """Store an ended job."""
         job_id = job.details.job_id
         subtasks = sum(len(vertex["subtasks"]) for vertex in job.graph.get("vertices", ()))
         content = await _in_thread_if(subtasks > _MANY_SUBTASKS, pickle.dumps, job, pickle.HIGHEST_PROTOCOL)
@@ -80,7 +80,7 @@ class ExecutionGraphStore:
         await self._write_files()
 
     async def get(self, job_id: str) -> ArchivedExecutionGraph | None:
-        """The job, or None if it was never kept or is not kept any more."""
+        """Return the job, or None if it was never stored or was evicted."""
         self._make_room()
         if job_id not in self._jobs:
             return None
@@ -89,21 +89,21 @@ class ExecutionGraphStore:
             return await _in_thread_if(len(content) > _MANY_BYTES, _job_in, content)
         try:
             return await asyncio.to_thread(_job_at, content)
-        except FileNotFoundError:  # It made room meanwhile.
+        except FileNotFoundError:  # The job was evicted in the meantime.
             return None
 
     def overview(self, job_id: str) -> JobDetails | None:
-        """How the job ended, without its vertices; None as above."""
+        """Return the overview of a job without its vertices, or None as in `get`."""
         self._make_room()
         return self._jobs[job_id].overview if job_id in self._jobs else None
 
     def job_ids(self) -> tuple[str, ...]:
-        """All jobs kept, oldest first."""
+        """Return the ids of all stored jobs, oldest first."""
         self._make_room()
         return tuple(self._jobs)
 
     def close(self) -> None:
-        """Forget all jobs."""
+        """Remove all jobs."""
         self._jobs.clear()
         self._cached.clear()
         self._cached_bytes = 0
@@ -166,5 +166,5 @@ def _job_at(path: Path) -> ArchivedExecutionGraph:
 
 
 async def _in_thread_if(is_large: bool, work: Callable[..., T], *arguments: Any) -> T:
-    """Do small work at once: a thread would cost more than it."""
+    """Run large work in a thread and small work directly, as a thread would cost more."""
     return await asyncio.to_thread(work, *arguments) if is_large else work(*arguments)

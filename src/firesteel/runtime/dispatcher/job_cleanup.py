@@ -1,4 +1,4 @@
-"""Removing the traces of jobs that are over."""
+"""Cleanup of ended jobs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PREFIX = "cleanup-strategy.exponential-delay"
 
 
 class JobCleanup:
-    """Removes the traces of jobs, as often as it takes. Flink: `dispatcher.cleanup.DispatcherResourceCleanerFactory`.
+    """The cleanup of jobs, with retries. Flink: `dispatcher.cleanup.DispatcherResourceCleanerFactory`.
 
     Args:
-        stores: Where the traces are.
-        clock: The time that retries follow.
+        stores: The stores to clean up.
+        clock: The clock for retries.
         configuration: Has `cleanup-strategy.exponential-delay.initial-backoff`, `.max-backoff` and `.attempts`.
     """
 
@@ -35,24 +35,24 @@ class JobCleanup:
         self._attempts = number(configuration, f"{_PREFIX}.attempts", float("inf"))
 
     async def globally(self, job_id: str) -> None:
-        """Remove what the leaders share about a job.
+        """Remove a job from the stores that leaders share.
 
         Raises:
-            StaleLeaderError: another leader has to do it.
+            StaleLeaderError: this leader session is over.
         """
         await self._stores.job_graphs.remove(job_id)
         await self._stores.running_jobs.clear_job(job_id)
 
     async def locally(self, job_id: str) -> None:
-        """Let go of a job that another leader may take up."""
+        """Release a job that another leader may take over."""
         await self._stores.job_graphs.release(job_id)
 
     async def after_the_end(self, job_id: str, forget: Callable[[], Awaitable[None]]) -> None:
-        """Remove the traces of a job that is over, then mark its result clean; a failure never re-runs the job.
+        """Clean up an ended job, then mark its result clean; a failure never re-runs the job.
 
         Args:
             job_id: The job.
-            forget: Removes what the data plane kept of it; called again after a failure.
+            forget: Removes the job's files in the data plane; called again after a failure.
         """
         backoff_s, attempt, extra = self._initial_backoff_s, 0, about(job_id)
         while True:

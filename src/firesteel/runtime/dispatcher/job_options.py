@@ -1,4 +1,4 @@
-"""The options of a job whose values are read while it runs or ends: all of them are checked when it is submitted."""
+"""Validation at submission of job options that are read only while the job runs or ends."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Check = Callable[[Configuration, str], object]
 
 
 def check_job_options(configuration: Configuration) -> None:
-    """Refuse a job with an option whose value can't be read.
+    """Reject a job with an invalid option.
 
     Args:
-        configuration: Of the job, over that of the cluster.
+        configuration: The job's configuration, merged over the cluster's.
 
     Raises:
-        InvalidOptionError: a value can't be read; the error names the option and what is allowed.
+        InvalidOptionError: a value is invalid; the message names the option and the allowed values.
     """
     for option, check in _CHECKS.items():
         if option in configuration:
@@ -30,7 +30,7 @@ def check_job_options(configuration: Configuration) -> None:
 
 
 def _duration(configuration: Configuration, option: str) -> None:
-    """Both readers of durations have to understand it: some components read milliseconds, others seconds."""
+    """Check a duration with both parsers, as some components read ms, others seconds."""
     duration_s(configuration, option, 0)
     text = configuration[option]
     try:
@@ -85,4 +85,4 @@ _CHECKS: Mapping[str, Check] = {
     "state.backend.type": _one_of("hashmap", "rocksdb"),
     "task.cancellation.timeout": _duration,
 }
-"""What reads each option's value as the components do that use it later."""
+"""The validator of each option, which parses it like the component that uses it later."""

@@ -1,4 +1,4 @@
-"""What is checked about a job before it is taken."""
+"""Checks of a job before it is accepted."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["check_job_graph"]
 
 
 def check_job_graph(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:
-    """Refuse a job that can't run or can't end.
+    """Reject a job that can't run or can't end.
 
     These are jobs without vertices, jobs of which some vertices declare resources and others don't, and jobs with an
-    option whose value can't be read.
+    invalid option.
 
     Args:
-        job_graph: The job; its own options come before those of the cluster.
+        job_graph: The job; its options override those of the cluster.
         configuration: The cluster's.
 
     Raises:
-        JobSubmissionError: the job can't be taken.
+        JobSubmissionError: the job is rejected.
     """
     declared = [vertex.name for vertex in job_graph.vertices if vertex.min_resources is not None]
     if declared and len(declared) < len(job_graph.vertices):

@@ -1,4 +1,4 @@
-"""Work that comes in crowds, spread over the rounds of the loop."""
+"""Fair scheduling of bursts of work on the event loop."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["Turns"]
 
 
 class Turns:
-    """Lets one caller go on in each round of the loop, in the order in which they came.
+    """A lock that lets one caller continue per iteration of the event loop, in order of arrival.
 
-    A loop carries out all that is ready before it looks for anything new: a thousand jobs submitted at once would keep
-    everybody else waiting until each of them has been taken. What a caller does after its turn goes on beside others.
+    An event loop runs all ready callbacks before it polls for new events, so a thousand jobs submitted at once would
+    block all other requests until each of them is accepted. After its turn a caller runs concurrently with others.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def wait(self) -> None:
-        """Return when it is the caller's turn."""
+        """Wait until it is the caller's turn."""
         async with self._lock:
             await asyncio.sleep(0)

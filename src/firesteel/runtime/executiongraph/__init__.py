@@ -1,1 +1,1 @@
-"""The JobGraph split by parallelism, with the state of every attempt. Pure: nothing here awaits."""
+"""The JobGraph expanded by parallelism, with the state of every attempt. Pure: nothing here awaits."""

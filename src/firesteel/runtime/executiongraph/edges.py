@@ -1,4 +1,4 @@
-"""Edges between subtasks, kept as groups so that u x p edges cost u + p references."""
+"""Edges between subtasks, kept as groups so that u x p edges need only u + p references."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ConsumedPartitionGroup:
     Attributes:
         data_set_id: The result.
         partitions: Partition numbers; always consecutive.
-        consumers: How many subtasks consume the group.
+        consumers: Number of subtasks that consume the group.
     """
 
     data_set_id: str
@@ -40,14 +40,14 @@ class ConsumerVertexGroup:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionEdge:
-    """One subtask reads one partition. Flink: `runtime.executiongraph.ExecutionEdge`, until 1.12.
+    """An edge from one partition to one subtask. Flink: `runtime.executiongraph.ExecutionEdge`, until 1.12.
 
     Attributes:
         data_set_id: The result.
         partition: The partition's number in it.
         vertex_id: The JobVertex of the reading subtask.
         subtask_index: The reading subtask.
-        input_number: Which of its inputs that is.
+        input_number: Index of the input of the reading subtask.
     """
 
     data_set_id: str
@@ -59,14 +59,14 @@ class ExecutionEdge:
 
 @dataclass(frozen=True, slots=True)
 class EdgeGroup:
-    """A complete bipartite piece of an edge: all of `consumers` read all of `consumed`."""
+    """A complete bipartite part of an edge: all `consumers` read all `consumed` partitions."""
 
     consumed: ConsumedPartitionGroup
     consumers: ConsumerVertexGroup
     pattern: DistributionPattern
 
     def consumed_subpartition(self, subtask_index: int) -> int:
-        """The subpartition that a consumer reads of each partition in the group."""
+        """Return the subpartition that a consumer reads of each partition in the group."""
         if self.pattern is DistributionPattern.ALL_TO_ALL:
             return subtask_index
         return subtask_index % len(self.consumers.subtasks)

@@ -1,4 +1,4 @@
-"""What the execution graph refuses."""
+"""Errors of the execution graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ExecutionGraphError(FiresteelError, ValueError):
 
 
 class ExecutionNotFoundError(FiresteelError):
-    """A report for an attempt that is not current; the reporter gives the task up.
+    """A report for an attempt that is not current; the reporter must give up the task.
 
     Flink: `ExecutionGraphException: The execution attempt ... was not found`.
     """
@@ -25,7 +25,7 @@ class ExecutionNotFoundError(FiresteelError):
 
 
 class SlotLostError(FiresteelError):
-    """An attempt is to be deployed whose slot is gone. Flink: `JobException: Target slot ... is no longer alive`."""
+    """The slot of an attempt to deploy is lost. Flink: `JobException: Target slot ... is no longer alive`."""
 
     def __str__(self) -> str:
         attempt_id, allocation_id = self.args
@@ -33,7 +33,7 @@ class SlotLostError(FiresteelError):
 
 
 class IllegalTransitionError(FiresteelError):
-    """A state that can't follow the present one."""
+    """A state transition that is not allowed."""
 
     def __init__(self, what: str, start: Enum, target: Enum, allowed: str) -> None:
         super().__init__(what, start, target, allowed)

@@ -13,26 +13,26 @@ from firesteel.runtime.slotpool.slot import TaskManagerLocation
 __all__ = ["Execution"]
 
 WAITING = frozenset({ExecutionState.CREATED, ExecutionState.SCHEDULED})
-"""In these an attempt can be given a slot and be deployed."""
+"""The states in which an attempt can be assigned a slot and deployed."""
 
 
 class Execution:
-    """One attempt to run one subtask. Flink: `runtime.executiongraph.Execution`, its state without its calls.
+    """One attempt to run one subtask. Flink: `runtime.executiongraph.Execution`, the state only, without RPCs.
 
     Attributes:
         attempt_id: `<execution graph id>_<vertex id>_<subtask>_<attempt>`, as Flink's ExecutionAttemptID is written.
         vertex_id: The JobVertex.
         subtask_index: From 0.
         attempt_number: From 0.
-        state: Where the attempt is.
-        timestamps: When each state was entered, in ms since the epoch.
-        allocation_id: The slot it was given.
-        task_manager_id: Whose slot that is.
-        host: Where that is; empty if it is not known.
+        state: The current state.
+        timestamps: The time at which each state was entered, in ms since the epoch.
+        allocation_id: The assigned slot.
+        task_manager_id: The TaskExecutor of the slot.
+        host: The host of the TaskExecutor; empty if unknown.
         address: The slot's data address.
-        has_slot: Whether the slot is there and the attempt's; what names it stays when it is gone.
-        failure: Why it FAILED.
-        metrics: What was measured.
+        has_slot: Whether the attempt still has its slot; the slot's ids are kept after its loss.
+        failure: The reason why it FAILED.
+        metrics: The reported metrics.
         records_in: Records read by the attempt so far.
         records_out: Records emitted so far.
     """
@@ -76,7 +76,7 @@ class Execution:
         """Enter a state.
 
         Raises:
-            IllegalTransitionError: the attempt is over.
+            IllegalTransitionError: the attempt is in a terminal state.
         """
         if self.state.is_terminal:
             raise IllegalTransitionError(f"execution {self.attempt_id}", self.state, target, "none, it is terminal")
@@ -85,11 +85,11 @@ class Execution:
 
     @property
     def location(self) -> TaskManagerLocation | None:
-        """Where the attempt's slot is, or was; None before it was given one."""
+        """The location of the attempt's slot, also after its loss; None before one was assigned."""
         return None if self.task_manager_id is None else TaskManagerLocation(self.task_manager_id, self.host)
 
     def assign(self, allocation_id: str, task_manager_id: str, address: str, host: str = "") -> bool:
-        """Give the attempt its slot; False if it has one already, or is not waiting for one."""
+        """Assign a slot; return False if the attempt already has one or is not waiting for one."""
         if self.allocation_id is not None or self.state not in WAITING:
             return False
         self.allocation_id = allocation_id
@@ -100,11 +100,11 @@ class Execution:
         return True
 
     def slot_lost(self) -> None:
-        """The slot is gone, or given back."""
+        """Note that the slot is lost or released."""
         self.has_slot = False
 
     def check_deployable(self) -> None:
-        """Make sure that the attempt can be deployed.
+        """Check that the attempt can be deployed.
 
         Raises:
             IllegalTransitionError: it is not waiting to be deployed.
@@ -118,11 +118,11 @@ class Execution:
             raise SlotLostError(self.attempt_id, self.allocation_id)
 
     def measured(self, metrics: Mapping[str, float], now_ms: int) -> None:
-        """Take what the attempt measured."""
+        """Update the metrics with a report."""
         self.metrics.report(metrics, now_ms, self._since_ms(now_ms))
 
     def metrics_at(self, now_ms: int) -> dict[str, float]:
-        """What was measured, with rates and times as they are now, or were at the end."""
+        """Return the metrics with rates and times at `now_ms`, or at the end of the attempt."""
         is_over = self.state.is_terminal
         until_ms = self.timestamps[self.state] if is_over else now_ms
         return self.metrics.values(until_ms, self._since_ms(until_ms), is_over)
@@ -131,7 +131,7 @@ class Execution:
         return self.timestamps.get(ExecutionState.RUNNING, otherwise_ms)
 
     def progressed(self, records_in: int, records_out: int) -> None:
-        """Take new totals; a report that arrives late never counts backwards."""
+        """Update the record totals; a late report never decreases them."""
         self.records_in = max(self.records_in, records_in)
         self.records_out = max(self.records_out, records_out)
 

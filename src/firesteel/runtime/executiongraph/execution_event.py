@@ -1,4 +1,4 @@
-"""The history of a job: what entered which state when, and why."""
+"""Events in the history of a job: state transitions with time and cause."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ def _time(timestamp_ms: int) -> str:
 
 
 def because(cause: TaskFailure | None) -> str:
-    """The end of a line that says what happened."""
+    """Return the suffix of a log line that states the cause."""
     return "" if cause is None else f": {cause.message}"

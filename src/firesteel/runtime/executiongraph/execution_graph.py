@@ -1,4 +1,4 @@
-"""A job during execution: all subtasks, their attempts and how they are connected."""
+"""A job during execution: all subtasks, their attempts and their connections."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 class ExecutionGraph:
     """A job during execution. Flink: `runtime.executiongraph.DefaultExecutionGraph`.
 
-    It owns the states and records every change; what to do about a change is decided by the scheduler.
+    It owns the states and records every change. The scheduler decides how to react to changes.
 
     Args:
         job_graph: The job, every parallelism resolved.
@@ -48,13 +48,13 @@ class ExecutionGraph:
         on_job_status: Called with each change of the job's status.
 
     Attributes:
-        id: Of this graph alone: another leader's attempts have other ids, so that none is taken for the other.
+        id: The unique id of this graph, which distinguishes its attempts from those of another leader.
         job_vertices: By vertex id, in topological order.
         results: By data set id.
         status: The job's status.
-        status_timestamps: When each status was entered (last time).
-        failure: Why the job fails, restarts or failed last.
-        restarts: How often it was restarted.
+        status_timestamps: The time at which each status was last entered.
+        failure: The reason why the job fails, restarts or failed last.
+        restarts: Number of restarts.
         history: Every change so far, oldest first.
 
     Raises:
@@ -123,7 +123,7 @@ class ExecutionGraph:
 
     @property
     def is_done(self) -> bool:
-        """Whether every current attempt is over."""
+        """Whether every current attempt is in a terminal state."""
         return self.count(*TERMINAL) == len(self._current)
 
     @property
@@ -137,11 +137,11 @@ class ExecutionGraph:
         return self._counts[ExecutionState.FINISHED] == len(self._current)
 
     def count(self, *states: ExecutionState) -> int:
-        """How many current attempts are in one of `states`."""
+        """Return the number of current attempts in one of `states`."""
         return sum(self._counts[state] for state in states)
 
     def vertex_of(self, attempt_id: str) -> ExecutionVertex:
-        """The subtask whose current attempt that is.
+        """Return the subtask with a current attempt.
 
         Raises:
             ExecutionNotFoundError: no current attempt has that id.
@@ -152,18 +152,18 @@ class ExecutionGraph:
             raise ExecutionNotFoundError(attempt_id) from None
 
     def has_attempt(self, attempt_id: str) -> bool:
-        """Whether that is the current attempt of a subtask."""
+        """Return whether the attempt is the current one of a subtask."""
         return attempt_id in self._current
 
     def is_over(self, attempt_id: str) -> bool:
-        """Whether a current attempt is over."""
+        """Return whether a current attempt is in a terminal state."""
         return self._current[attempt_id].current.state.is_terminal
 
     def transition_job(self, status: JobStatus, cause: TaskFailure | None = None) -> None:
-        """Enter a job status.
+        """Change the job status.
 
         Raises:
-            IllegalTransitionError: the job is over.
+            IllegalTransitionError: the job is in a terminal status.
         """
         if self.status.is_terminal:
             raise IllegalTransitionError(f"job {self.job_id}", self.status, status, "none, it is terminal")
@@ -178,12 +178,12 @@ class ExecutionGraph:
         self._on_job_status(event)
 
     def note_failure(self, cause: TaskFailure) -> None:
-        """The job fails once more in the status in which it is."""
+        """Record another failure without a change of the job status."""
         self.failure = cause
         self.history.append(JobEvent(self.status, self._now_ms(), cause))
 
     def deploy(self, vertex: ExecutionVertex) -> None:
-        """Bring the current attempt into DEPLOYING.
+        """Change the current attempt to DEPLOYING.
 
         Raises:
             IllegalTransitionError: it is not waiting to be deployed.
@@ -193,13 +193,13 @@ class ExecutionGraph:
         self.transition(vertex, ExecutionState.DEPLOYING)
 
     def transition(self, vertex: ExecutionVertex, state: ExecutionState, cause: TaskFailure | None = None) -> None:
-        """Bring the current attempt of `vertex` into a state and record it."""
+        """Change the state of the current attempt of `vertex` and record the event."""
         execution = vertex.current
         start, now_ms = execution.state, self._now_ms()
         execution.transition_to(state, now_ms)
         if cause is not None:
             execution.failure = cause
-        if logger.isEnabledFor(logging.INFO):  # Not for nothing: there may be 10,000 subtasks.
+        if logger.isEnabledFor(logging.INFO):  # Avoid formatting that is not logged: there may be 10,000 subtasks.
             place = "" if execution.task_manager_id is None else f" at {execution.task_manager_id}"
             text = "%s of job %s%s switched to %s%s"
             extra = about(self.job_id, execution.vertex_id, execution.subtask_index)
@@ -208,7 +208,7 @@ class ExecutionGraph:
         self._record(execution, now_ms, cause)
 
     def update_state(self, attempt_id: str, reported: ExecutionState, failure: TaskFailure | None = None) -> bool:
-        """Take the report of a TaskExecutor; False tells it to give the task up.
+        """Process a report of a TaskExecutor; on False the TaskExecutor must give up the task.
 
         Raises:
             ExecutionNotFoundError: the attempt is not current.
@@ -221,7 +221,7 @@ class ExecutionGraph:
         return is_acknowledged(current, reported)
 
     def cancel(self, vertex: ExecutionVertex) -> bool:
-        """Cancel the current attempt; True if its TaskExecutor has to be told."""
+        """Cancel the current attempt; return whether its TaskExecutor must be notified."""
         state = vertex.current.state
         target = CANCEL.get(state)
         if target is not None:
@@ -229,10 +229,10 @@ class ExecutionGraph:
         return target is ExecutionState.CANCELING
 
     def reset(self, vertex: ExecutionVertex) -> Execution:
-        """Replace an attempt that is over by the next one.
+        """Replace a terminated attempt by the next one.
 
         Raises:
-            IllegalTransitionError: the attempt is not over.
+            IllegalTransitionError: the attempt has not terminated.
         """
         now_ms = self._now_ms()
         old = vertex.current
@@ -245,7 +245,7 @@ class ExecutionGraph:
         return new
 
     def to_dict(self) -> dict[str, Any]:
-        """The graph as plain data: the job, vertices with their attempts, results, edges between subtasks."""
+        """Return the graph as plain data: the job, vertices with their attempts, results, edges between subtasks."""
         edges = [
             edge_to_dict(edge, self.results[edge.source.id], vertex)
             for vertex in self.job_vertices.values()
@@ -254,11 +254,11 @@ class ExecutionGraph:
         return {**self.state_to_dict(), "edges": edges}
 
     def state_counts(self) -> dict[ExecutionState, int]:
-        """How many subtasks are in each state; states without subtasks are left out."""
+        """Return the number of subtasks in each state, without states that have none."""
         return {state: count for state, count in self._counts.items() if count}
 
     def state_to_dict(self) -> dict[str, Any]:
-        """The same without the edges, which follow from the job graph and the parallelism."""
+        """Return the graph as in `to_dict` without the edges, which follow from job graph and parallelism."""
         now_ms = self._now_ms()
         return {
             "job_id": self.job_id,

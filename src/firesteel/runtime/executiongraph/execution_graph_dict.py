@@ -1,4 +1,4 @@
-"""An ExecutionGraph as plain data."""
+"""The ExecutionGraph as plain data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["edge_to_dict", "result_to_dict", "vertex_to_dict"]
 
 
 def vertex_to_dict(vertex: ExecutionJobVertex, now_ms: int) -> dict[str, Any]:
-    """A vertex with its subtasks and their attempts."""
+    """Return a vertex with its subtasks and their attempts."""
     return {
         "id": vertex.id,
         "name": vertex.name,
@@ -43,16 +43,16 @@ def _subtask_to_dict(subtask: ExecutionVertex, now_ms: int) -> dict[str, Any]:
 
 
 def result_to_dict(result: IntermediateResult) -> dict[str, Any]:
-    """What a vertex produces."""
+    """Return a data set that a vertex produces."""
     return {"id": result.id, "type": result.data_set.result_type.name, "partitions": len(result.partitions)}
 
 
 def edge_to_dict(edge: JobEdge, result: IntermediateResult, consumer: ExecutionJobVertex) -> dict[str, Any]:
-    """Who reads what over one JobEdge, in the shape that Flink's edges are recorded in.
+    """Return the partitions that each subtask reads over a JobEdge, in the format of recordings of Flink.
 
-    Partitions and subtasks are numbers; groups are counted in the order of the edge. `down_subtasks` has, per
-    consuming subtask, its groups and `[first and last partition, first and last subpartition]` of each; `up_partitions`
-    has, per partition, its groups and how many subpartitions are read.
+    Partitions and subtasks are numbers; groups are numbered in the order of the edge. `down_subtasks` contains, per
+    consuming subtask, its groups and `[first and last partition, first and last subpartition]` of each. `up_partitions`
+    contains, per partition, its groups and the number of subpartitions that are read.
     """
     groups = result.groups_of(edge)
     consumers: list[list[int]] = [[] for _ in consumer.vertices]

@@ -1,4 +1,4 @@
-"""Everything that happened to a job, oldest first."""
+"""The history of a job, oldest event first."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["ExecutionHistory", "HistoryEntry"]
 
 Event = JobEvent | ExecutionEvent
 MAX_EVENTS = 500_000
-"""So many events are kept; a job of 10,000 x 2 subtasks makes 100,000 of them in each run."""
+"""Maximum number of events; a job with 10,000 x 2 subtasks has 100,000 events per run."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """An event with its number; the first one of a job has number 0."""
+    """An event with its number; the first event of a job has number 0."""
 
     number: int
     event: Event
 
 
 class ExecutionHistory:
-    """The events of a job and its attempts. Append-only; when it is full, the oldest go.
+    """The append-only events of a job and its attempts; when it is full, the oldest events are dropped.
 
     Example:
         >>> history = ExecutionHistory()
@@ -36,7 +36,7 @@ class ExecutionHistory:
     def __init__(self, max_events: int = MAX_EVENTS) -> None:
         self._events: deque[Event] = deque(maxlen=max_events)
         self.end = 0
-        """The number of the next event; `select(since=end)` gives what comes after."""
+        """The number of the next event; `select(since=end)` returns the events after now."""
 
     def __len__(self) -> int:
         return len(self._events)
@@ -53,13 +53,13 @@ class ExecutionHistory:
     __hash__ = None  # type: ignore[assignment]
 
     def copy(self) -> ExecutionHistory:
-        """The history as it is now; what comes later is not in it."""
+        """Return a copy of the history."""
         copied = ExecutionHistory()
         copied._events, copied.end = self._events.copy(), self.end
         return copied
 
     def append(self, event: Event) -> None:
-        """Note what happened."""
+        """Append an event."""
         self._events.append(event)
         self.end += 1
 
@@ -70,7 +70,7 @@ class ExecutionHistory:
         attempt_number: int | None = None,
         since: int = 0,
     ) -> Iterator[HistoryEntry]:
-        """The events from number `since` on: of the job itself too, unless a vertex, subtask or attempt is named."""
+        """Yield the events from number `since` on, of the given vertex, subtask or attempt only."""
         wanted = (("vertex_id", vertex_id), ("subtask_index", subtask_index), ("attempt_number", attempt_number))
         named = [(name, value) for name, value in wanted if value is not None]
         first = self.end - len(self._events)
@@ -81,7 +81,7 @@ class ExecutionHistory:
                 yield HistoryEntry(number, event)
 
     def story(self, vertex_id: str | None = None, subtask_index: int | None = None, limit: int = 20) -> str:
-        """The last events of the job, and of one subtask if it is named, a line each."""
+        """Return the last events of the job, and of one subtask if given, one line each."""
         told: list[str] = []
         for event in reversed(self._events):
             is_wanted = isinstance(event, JobEvent) or (event.vertex_id, event.subtask_index) == (
@@ -95,7 +95,7 @@ class ExecutionHistory:
         return "\n".join(reversed(told))
 
     def _from(self, position: int) -> Iterator[Event]:
-        """From a position on; the later half of a deque is reached from its end."""
+        """Iterate from a position; the later half of a deque is reached from its end."""
         if position <= len(self._events) // 2:
             events = iter(self._events)
             for _ in range(position):

@@ -15,7 +15,7 @@ from firesteel.runtime.executiongraph.intermediate_result import IntermediateRes
 __all__ = ["ExecutionJobVertex", "ExecutionVertex"]
 
 MAX_PRIOR_ATTEMPTS = 16
-"""Former attempts kept per subtask. Flink: `jobmanager.execution.attempts-history-size`."""
+"""Maximum number of former attempts kept per subtask. Flink: `jobmanager.execution.attempts-history-size`."""
 
 
 class ExecutionVertex:
@@ -26,8 +26,8 @@ class ExecutionVertex:
         subtask_index: From 0.
         current: The current attempt.
         prior: Former attempts, oldest first, the last 16 of them.
-        consumed: The edge piece it reads through for each input, in the order of the inputs.
-        input_splits: What the current attempt was given to read.
+        consumed: The edge group that it reads for each input, in input order.
+        input_splits: The splits assigned to the current attempt.
     """
 
     __slots__ = ("consumed", "current", "input_splits", "job_vertex", "prior", "subtask_index")
@@ -42,12 +42,12 @@ class ExecutionVertex:
 
     @property
     def name(self) -> str:
-        """The subtask as users see it: `Map (2/4)`."""
+        """The name shown to users, such as `Map (2/4)`."""
         return f"{self.job_vertex.name} ({self.subtask_index + 1}/{self.job_vertex.parallelism})"
 
     @property
     def input_edges(self) -> list[list[ExecutionEdge]]:
-        """Every single edge that the subtask reads from, a list per input; made anew at each call.
+        """The individual edges that the subtask reads, one list per input; created on each call.
 
         Flink: `ExecutionVertex.getInputEdges` of version 1.12 and before; later versions keep the groups only.
         """
@@ -60,7 +60,7 @@ class ExecutionVertex:
         ]
 
     def next_input_split(self, host: str | None) -> InputSplit | None:
-        """The next split for the current attempt, which runs on that host; None if there is none left."""
+        """Return the next split for the current attempt, which runs on `host`, or None."""
         assigner = self.job_vertex.split_assigner
         split = assigner.next_input_split(host) if assigner is not None else None
         if split is not None:
@@ -68,10 +68,10 @@ class ExecutionVertex:
         return split
 
     def reset_for_new_execution(self, graph_id: str, now_ms: int) -> Execution:
-        """Archive the attempt and return the next one, in CREATED; its input splits are handed out again.
+        """Archive the attempt and return the next one in CREATED; its input splits are returned.
 
         Raises:
-            IllegalTransitionError: the current attempt is not over.
+            IllegalTransitionError: the current attempt has not terminated.
         """
         old = self.current
         if not old.state.is_terminal:
@@ -94,8 +94,8 @@ class ExecutionJobVertex:
         job_vertex: The vertex of the JobGraph, its parallelism resolved.
         vertices: One per subtask.
         results: One per produced data set.
-        split_assigner: Hands out the input splits, made for the parallelism; None without an input split source.
-        state_counts: How many current attempts are in each state.
+        split_assigner: Assigns input splits to subtasks; None without an input split source.
+        state_counts: Number of current attempts in each state.
     """
 
     def __init__(self, job_vertex: JobVertex, graph_id: str, now_ms: int) -> None:
@@ -111,6 +111,6 @@ class ExecutionJobVertex:
         self.state_counts = Counter({ExecutionState.CREATED: self.parallelism})
 
     def moved(self, start: ExecutionState, target: ExecutionState) -> None:
-        """Count one subtask over from one state to another."""
+        """Count the transition of one subtask between two states."""
         self.state_counts[start] -= 1
         self.state_counts[target] += 1

@@ -1,6 +1,6 @@
-"""States of one execution attempt, and the tables that move it.
+"""The states of an execution attempt and their transition tables.
 
-The tables hold what Flink 2.3 does: a terminal state is never left, and a report changes what `REPORTED` says.
+The tables define the behaviour of Flink 2.3: terminal states are final, and `REPORTED` defines the effect of reports.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["CANCEL", "REPORTED", "TERMINAL", "ExecutionState", "is_acknowledged"
 
 
 class ExecutionState(Enum):
-    """State of one attempt of a subtask. Flink: `runtime.execution.ExecutionState`."""
+    """The state of an attempt of a subtask. Flink: `runtime.execution.ExecutionState`."""
 
     CREATED = "CREATED"
     SCHEDULED = "SCHEDULED"
@@ -26,7 +26,7 @@ class ExecutionState(Enum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the attempt is over."""
+        """Whether the state is terminal."""
         return self in TERMINAL
 
 
@@ -49,14 +49,14 @@ REPORTED: dict[ExecutionState, dict[ExecutionState, ExecutionState]] = {
         _S.FAILED: _S.FAILED,
     },
     _S.RUNNING: {_S.FINISHED: _S.FINISHED, _S.CANCELED: _S.CANCELED, _S.FAILED: _S.FAILED},
-    # Whatever ends while it is being cancelled was cancelled; the two reports of a start in progress change nothing.
+    # A task that ends while it is being cancelled counts as cancelled; reports of a start in progress have no effect.
     _S.CANCELING: {state: _S.CANCELED for state in _S if state not in {_S.INITIALIZING, _S.RUNNING}},
     _S.RECONCILING: {_S.FAILED: _S.FAILED},
     _S.FINISHED: {},
     _S.CANCELED: {},
     _S.FAILED: {},
 }
-"""State -> reported state -> state after; a report that is missing changes nothing."""
+"""State -> reported state -> next state; missing reports have no effect."""
 
 CANCEL: dict[ExecutionState, ExecutionState] = {
     _S.CREATED: _S.CANCELED,
@@ -65,16 +65,16 @@ CANCEL: dict[ExecutionState, ExecutionState] = {
     _S.INITIALIZING: _S.CANCELING,
     _S.RUNNING: _S.CANCELING,
 }
-"""State -> state after a cancel; missing: stays."""
+"""State -> state after a cancel; missing states do not change."""
 
 _STARTS = {(_S.DEPLOYING, _S.INITIALIZING), (_S.INITIALIZING, _S.RUNNING)}
 
 
 def state_after_report(current: ExecutionState, reported: ExecutionState) -> ExecutionState:
-    """The state of an attempt after its TaskExecutor reported `reported`."""
+    """Return the state of an attempt after its TaskExecutor reported `reported`."""
     return REPORTED[current].get(reported, current)
 
 
 def is_acknowledged(current: ExecutionState, reported: ExecutionState) -> bool:
-    """Whether the report was in place; on False the TaskExecutor gives the task up."""
+    """Return whether a report was expected; if not, the TaskExecutor must give up the task."""
     return reported.is_terminal or (current, reported) in _STARTS

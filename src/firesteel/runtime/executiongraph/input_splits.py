@@ -1,4 +1,4 @@
-"""Which subtask reads which input split."""
+"""The assignment of input splits to subtasks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["InputSplit", "InputSplitAssigner", "InputSplitSource"]
 
 @dataclass(frozen=True, slots=True)
 class InputSplit:
-    """A piece of a vertex's input. Flink: `core.io.LocatableInputSplit`.
+    """A part of a vertex's input. Flink: `core.io.LocatableInputSplit`.
 
     Attributes:
         number: From 0.
-        payload: What its reader needs; opaque.
-        hosts: Where it can be read without crossing the network; empty: anywhere.
+        payload: Opaque data for its reader.
+        hosts: The hosts where it can be read locally; empty if it is local nowhere.
     """
 
     number: int
@@ -26,15 +26,15 @@ class InputSplit:
 
 
 class InputSplitSource(Protocol):
-    """Cuts the input of a vertex into splits. Flink: `core.io.InputSplitSource`."""
+    """A source that divides the input of a vertex into splits. Flink: `core.io.InputSplitSource`."""
 
     def create_input_splits(self, minimum: int) -> Sequence[InputSplit]:
-        """At least `minimum` splits, if the input allows it."""
+        """Return at least `minimum` splits, if the input allows it."""
         ...
 
 
 class InputSplitAssigner:
-    """Hands splits out on request, each once: local ones first, then those that are local nowhere, then any.
+    """An assigner of each split once, on request: first local splits, then splits without hosts, then any.
 
     Flink: `api.common.io.LocatableInputSplitAssigner`, for splits without hosts `DefaultInputSplitAssigner`.
 
@@ -51,18 +51,18 @@ class InputSplitAssigner:
         self.return_input_splits(splits)
 
     def next_input_split(self, host: str | None) -> InputSplit | None:
-        """The next split for a reader on that host; None if all are handed out."""
+        """Return the next split for a reader on a host, or None if all are assigned."""
         for queue in (self._by_host.get(host or "", deque()), self._anywhere):
             while queue:
                 split = queue.popleft()
                 if self._unassigned.pop(split.number, None) is not None:
                     return split
-        for number in self._unassigned:  # Remote for this host.
+        for number in self._unassigned:  # Splits that are remote for this host.
             return self._unassigned.pop(number)
         return None
 
     def return_input_splits(self, splits: Iterable[InputSplit]) -> None:
-        """Take back what a failed attempt was given."""
+        """Take back the splits of a failed attempt."""
         for split in splits:
             self._unassigned[split.number] = split
             for host in split.hosts:

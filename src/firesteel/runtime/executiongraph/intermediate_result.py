@@ -1,4 +1,4 @@
-"""What a vertex produces, split by its parallelism."""
+"""The data sets that a vertex produces, partitioned by its parallelism."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["IntermediateResult", "IntermediateResultPartition"]
 
 
 class IntermediateResultPartition:
-    """What one subtask produces for one data set. Flink: `runtime.executiongraph.IntermediateResultPartition`.
+    """The partition of a data set from one subtask. Flink: `runtime.executiongraph.IntermediateResultPartition`.
 
     Attributes:
         data_set_id: The data set.
         number: The partition's number, which is its producer's subtask index.
-        groups: The edge pieces that the partition belongs to, one per consuming edge.
+        groups: The edge groups that the partition belongs to, one per consuming edge.
     """
 
     __slots__ = ("data_set_id", "groups", "number")
@@ -33,7 +33,7 @@ class IntermediateResult:
     Attributes:
         data_set: The data set of the JobGraph.
         partitions: One per subtask of the producer.
-        groups: The edge pieces of all consuming edges.
+        groups: The edge groups of all consuming edges.
     """
 
     def __init__(self, data_set: IntermediateDataSet, parallelism: int) -> None:
@@ -45,15 +45,15 @@ class IntermediateResult:
 
     @property
     def must_be_pipelined_consumed(self) -> bool:
-        """Whether producers and consumers have to run at the same time."""
+        """Whether producers and consumers must run at the same time."""
         return self.data_set.result_type.must_be_pipelined_consumed
 
     def groups_of(self, edge: JobEdge) -> Sequence[EdgeGroup]:
-        """The pieces of one consuming edge."""
+        """Return the edge groups of one consuming edge."""
         return self._by_edge[edge]
 
     def connect(self, edge: JobEdge, groups: Sequence[EdgeGroup]) -> None:
-        """Add a consuming edge, in pieces."""
+        """Add a consuming edge with its groups."""
         self._by_edge[edge] = groups
         self.groups.extend(groups)
         for group in groups:

@@ -29,18 +29,18 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class JobVertexDetails:
-    """How a vertex is doing. Flink: `JobDetailsInfo.JobVertexDetailsInfo`.
+    """The details of a vertex. Flink: `JobDetailsInfo.JobVertexDetailsInfo`.
 
     Attributes:
         id: The JobVertexID.
         name: The vertex's name.
         parallelism: Its number of subtasks.
         max_parallelism: Its number of key groups.
-        tasks: How many subtasks are in each state; states without subtasks are left out.
-        records_in: Records read by all subtasks in their current attempts.
+        tasks: Number of subtasks in each state, without states that have none. records_in: Records read by all subtasks
+        in their current attempts.
         records_out: Records emitted by them.
-        start_ms: When the first subtask was deployed; None before.
-        end_ms: When the last subtask ended; None before.
+        start_ms: Time in ms at which the first subtask was deployed, or None.
+        end_ms: Time in ms at which the last subtask ended, or None.
         attempt: The highest current attempt number.
     """
 
@@ -58,21 +58,21 @@ class JobVertexDetails:
 
 @dataclass(frozen=True, slots=True)
 class JobDetails:
-    """How a job is doing. Flink: `runtime.messages.webmonitor.JobDetails` with `rest.messages.job.JobDetailsInfo`.
+    """The details of a job. Flink: `runtime.messages.webmonitor.JobDetails` with `rest.messages.job.JobDetailsInfo`.
 
     Attributes:
         job_id: The job.
         name: Its name.
         status: Its status.
-        timestamps: When each status was entered last, in ms since the epoch; statuses never entered are left out.
-        start_ms: When the job was taken up.
-        end_ms: When it ended; None before.
-        duration_ms: From start to end, or to now.
-        restarts: How often it was restarted.
-        failure: Why it fails, restarts or failed last.
-        vertices: In topological order; none in an overview.
-        tasks: How many subtasks of all vertices are in each state; states without subtasks are left out.
-        checkpoints: Those that were taken since a JobMaster took the job up.
+        timestamps: Time in ms since the epoch at which each status was last entered.
+        start_ms: Time in ms at which the job was accepted.
+        end_ms: Time in ms at which it ended, or None.
+        duration_ms: Time in ms from start to end, or to now.
+        restarts: Number of restarts.
+        failure: The reason why it fails, restarts or failed last.
+        vertices: The vertices in topological order; empty in an overview.
+        tasks: Number of subtasks of all vertices in each state, without states that have none.
+        checkpoints: The checkpoints since a JobMaster started the job.
         job_type: STREAMING or BATCH.
     """
 
@@ -91,20 +91,20 @@ class JobDetails:
     job_type: str = "STREAMING"
 
     def overview(self) -> JobDetails:
-        """The same without the vertices."""
+        """Return the details without the vertices."""
         return replace(self, vertices=())
 
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """How a job ended. Flink: `runtime.jobmaster.JobResult`.
+    """The result of a job. Flink: `runtime.jobmaster.JobResult`.
 
     Attributes:
         job_id: The job.
         status: FINISHED, CANCELED, FAILED or (not globally terminal) SUSPENDED.
-        net_runtime_ms: From when it was taken up to its end.
-        failure: Why it FAILED.
-        accumulators: Values by name that the job collected.
+        net_runtime_ms: Time in ms from its start to its end.
+        failure: The reason why it FAILED.
+        accumulators: The accumulator values by name.
     """
 
     job_id: str
@@ -116,13 +116,13 @@ class JobResult:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedExecutionGraph:
-    """A job that is over. Flink: `runtime.executiongraph.ArchivedExecutionGraph`.
+    """A snapshot of a job, in particular after its end. Flink: `runtime.executiongraph.ArchivedExecutionGraph`.
 
     Attributes:
-        details: How it ended, vertex by vertex.
-        history: Everything that happened.
+        details: The details with all vertices.
+        history: All events.
         graph: All subtasks and attempts as plain data (`ExecutionGraph.state_to_dict`).
-        plan: The job graph's plan, as REST shows it.
+        plan: The job graph's plan in REST format.
         configuration: The job's options.
         slot_sharing_groups: Vertex id -> name of its group.
         operators: Vertex id -> ids of its operators.
@@ -138,20 +138,20 @@ class ArchivedExecutionGraph:
 
     @property
     def result(self) -> JobResult:
-        """The end of it, short."""
+        """The result of the job."""
         details = self.details
         failure = details.failure if details.status is JobStatus.FAILED else None
         return JobResult(details.job_id, details.status, details.duration_ms, failure)
 
 
 def job_details(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
-    """How a job is doing at the time `now_ms`."""
+    """Return the details of a job at the time `now_ms`."""
     vertices = tuple(_vertex_details(vertex) for vertex in graph.job_vertices.values())
     return replace(job_overview(graph, now_ms, checkpoints), vertices=vertices)
 
 
 def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> JobDetails:
-    """The same without the vertices: it costs as much for large jobs as for small ones."""
+    """Return the details without the vertices, at a cost that does not depend on the size of the job."""
     start_ms = graph.status_timestamps[JobStatus.INITIALIZING]
     end_ms = graph.status_timestamps[graph.status] if graph.status.is_terminal else None
     return JobDetails(
@@ -172,7 +172,7 @@ def job_overview(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSum
 
 
 def archive(graph: ExecutionGraph, now_ms: int, checkpoints: CheckpointsSummary) -> ArchivedExecutionGraph:
-    """The job as it is at its end."""
+    """Return a snapshot of the job."""
     details = job_details(graph, now_ms, checkpoints)
     return ArchivedExecutionGraph(details, graph.history.copy(), graph.state_to_dict(), **_of_job(graph.job_graph))
 
@@ -190,7 +190,7 @@ def _of_job(job_graph: JobGraph) -> dict[str, Any]:
 def archive_unstarted(
     job_graph: JobGraph, status: JobStatus, start_ms: int, now_ms: int, failure: TaskFailure | None = None
 ) -> ArchivedExecutionGraph:
-    """A job that has no ExecutionGraph: it is not yet, or never was, taken up by a JobMaster."""
+    """Return a snapshot of a job without ExecutionGraph, which was not yet or never started by a JobMaster."""
     timestamps = {JobStatus.INITIALIZING: start_ms}
     if status is not JobStatus.INITIALIZING:
         timestamps[status] = now_ms

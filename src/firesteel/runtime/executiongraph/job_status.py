@@ -1,4 +1,4 @@
-"""States of a job, and from where it can be moved."""
+"""The states of a job and their transitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CANCELLABLE", "FAILABLE", "JobStatus"]
 
 
 class JobStatus(Enum):
-    """State of a job. Flink: `api.common.JobStatus`."""
+    """The status of a job. Flink: `api.common.JobStatus`."""
 
     INITIALIZING = "INITIALIZING"
     CREATED = "CREATED"
@@ -29,7 +29,7 @@ class JobStatus(Enum):
 
     @property
     def is_globally_terminal(self) -> bool:
-        """Whether no other control plane may take the job up again; SUSPENDED is only locally terminal."""
+        """Whether no other control plane may take over the job; SUSPENDED is only locally terminal."""
         return self in _TERMINAL and self is not JobStatus.SUSPENDED
 
 
@@ -37,7 +37,8 @@ _J = JobStatus
 _TERMINAL = frozenset({_J.FAILED, _J.CANCELED, _J.FINISHED, _J.SUSPENDED})
 
 CANCELLABLE = frozenset({_J.CREATED, _J.RUNNING, _J.FAILING, _J.RESTARTING})
-"""From these a cancel leads to CANCELLING, and on to CANCELED once all executions are over."""
+"""The statuses from which a cancel leads to CANCELLING, and to CANCELED once all executions have terminated."""
 
 FAILABLE = frozenset({_J.INITIALIZING, _J.CREATED, _J.RUNNING})
-"""From these a failure leads to FAILING or RESTARTING; in all others the job is giving up already, or is over."""
+"""The statuses from which a failure leads to FAILING or RESTARTING; in all others the job is already ending or has
+ended."""

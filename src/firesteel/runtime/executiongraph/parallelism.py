@@ -1,4 +1,4 @@
-"""How many subtasks and key groups a vertex has."""
+"""Resolution of the parallelism and max parallelism of vertices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["resolve_parallelism"]
 
 
 def resolve_parallelism(job_graph: JobGraph, default_parallelism: int) -> None:
-    """Set parallelism and max parallelism of the vertices that leave them to the scheduler.
+    """Set the parallelism and max parallelism of vertices that leave them to the scheduler.
 
     A dynamic (BATCH) vertex gets `default_parallelism`, or its max parallelism if that is smaller; others get 1.
 

@@ -1,4 +1,4 @@
-"""Which subtasks have to run at the same time."""
+"""Pipelined regions: groups of subtasks that must run at the same time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PipelinedRegion = tuple[ExecutionVertex, ...]
 
 
 def pipelined_regions(graph: ExecutionGraph) -> list[PipelinedRegion]:
-    """Split a job into regions, in the order of their first subtasks. Linear in subtasks and groups.
+    """Divide a job into regions, in the order of their first subtasks, in linear time.
 
-    Regions that reach one another through blocking results count as one: they could not be run one after the other.
+    Regions that depend on each other through blocking results are merged, as they could not run one after the other.
     Flink: `runtime.executiongraph.failover.partitionrelease.PipelinedRegionComputeUtil` and
     `SchedulingPipelinedRegionComputeUtil`.
     """
@@ -44,7 +44,7 @@ def pipelined_regions(graph: ExecutionGraph) -> list[PipelinedRegion]:
 
 
 class _Numbers:
-    """Numbers the subtasks of a graph from 0."""
+    """The numbering of the subtasks of a graph, from 0."""
 
     def __init__(self, graph: ExecutionGraph) -> None:
         self._base: dict[str, int] = {}
@@ -83,13 +83,13 @@ class _DisjointSets:
         return member
 
     def join(self, one: int, other: int) -> None:
-        # The smaller number stays root, so a region is known by its first subtask.
+        # The smaller number stays the root, so a region is identified by its first subtask.
         low, high = sorted((self.root(one), self.root(other)))
         self._parent[high] = low
 
 
 def _merge_cycles(region_of: list[int], blocking: list[EdgeGroup], numbers: _Numbers) -> dict[int, int]:
-    """Region -> the region it is merged into. A group is a node between its producers' and its consumers' regions."""
+    """Return a dict from each region to the region that it is merged into, by strongly connected components."""
     successors: defaultdict[int, set[int]] = defaultdict(set)
     for index, group in enumerate(blocking):
         node = numbers.total + index
@@ -104,7 +104,7 @@ def _merge_cycles(region_of: list[int], blocking: list[EdgeGroup], numbers: _Num
 
 
 def _strongly_connected(starts: list[int], successors: dict[int, set[int]]) -> Iterator[list[int]]:
-    """Tarjan's components, without recursion."""
+    """Yield the strongly connected components with Tarjan's algorithm, without recursion."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     stack: list[int] = []

@@ -1,4 +1,4 @@
-"""The metrics of one attempt: what it reported last, how fast that grows, and how its time is spent."""
+"""The metrics of one attempt: the last reported values, their rates, and the share of busy time."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _RATES = {
     "numBytesOut": "numBytesOutPerSecond",
     BUSY_MS: "busyTimeMsPerSecond",
 }
-"""Flink's names of how fast totals grow."""
+"""Flink's names for the rates of totals."""
 
 _SPAN_MS = 60_000
-"""A rate is an average over so long (Flink: `MeterView`)."""
+"""Time span over which rates are averaged (Flink: `MeterView`)."""
 
 _STEP_MS = 5_000
-"""Totals are remembered so often."""
+"""Interval at which totals are sampled."""
 
 
 class TaskMetrics:
-    """Takes the totals of an attempt as they are reported, and gives them with rates and times.
+    """The reported totals of an attempt, with derived rates and times.
 
     Example:
         >>> metrics = TaskMetrics()
@@ -44,7 +44,7 @@ class TaskMetrics:
         self._samples: deque[tuple[int, dict[str, float]]] = deque()
 
     def report(self, values: Mapping[str, float], now_ms: int, since_ms: int) -> None:
-        """Take what an attempt that runs since `since_ms` measured."""
+        """Update the totals reported by an attempt that runs since `since_ms`."""
         if not self._samples:
             self._samples.append((since_ms, {}))
         elif now_ms - self._samples[-1][0] >= _STEP_MS:
@@ -54,7 +54,7 @@ class TaskMetrics:
         self._last, self._last_ms = values, now_ms
 
     def values(self, until_ms: int, since_ms: int, is_over: bool) -> dict[str, float]:
-        """All metrics at a time; of an attempt that is over there are no rates. Empty if none was reported."""
+        """Return all metrics at a time, without rates after the end; empty if none was reported."""
         if BUSY_MS not in self._last:
             return dict(self._last)
         idle_ms = max(0, until_ms - since_ms - self._last[BUSY_MS])
@@ -66,12 +66,12 @@ class TaskMetrics:
         return found | {"idleTimeMsPerSecond": 1000.0 - busy, "backPressuredTimeMsPerSecond": 0.0}
 
     def _rates(self, now_ms: int) -> dict[str, float]:
-        """How much the totals grew per second since the last sample before the span, or the first one."""
+        """Return the growth of totals per second since the last sample before the span, or the first sample."""
         if self._last_ms <= now_ms - _SPAN_MS:
             return dict.fromkeys(_RATES.values(), 0.0)
         before = [sample for sample in self._samples if sample[0] <= now_ms - _SPAN_MS]
         at_ms, totals = before[-1] if before else self._samples[0]
         seconds = max(now_ms - at_ms, 1) / 1000
-        # Of a batch that is run again the totals begin anew.
+        # The totals restart when a batch is replayed.
         grown = {rate: self._last.get(name, 0) - totals.get(name, 0) for name, rate in _RATES.items()}
         return {rate: max(0.0, total / seconds) for rate, total in grown.items()}

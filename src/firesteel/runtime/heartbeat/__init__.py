@@ -1,1 +1,1 @@
-"""Knowing that the other side still lives."""
+"""Heartbeats between components."""

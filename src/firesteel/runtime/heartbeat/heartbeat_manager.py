@@ -1,4 +1,4 @@
-"""Which targets to ask, and which have been silent for too long."""
+"""Heartbeat targets: requests to them, and timeouts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TOLERANCE_S = 1e-6  # A timer may fire a rounding error before its deadline.
 
 
 class HeartbeatMonitors:
-    """When each target was last heard of. Pure. Flink: `runtime.heartbeat.HeartbeatMonitor`, one for all targets.
+    """The time of each target's last heartbeat. Pure. Flink: `runtime.heartbeat.HeartbeatMonitor`, for all targets.
 
     Args:
-        timeout_s: A target silent for so long is lost. Flink: `heartbeat.timeout`.
+        timeout_s: Time without heartbeat after which a target is lost. Flink: `heartbeat.timeout`.
     """
 
     def __init__(self, timeout_s: float) -> None:
@@ -32,24 +32,24 @@ class HeartbeatMonitors:
         return tuple(self._heard_s)
 
     def monitor(self, target: str, now_s: float) -> None:
-        """Watch a target from now on."""
+        """Start to monitor a target."""
         self._heard_s[target] = now_s
 
     def unmonitor(self, target: str) -> None:
-        """Watch it no longer."""
+        """Stop monitoring a target."""
         self._heard_s.pop(target, None)
 
     def receive(self, target: str, now_s: float) -> None:
-        """A target gave a sign of life; unknown ones are ignored."""
+        """Record a heartbeat of a target; unknown targets are ignored."""
         if target in self._heard_s:
             self._heard_s[target] = now_s
 
     def silent_s(self, target: str, now_s: float) -> float:
-        """How long nothing was heard of a target; 0 for those that are not watched."""
+        """Return the time since a target's last heartbeat in seconds, 0 if it is not monitored."""
         return now_s - self._heard_s.get(target, now_s)
 
     def expire(self, now_s: float) -> list[str]:
-        """The targets that are lost by now; they are watched no longer."""
+        """Return the targets that timed out, and stop monitoring them."""
         limit_s = now_s - self._timeout_s + _TOLERANCE_S
         lost = [target for target, heard_s in self._heard_s.items() if heard_s <= limit_s]
         for target in lost:
@@ -57,7 +57,7 @@ class HeartbeatMonitors:
         return lost
 
     def next_deadline_s(self) -> float | None:
-        """When the first target will be lost if nothing is heard."""
+        """Return the time of the earliest timeout in seconds, or None."""
         return min(self._heard_s.values()) + self._timeout_s if self._heard_s else None
 
 
@@ -65,16 +65,15 @@ _RPC_FAILURE_THRESHOLD = 2
 
 
 class HeartbeatManager:
-    """Asks targets for heartbeats, and tells which are lost.
+    """A manager that requests heartbeats from targets and reports timeouts.
 
     Flink: `runtime.heartbeat.HeartbeatManagerImpl`, and with an interval `HeartbeatManagerSenderImpl`.
 
     Args:
-        clock: The time it follows.
-        timeout_s: A target silent for so long is lost.
-        on_timeout: Called with each lost target.
-        interval_s: How often targets are asked; None for the side that only answers. Flink: `heartbeat.interval`.
-        request: Called with each target to ask.
+        clock: The clock for timeouts.
+        timeout_s: Time without heartbeat after which a target is lost. on_timeout: Called with each lost target.
+        interval_s: Interval of heartbeat requests; None for the side that only responds. Flink: `heartbeat.interval`.
+        request: Called with each target to request a heartbeat.
     """
 
     def __init__(
@@ -95,11 +94,11 @@ class HeartbeatManager:
         self._round: Timer | None = None
 
     def silent_s(self, target: str) -> float:
-        """How long nothing was heard of a target (seconds)."""
+        """Return the time since a target's last heartbeat in seconds."""
         return self._monitors.silent_s(target, self._clock.monotonic_s())
 
     def monitor_target(self, target: str) -> None:
-        """Watch a target from now on."""
+        """Start to monitor a target."""
         self._failures.pop(target, None)
         self._monitors.monitor(target, self._clock.monotonic_s())
         self._arm_expiry()
@@ -107,17 +106,17 @@ class HeartbeatManager:
             self._round = self._clock.call_later(self._interval_s, self._ask)
 
     def unmonitor_target(self, target: str) -> None:
-        """Watch it no longer; a timer that is late does nothing."""
+        """Stop monitoring a target; late timers have no effect."""
         self._failures.pop(target, None)
         self._monitors.unmonitor(target)
 
     def receive_heartbeat(self, target: str) -> None:
-        """Take a sign of life."""
+        """Record a heartbeat of a target."""
         self._failures.pop(target, None)
         self._monitors.receive(target, self._clock.monotonic_s())
 
     def report_unreachable(self, target: str) -> None:
-        """Nobody could be asked at its address; twice without a sign of life in between, and it is lost.
+        """Note that a target's address is unreachable; the second time in a row it is lost.
 
         Flink: `heartbeat.rpc-failure-threshold`, here its default always.
         """
@@ -127,7 +126,7 @@ class HeartbeatManager:
             self._on_timeout(target)
 
     def stop(self) -> None:
-        """Watch nothing any more."""
+        """Stop monitoring all targets."""
         for target in self._monitors.targets:
             self._monitors.unmonitor(target)
         for timer in (self._expiry, self._round):

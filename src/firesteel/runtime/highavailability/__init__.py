@@ -1,1 +1,1 @@
-"""Who leads, and what outlives a leader."""
+"""Leader election, and the data that outlives a leader."""

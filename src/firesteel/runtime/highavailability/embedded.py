@@ -32,7 +32,7 @@ PROCESS = "process"
 
 
 class _Component:
-    """One election: its contenders, the first of which leads, and who wants to know."""
+    """One election: its contenders, of which the first leads, and its retrievals."""
 
     def __init__(self, live_sessions: set[str]) -> None:
         self.live_sessions = live_sessions
@@ -63,7 +63,7 @@ class _Component:
 
 
 class _Components:
-    """The elections by component; those that nobody takes part in or asks about are forgotten."""
+    """The elections by component; unused ones are removed."""
 
     def __init__(self, live_sessions: set[str]) -> None:
         self._live_sessions = live_sessions
@@ -82,7 +82,7 @@ class _Components:
 
 
 class EmbeddedLeaderElection:
-    """One contender's side; the first contender leads until it leaves. Flink: `EmbeddedLeaderService`."""
+    """A contender's handle; the first contender leads until it leaves. Flink: `EmbeddedLeaderService`."""
 
     def __init__(self, components: _Components, name: str) -> None:
         self._components = components
@@ -94,26 +94,26 @@ class EmbeddedLeaderElection:
         return self._components[self._name]
 
     async def start(self, contender: LeaderContender) -> None:
-        """Take part; the grant comes soon, not in the caller's stack."""
+        """Join the election; leadership is granted asynchronously, never in the caller's stack."""
         self.join(contender)
 
     def join(self, contender: LeaderContender) -> None:
-        """As `start`."""
+        """Join the election without awaiting anything."""
         self._contender = contender
         self._component.contenders.append(self)
         self._component.elect()
 
     def confirm_leadership(self, session_id: str, address: str) -> None:
-        """Publish the leader's address; ignored unless that session is the present one."""
+        """Publish the leader's address; ignored if the session is not the current one."""
         if self.has_leadership(session_id):
             self._component.publish((address, session_id))
 
     def has_leadership(self, session_id: str) -> bool:
-        """Whether that session is the present one."""
+        """Return whether the session is the current one."""
         return self._component.leader is self and self._component.session_id == session_id
 
     async def close(self) -> None:
-        """Leave; the next contender leads."""
+        """Leave the election; the next contender leads."""
         self._contender = None
         if self in self._component.contenders:
             self._component.contenders.remove(self)
@@ -123,11 +123,11 @@ class EmbeddedLeaderElection:
         self._components.tidy(self._name)
 
     def tell_grant(self, session_id: str) -> None:
-        """Tell the contender that it leads."""
+        """Grant leadership to the contender."""
         self._soon(lambda contender: contender.grant_leadership(session_id))
 
     def tell_revoke(self) -> None:
-        """Tell the contender that it leads no longer."""
+        """Revoke the contender's leadership."""
         self._soon(lambda contender: contender.revoke_leadership())
 
     def _soon(self, tell: Callable[[LeaderContender], None]) -> None:
@@ -135,7 +135,7 @@ class EmbeddedLeaderElection:
 
 
 class EmbeddedLeaderRetrieval:
-    """Tells one listener who leads."""
+    """A leader retrieval for one listener."""
 
     def __init__(self, components: _Components, name: str) -> None:
         self._components = components
@@ -148,20 +148,20 @@ class EmbeddedLeaderRetrieval:
         return self._components[self._name]
 
     def start(self, listener: LeaderListener) -> None:
-        """Tell the present leader, soon, and every later one."""
+        """Notify the listener of the current leader, asynchronously, and of every later one."""
         self._listener = listener
         self._component.retrievals.append(self)
         self.tell()
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Stop notifying the listener."""
         self._listener = None
         if self in self._component.retrievals:
             self._component.retrievals.remove(self)
         self._components.tidy(self._name)
 
     def tell(self) -> None:
-        """Tell the leader published last, if that is news by then."""
+        """Notify the listener of the last published leader, asynchronously, if it has changed."""
         asyncio.get_running_loop().call_soon(self._tell_now)
 
     def _tell_now(self) -> None:
@@ -171,7 +171,7 @@ class EmbeddedLeaderRetrieval:
 
 
 class EmbeddedLeaderElectionDriver:
-    """Lets a whole process contend in one election of the embedded kind."""
+    """A driver with which a whole process contends in one embedded election."""
 
     def __init__(self, components: _Components) -> None:
         self._components = components
@@ -180,30 +180,30 @@ class EmbeddedLeaderElectionDriver:
         self._session_id: str | None = None
 
     def start(self, listener: ElectionListener) -> None:
-        """Take part."""
+        """Join the election."""
         self._listener = listener
         self._election = EmbeddedLeaderElection(self._components, PROCESS)
         self._election.join(self)
 
     def grant_leadership(self, session_id: str) -> None:
-        """The process leads."""
+        """Begin to lead with the process."""
         if self._listener is not None:
             self._session_id = session_id
             self._listener.granted(session_id)
 
     def revoke_leadership(self) -> None:
-        """The process leads no longer."""
+        """Stop leading with the process."""
         self._clear()
         if self._listener is not None:
             self._listener.revoked()
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
-        """Let all see who leads a component."""
+        """Publish the leader of a component."""
         if self._election is not None and self._election.has_leadership(session_id):
             self._components[component].publish((None, None) if address is None else (address, session_id))
 
     async def close(self) -> None:
-        """Leave; the next process leads."""
+        """Leave the election; the next process leads."""
         self._clear()
         self._listener = None
         if self._election is not None:
@@ -219,15 +219,15 @@ class EmbeddedLeaderElectionDriver:
 class EmbeddedHaServices:
     """High availability for the components of one process. Flink: `EmbeddedHaServicesWithLeadershipControl`.
 
-    Each component has an election of its own, whose leader tests can depose.
+    Each component has its own election, whose leader tests can depose.
 
     Args:
-        keeps_jobs: Whether jobs are kept for the next leader; False for `high-availability.type: NONE`.
-        delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
+        keeps_jobs: Whether jobs are stored for the next leader; False for `high-availability.type: NONE`.
+        delete_on_commit: Whether results are deleted once their jobs are cleaned up.
 
     Attributes:
-        job_graph_store: The jobs, seen by nobody's session; running.
-        job_result_store: The results, seen by nobody's session.
+        job_graph_store: A running view of the jobs without a leader session.
+        job_result_store: A view of the results without a leader session.
     """
 
     def __init__(self, keeps_jobs: bool = True, delete_on_commit: bool = False) -> None:
@@ -241,7 +241,7 @@ class EmbeddedHaServices:
         self.job_graph_store.start()
 
     def stores(self, session_id: str | None) -> HaStores:
-        """A new view of the stores for a leader session."""
+        """Return a new view of the stores for a leader session."""
 
         def storage() -> MemoryStorage:
             return MemoryStorage(self._entries, session_id, self._live_sessions)
@@ -253,34 +253,34 @@ class EmbeddedHaServices:
         )
 
     def leader_election(self, component: str) -> LeaderElection:
-        """A new contender's side of the election for `component`."""
+        """Return a new contender's handle to the election of `component`."""
         return EmbeddedLeaderElection(self._components, component)
 
     def leader_retrieval(self, component: str) -> EmbeddedLeaderRetrieval:
-        """Tells who leads `component`."""
+        """Return a retrieval of the leader of `component`."""
         return EmbeddedLeaderRetrieval(self._components, component)
 
     def for_process(self) -> EmbeddedProcessHaServices:
-        """The same, seen by one of several processes: one election for all components of a process."""
+        """Return the services as seen by one of several processes, with one election for all its components."""
         return EmbeddedProcessHaServices(self)
 
     def revoke_leadership(self, component: str) -> None:
-        """Depose the leader of `component`, and elect nobody for now."""
+        """Depose the leader of `component` without electing another."""
         self._components[component].depose()
 
     def grant_leadership(self, component: str) -> None:
-        """Elect the first contender, under a new session id, if nobody leads."""
+        """Elect the first contender, under a new session id, if there is no leader."""
         self._components[component].elect()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as no resource is open."""
 
 
 class EmbeddedProcessHaServices:
     """High availability in memory, as one of several simulated processes sees it.
 
     Args:
-        shared: What the processes have in common; its `revoke_leadership(PROCESS)` deposes the leading one.
+        shared: The services that the processes share; `revoke_leadership(PROCESS)` deposes the leading process.
     """
 
     def __init__(self, shared: EmbeddedHaServices) -> None:
@@ -288,15 +288,15 @@ class EmbeddedProcessHaServices:
         self._election = SharedLeaderElection(EmbeddedLeaderElectionDriver(shared._components))
 
     def stores(self, session_id: str | None) -> HaStores:
-        """A new view of the stores for a leader session."""
+        """Return a new view of the stores for a leader session."""
         return self._shared.stores(session_id)
 
     def leader_election(self, component: str) -> LeaderElection:
-        """A new contender's side of the election for `component`."""
+        """Return a new contender's handle to the election of `component`."""
         return self._election.component(component)
 
     def leader_retrieval(self, component: str) -> LeaderRetrieval:
-        """Tells who leads `component`."""
+        """Return a retrieval of the leader of `component`."""
         return self._shared.leader_retrieval(component)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Values of entries as bytes that carry a signature of the cluster."""
+"""Encoding of entries as bytes that are signed with the cluster's secret."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ __all__ = ["EntryCodec", "dump_value", "load_value"]
 _SIGNATURE_BYTES = hashlib.sha256().digest_size
 _KEY_OF_ENTRIES = b"firesteel: entries of high availability, version 1"
 
-# An entry moves between these folders in one atomic step, so it can't be signed anew. To bind it to one of them would
-# add nothing: whoever can move it back could as well have kept a copy of it from before.
+# An entry moves between these folders in one atomic step, so it can't be signed again. Binding it to one of them would
+# not help, because an attacker who can move it back could also have kept an earlier copy.
 _SIGNED_AS = {REMOVED_JOBS: JOBS, CLEAN_RESULTS: DIRTY_RESULTS}
 
 
 class EntryCodec:
-    """Signs entries with HMAC-SHA256 and refuses others before anything of them is unpickled.
+    """A codec that signs entries with HMAC-SHA256 and rejects others before anything is unpickled.
 
-    A signature holds for one cluster, kind of entry and name: an entry can't pass for another one. It does not keep
-    those who can write to the store from deleting entries or from putting back an older version of the same entry.
+    A signature is valid for one cluster, kind of entry and name, so an entry can't replace another one. It does not
+    protect against deletion of entries, or against restoring an older version of the same entry.
 
     Args:
-        secret: The cluster's, as `rpc_secret` finds it.
-        cluster_id: Tells apart clusters that have the secret in common.
+        secret: The cluster's secret, as returned by `rpc_secret`.
+        cluster_id: Distinguishes clusters with the same secret.
 
     Example:
         >>> codec = EntryCodec(b"sixteen or more bytes", "/default")
@@ -44,11 +44,11 @@ class EntryCodec:
         self._cluster_id = cluster_id
 
     def sign(self, folder: str, name: str, payload: bytes) -> bytes:
-        """Return the signature, then the payload."""
+        """Return the signature followed by the payload."""
         return self._signature(folder, name, payload) + payload
 
     def verify(self, folder: str, name: str, data: bytes) -> bytes:
-        """Return the payload that was signed for this entry.
+        """Return the verified payload of an entry.
 
         Raises:
             UntrustedEntryError: it was not signed with the cluster's secret, or not for this entry.
@@ -59,11 +59,11 @@ class EntryCodec:
         return payload
 
     def encode(self, folder: str, name: str, value: Any) -> bytes:
-        """Return the signature, then the pickled value."""
+        """Return the signature followed by the pickled value."""
         return self.sign(folder, name, dump_value(value))
 
     def decode(self, folder: str, name: str, data: bytes) -> Any:
-        """Return the value that was encoded.
+        """Verify an entry and return its value.
 
         Raises:
             UntrustedEntryError: it was not signed with the cluster's secret, or not for this entry.
@@ -92,5 +92,5 @@ def load_value(folder: str, name: str, payload: bytes) -> Any:
     """
     try:
         return pickle.loads(payload)
-    except (Exception, SystemExit) as error:  # Modules of the user are imported here.
+    except (Exception, SystemExit) as error:  # Unpickling imports modules of the user.
         raise CorruptEntryError(folder, name, f"{type(error).__name__}: {error}") from error

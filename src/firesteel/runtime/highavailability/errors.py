@@ -1,4 +1,4 @@
-"""What can go wrong with elections and stores.
+"""Errors of elections and stores.
 
 FiresteelError
   StaleLeaderError           a write under a leader session that is over
@@ -15,13 +15,13 @@ __all__ = ["CorruptEntryError", "HighAvailabilityError", "StaleLeaderError", "Un
 
 
 class HighAvailabilityError(FiresteelError):
-    """The services can't be built or reached."""
+    """The high-availability services can't be created or reached."""
 
 
 class StaleLeaderError(FiresteelError):
-    """A write was made under a leader session that is over, and had no effect.
+    """A write under an expired leader session, which had no effect.
 
-    Flink: `highavailability.KubernetesException` / Curator's `LeaderElectionException` cases, given one name.
+    Flink: `highavailability.KubernetesException` and Curator's `LeaderElectionException`.
     """
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class StaleLeaderError(FiresteelError):
 
 
 class CorruptEntryError(FiresteelError):
-    """An entry of a store can't be read back; the others can."""
+    """An entry of a store can't be read; other entries can."""
 
     def __str__(self) -> str:
         folder, name, cause = self.args
@@ -38,7 +38,7 @@ class CorruptEntryError(FiresteelError):
 
 
 class UntrustedEntryError(CorruptEntryError):
-    """An entry is not signed with the cluster's secret: it was not unpickled."""
+    """An entry is not signed with the cluster's secret; it was not unpickled."""
 
     def __str__(self) -> str:
         folder, name = self.args

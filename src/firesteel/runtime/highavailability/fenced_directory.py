@@ -1,18 +1,19 @@
-"""A directory that only the present leader can change, whatever happens to the others.
+"""A directory that only the current leader can change.
 
 Layout below `high-availability.storageDir/cluster-id`:
 
     leader.lock             locked by the process that leads; the operating system unlocks it when the process ends
-    state-<session id>/     everything that leaders write; there is always exactly one such directory
+    state-<session id>/     the data of leaders; there is always exactly one such directory
       jobs/ dirty-results/ ...   an entry is a file: a signature, then the pickled value
-      leaders/              who leads each component
+      leaders/              the leader of each component
       temporary/            files being written
-    holders/                a file per living view of the job graph store, locked by its process
+    holders/                a file per live view of the job graph store, locked by its process
     holds/                  empty files `<job>.<view>`
 
-The session id in the directory's name is the fence. To take over is to rename the directory, one atomic step. A former
-leader writes below a path that is no more: its `rename(2)` or `unlink(2)` fails, even if it was stopped between any two
-instructions. So no lock has to be held during a write, and a stopped process never keeps the next leader from leading.
+The session id in the directory's name is the fencing token. A new leader takes over by renaming the directory, which is
+atomic. A former leader writes below a path that no longer exists, so its `rename(2)` or `unlink(2)` fails, even if it
+was suspended between any two instructions. So no lock is needed during a write, and a suspended process never blocks
+the next leader.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ _FIND_PAUSE_S = 0.005
 
 
 class FencedDirectory:
-    """Reads entries, and changes them under a leader session. All calls block; safe to use from several threads.
+    """Entries in a directory, changed under a leader session. All methods block and are thread-safe.
 
     Args:
-        root: The cluster's directory; made if it is not there.
-        codec: Signs entries and refuses those of others.
+        root: The cluster's directory, created if necessary.
+        codec: Signs entries and rejects untrusted ones.
     """
 
     def __init__(self, root: Path, codec: EntryCodec) -> None:
@@ -52,11 +53,11 @@ class FencedDirectory:
         self._make()
 
     def take_over(self) -> str:
-        """Begin a leader session: its id. Every earlier session is over when this returns."""
+        """Start a leader session and return its id; all earlier sessions are over then."""
         session_id = uuid.uuid4().hex
         target = self._state(session_id)
         while True:
-            with contextlib.suppress(FileNotFoundError):  # Another took over in between.
+            with contextlib.suppress(FileNotFoundError):  # Another process took over in between.
                 os.rename(self._state(self.session_id()), target)
                 _sync_directory(self.root)
                 self._clear(target / LEADERS)
@@ -64,7 +65,7 @@ class FencedDirectory:
                 return session_id
 
     def session_id(self) -> str:
-        """The session that began last."""
+        """Return the id of the latest session."""
         for _ in range(_FIND_TRIES):  # A directory that is being renamed may be missing from a listing.
             for name in os.listdir(self.root):
                 if name.startswith(_STATE):
@@ -73,11 +74,11 @@ class FencedDirectory:
         raise HighAvailabilityError(f"{self.root} has no directory {_STATE}*; was it changed by hand?")
 
     def is_present(self, session_id: str) -> bool:
-        """Whether a session is the present one."""
+        """Return whether a session is the current one."""
         return self._state(session_id).is_dir()
 
     def names(self, folder: str, session_id: str | None) -> Names:
-        """The names in a folder, oldest entry first."""
+        """Return the names in a folder, oldest entry first."""
 
         def find(state: Path) -> Names:
             with os.scandir(state / folder) as entries:
@@ -87,10 +88,10 @@ class FencedDirectory:
         return names
 
     def read(self, folder: str, name: str, session_id: str | None) -> Any | None:
-        """The value, or None if there is no such entry.
+        """Return the value of an entry, or None if there is no such entry.
 
         Raises:
-            CorruptEntryError: it can't be read back.
+            CorruptEntryError: the entry can't be read.
         """
 
         def find(state: Path) -> bytes | None:
@@ -105,7 +106,7 @@ class FencedDirectory:
         return None if data is None else self._codec.decode(folder, name, data)
 
     def write(self, folder: str, name: str, value: Any, session_id: str | None) -> None:
-        """Set the value: to a temporary file, to disk, under its name, and the name to disk."""
+        """Set the value durably: write a temporary file, sync it, rename it, and sync the directory."""
         data = self._codec.encode(folder, name, value)
         with self._changing(session_id, f"writing {folder}/{name}") as state:
             temporary = state / _TEMPORARY / uuid.uuid4().hex
@@ -117,12 +118,12 @@ class FencedDirectory:
                 os.rename(temporary, state / folder / name)
             except OSError:
                 with contextlib.suppress(OSError):
-                    temporary.unlink()  # A disk that is full must not be filled by repeated writes.
+                    temporary.unlink()  # Remove the file, so that retries do not fill a full disk even more.
                 raise
             _sync_directory(state / folder)
 
     def move(self, name: str, source: str, target: str, session_id: str | None) -> None:
-        """Move an entry from one folder to another; no effect if it is not there."""
+        """Move an entry from one folder to another; no effect if it does not exist."""
         with self._changing(session_id, f"moving {source}/{name}") as state:
             try:
                 os.rename(state / source / name, state / target / name)
@@ -132,7 +133,7 @@ class FencedDirectory:
             _sync_directory(state / source)
 
     def delete(self, folder: str, name: str, session_id: str | None) -> None:
-        """Delete an entry; no effect if it is not there."""
+        """Delete an entry; no effect if it does not exist."""
         with self._changing(session_id, f"deleting {folder}/{name}") as state:
             try:
                 os.unlink(state / folder / name)
@@ -144,12 +145,12 @@ class FencedDirectory:
         return self.root / f"{_STATE}{session_id}"
 
     def _make(self) -> None:
-        """Make the directory in one step, so that there never are two states."""
+        """Create the directory atomically, so that there are never two states."""
         if self.root.is_dir():
             return
         self.root.parent.mkdir(parents=True, exist_ok=True)
         made = self.root.parent / f".{self.root.name}-{uuid.uuid4().hex}"
-        made.mkdir(mode=0o700)  # Entries are unpickled: nobody else may write them.
+        made.mkdir(mode=0o700)  # Entries are unpickled, so no other user may write them.
         for folder in (*FOLDERS, LEADERS, _TEMPORARY):
             (made / f"{_STATE}none" / folder).mkdir(parents=True)
         for folder in ("holders", "holds"):
@@ -167,7 +168,7 @@ class FencedDirectory:
             path.unlink(missing_ok=True)
 
     def _read(self, session_id: str | None, what: str, find: Callable[[Path], Any]) -> Any:
-        """Read in a session's state, or, if None, in the present one, again if that changes meanwhile."""
+        """Read from a session's state, or from the current state if None, with a retry if it changes meanwhile."""
         while True:
             present = session_id or self.session_id()
             try:
@@ -192,7 +193,7 @@ class FencedDirectory:
 def _age(entry: os.DirEntry[str]) -> tuple[int, str]:
     try:
         return entry.stat().st_mtime_ns, entry.name
-    except FileNotFoundError:  # Deleted since it was listed.
+    except FileNotFoundError:  # Deleted after it was listed.
         return 0, entry.name
 
 

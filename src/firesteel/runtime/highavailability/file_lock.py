@@ -1,4 +1,4 @@
-"""Locks of the operating system: they end with the process that has them, however it ends."""
+"""Locks of the operating system, which are released when their process ends."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["FileLock"]
 
 
 class FileLock:
-    """An exclusive lock on a file, taken without waiting. All calls block only as long as the disk does.
+    """An exclusive lock on a file, acquired without waiting.
 
-    It belongs to this object: two in one process exclude each other. Programs started by this process don't inherit it.
+    Locks of two objects in one process exclude each other. Child processes do not inherit the lock.
 
     Args:
-        path: The file; made if it is not there.
+        path: The file, created if necessary.
     """
 
     def __init__(self, path: Path) -> None:
@@ -23,7 +23,7 @@ class FileLock:
         self._descriptor: int | None = None
 
     def try_acquire(self) -> bool:
-        """Take the lock unless somebody has it; whether it is held now."""
+        """Acquire the lock if it is free; return whether it is held now."""
         if self.is_held():
             return True
         self.release()  # The file was replaced since it was locked.
@@ -40,7 +40,7 @@ class FileLock:
         return False
 
     def is_held(self) -> bool:
-        """Whether the lock is held, and the file still is the one that others would lock."""
+        """Return whether the lock is held and the file is still the one that others would lock."""
         if self._descriptor is None:
             return False
         try:
@@ -50,7 +50,7 @@ class FileLock:
         return os.path.samestat(there, os.fstat(self._descriptor))
 
     def release(self) -> None:
-        """Let others take the lock. Idempotent."""
+        """Release the lock. Idempotent."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

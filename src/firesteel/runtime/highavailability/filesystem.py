@@ -1,4 +1,4 @@
-"""High availability between the processes of one machine, in a directory."""
+"""High availability between the processes of one machine, based on a directory."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ POLL_INTERVAL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What a look at the election found: this process's session if it leads, and who is seen to lead."""
+    """The result of polling the election: this process's session if it leads, and the published leaders."""
 
     session_id: str | None
     leaders: dict[str, Published]
 
 
 class FileSystemLeaderElectionDriver:
-    """The process that has the lock file leads; a change is noticed within the interval.
+    """An election driver where the process with the lock file leads; changes are polled.
 
-    A process that is stopped keeps its lock, so it stays the leader until it ends. Whoever knows better may delete
-    `leader.lock`: another process then leads, and what the stopped one still writes is refused.
+    A suspended process keeps its lock, so it stays the leader until it ends. An administrator may delete `leader.lock`:
+    another process then leads, and writes of the suspended one are rejected.
 
     Args:
-        directory: Where processes contend.
-        interval_s: How often it looks for the lock, and whether it still has it.
+        directory: The directory of the election.
+        interval_s: Polling interval for the lock in seconds.
     """
 
     def __init__(self, directory: FencedDirectory, interval_s: float = POLL_INTERVAL_S) -> None:
@@ -60,17 +60,17 @@ class FileSystemLeaderElectionDriver:
         self._told: str | None = None
 
     def start(self, listener: ElectionListener) -> None:
-        """Take part."""
+        """Join the election."""
         self._listener = listener
         self._poller = Poller(self._interval_s, lambda: self._thread.submit(self._look).result(), self._tell)
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
-        """Let all see who leads a component."""
+        """Publish the leader of a component."""
         work = self._thread.submit(self._publish_or_note, component, session_id, address)
         work.add_done_callback(lambda done: _log_error(done, component))
 
     async def close(self) -> None:
-        """Leave; what was published disappears."""
+        """Leave the election; published addresses disappear."""
         if self._poller is not None:
             await self._poller.stop()
             self._poller = None
@@ -90,7 +90,7 @@ class FileSystemLeaderElectionDriver:
         if finding.session_id is not None:
             self._listener.granted(finding.session_id)
 
-    # In the thread: whatever this process does about its leadership happens there, one after the other.
+    # Run in the thread, which serializes all actions on this process's leadership.
 
     def _look(self) -> _Finding:
         if self._session_id is None:
@@ -104,7 +104,7 @@ class FileSystemLeaderElectionDriver:
         return _Finding(self._session_id, read_leaders(self._directory, tuple(self._published)))
 
     def _publish_or_note(self, component: str, session_id: str, address: str | None) -> None:
-        """Publish an address; the next look tries again if the disk refuses it."""
+        """Publish an address; if the disk rejects it, the next poll retries."""
         if session_id != self._session_id:
             return
         try:
@@ -145,16 +145,16 @@ class FileSystemLeaderElectionDriver:
 
 
 class FileSystemHaServices:
-    """High availability between the processes of one machine: each takes part with an object of its own.
+    """High availability between the processes of one machine, each with its own object.
 
     Survives `kill -9` at any instruction. Flink has none of this kind for elections; its stores are
     `highavailability.nonha.FileSystemJobResultStore` and `jobmanager.DefaultExecutionPlanStore`.
 
     Args:
-        root: The cluster's directory, on a local disk.
-        codec: Signs what is kept there.
-        delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
-        interval_s: How often it looks for what other processes changed.
+        root: The cluster's directory on a local disk.
+        codec: Signs the entries.
+        delete_on_commit: Whether results are deleted once their jobs are cleaned up.
+        interval_s: Polling interval for changes by other processes in seconds.
     """
 
     def __init__(
@@ -167,35 +167,35 @@ class FileSystemHaServices:
         self._poller = LeaderPoller(interval_s, lambda components: read_leaders(self._directory, components))
 
     def stores(self, session_id: str | None) -> HaStores:
-        """A new view of the stores for a leader session."""
+        """Return a new view of the stores for a leader session."""
         storage = FileSystemStorage(self._directory, session_id, self._interval_s)
         return HaStores(
             SharedJobGraphStore(storage), JobResultStore(storage, self._delete_on_commit), RunningJobsRegistry(storage)
         )
 
     def leader_election(self, component: str) -> LeaderElection:
-        """A new contender's side of the election for `component`."""
+        """Return a new contender's handle to the election of `component`."""
         return self._election.component(component)
 
     def leader_retrieval(self, component: str) -> LeaderRetrieval:
-        """Tells who leads `component`."""
+        """Return a retrieval of the leader of `component`."""
         return PolledLeaderRetrieval(self._poller, component)
 
     async def close(self) -> None:
-        """Leave the election and look no more."""
+        """Leave the election and stop polling."""
         await self._election.close()
         await self._poller.close()
 
 
 def read_leaders(directory: FencedDirectory, components: tuple[str, ...]) -> dict[str, Published]:
-    """Who leads each of some components; what a former leader published does not count. Blocks."""
+    """Return the leaders of some components, ignoring those published by former leaders. Blocks."""
     session_id = directory.session_id()
     found: dict[str, Published] = {}
     for component in components:
         try:
             leader: Any = directory.read(LEADERS, component, session_id)
         except StaleLeaderError:
-            return {}  # Taken over while it was looked at: the next look tells.
+            return {}  # Leadership changed while reading; the next poll returns the result.
         except CorruptEntryError:
             leader = None
         found[component] = leader if leader is not None and leader[1] == session_id else (None, None)

@@ -22,9 +22,9 @@ class FileSystemStorage:
     """A view of the entries in a directory. Flink: `persistence.filesystem.FileSystemStateStorageHelper`.
 
     Args:
-        directory: Where they are.
-        session_id: The leader session it belongs to; None: any.
-        interval_s: How often it looks for what others changed.
+        directory: The directory of the entries.
+        session_id: The leader session; None for any.
+        interval_s: Polling interval for changes by others in seconds.
     """
 
     def __init__(self, directory: FencedDirectory, session_id: str | None, interval_s: float) -> None:
@@ -36,43 +36,43 @@ class FileSystemStorage:
         self._pollers: list[Poller[Names]] = []
 
     async def names(self, folder: str) -> Names:
-        """The names in a folder, oldest entry first."""
+        """Return the names in a folder, oldest entry first."""
         return await asyncio.to_thread(self._directory.names, folder, self._session_id)
 
     async def read(self, folder: str, name: str) -> Any | None:
-        """The value, or None if there is no such entry."""
+        """Return the value of an entry, or None if there is no such entry."""
         return await asyncio.to_thread(self._directory.read, folder, name, self._session_id)
 
     async def write(self, folder: str, name: str, value: Any) -> None:
-        """Set the value; it is on disk when this returns."""
+        """Set the value durably."""
         await asyncio.to_thread(self._directory.write, folder, name, value, self._session_id)
 
     async def move(self, name: str, source: str, target: str) -> None:
-        """Move an entry from one folder to another; no effect if it is not there."""
+        """Move an entry from one folder to another; no effect if it does not exist."""
         await asyncio.to_thread(self._directory.move, name, source, target, self._session_id)
 
     async def delete(self, folder: str, name: str) -> None:
-        """Delete an entry; no effect if it is not there."""
+        """Delete an entry; no effect if it does not exist."""
         await asyncio.to_thread(self._directory.delete, folder, name, self._session_id)
 
     async def hold(self, name: str) -> None:
-        """Tell the others that this view uses the job."""
+        """Mark a job as used by this view."""
         await asyncio.to_thread(self._hold, name)
 
     async def let_go(self, name: str) -> None:
-        """This view uses the job no longer."""
+        """Remove the mark that this view uses a job."""
         await asyncio.to_thread(self._hold_of(name).unlink, missing_ok=True)
 
     async def is_held(self, name: str) -> bool:
-        """Whether another living view uses the job."""
+        """Return whether another live view uses the job."""
         return await asyncio.to_thread(self._is_held, name)
 
     def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
-        """Call `listener` with the names in a folder, soon, and again at each look."""
+        """Call `listener` with the names in a folder, asynchronously and then after each poll."""
         self._pollers.append(Poller(self._interval_s, lambda: self._directory.names(folder, None), listener))
 
     async def close(self) -> None:
-        """Let go of everything and watch nothing any more."""
+        """Release all jobs and stop all watches."""
         for poller in self._pollers:
             await poller.stop()
         await asyncio.to_thread(self._forget, self._id)
@@ -90,12 +90,12 @@ class FileSystemStorage:
         return any(self._is_alive(holder) for holder in sorted(holders))
 
     def _holds(self) -> list[tuple[str, str]]:
-        """Job and view of each hold."""
+        """Return (job, view) of each hold."""
         parts = [entry.rpartition(".") for entry in os.listdir(self._directory.root / "holds")]
         return [(job, holder) for job, _, holder in parts]
 
     def _is_alive(self, holder: str) -> bool:
-        """Whether a view still exists; what a dead one left is cleared away."""
+        """Return whether a view still exists; remove the files of a dead one."""
         lock = FileLock(self._directory.root / "holders" / holder)
         if not lock.try_acquire():
             return True

@@ -1,4 +1,4 @@
-"""The kind of high availability that a configuration asks for."""
+"""The factory of high-availability services for a configuration."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _Factory = Callable[[Mapping[str, str], bytes | None], HighAvailabilityServices]
 
 
 def ha_services(configuration: Mapping[str, str], secret: bytes | None = None) -> HighAvailabilityServices:
-    """What `high-availability.type` says: NONE (the default), embedded, filesystem or zookeeper.
+    """Create the services of `high-availability.type`: NONE (the default), embedded, filesystem or zookeeper.
 
     Call it on the loop that will use the services. Flink: `highavailability.HighAvailabilityServicesUtils`.
 
     Args:
         configuration: The cluster's options.
-        secret: The cluster's, which signs what other processes read; None: as `rpc_secret` finds it.
+        secret: The cluster's secret, which signs data for other processes; None uses `rpc_secret`.
 
     Raises:
-        InvalidOptionError: there is no such kind, or an option or the secret that it needs is missing.
+        InvalidOptionError: the type is unknown, or a required option or the secret is missing.
 
     Example:
         >>> ha_services({"high-availability.type": "embedded"})  # doctest: +ELLIPSIS
@@ -53,7 +53,7 @@ def ha_services(configuration: Mapping[str, str], secret: bytes | None = None) -
 
 
 def has_high_availability(configuration: Mapping[str, str]) -> bool:
-    """Whether other processes may take over."""
+    """Return whether other processes can take over."""
     return configuration.get(TYPE, "NONE").lower() not in ("none", "embedded")
 
 
@@ -89,7 +89,7 @@ def _cluster_id(configuration: Mapping[str, str]) -> str:
 
 
 def storage_directory(configuration: Mapping[str, str]) -> AnyPath:
-    """The cluster's own directory, which all its JobManagers see; the option is a path or a URI.
+    """Return the cluster's storage directory, shared by all its JobManagers; the option is a path or a URI.
 
     Raises:
         InvalidOptionError: `high-availability.storageDir` is missing or no directory.

@@ -1,4 +1,4 @@
-"""What the control plane needs to know its leaders and to survive their loss."""
+"""Interfaces of the control plane for leader election and recovery."""
 
 from __future__ import annotations
 
@@ -28,106 +28,106 @@ RESOURCE_MANAGER = "resource_manager"
 
 
 class LeaderContender(Protocol):
-    """Takes part in an election. Flink: `runtime.leaderelection.LeaderContender`."""
+    """A contender in an election. Flink: `runtime.leaderelection.LeaderContender`."""
 
     def grant_leadership(self, session_id: str) -> None:
-        """It leads from now on, under a session id that was never used before."""
+        """Begin to lead, under a session id that was never used before."""
 
     def revoke_leadership(self) -> None:
-        """It leads no longer."""
+        """Stop leading."""
 
 
 class LeaderElection(Protocol):
-    """One contender's side of an election. Flink: `runtime.leaderelection.LeaderElection`."""
+    """A contender's handle to an election. Flink: `runtime.leaderelection.LeaderElection`."""
 
     async def start(self, contender: LeaderContender) -> None:
-        """Take part."""
+        """Join the election."""
 
     def confirm_leadership(self, session_id: str, address: str) -> None:
-        """Publish the leader's address; ignored unless that session is the present one."""
+        """Publish the leader's address; ignored if the session is not the current one."""
 
     def has_leadership(self, session_id: str) -> bool:
-        """Whether that session is the present one."""
+        """Return whether the session is the current one."""
         ...
 
     async def close(self) -> None:
-        """Take part no longer; nothing is called afterwards."""
+        """Leave the election; the contender is not called any more."""
 
 
 class LeaderListener(Protocol):
-    """Hears who leads. Flink: `runtime.leaderretrieval.LeaderRetrievalListener`."""
+    """A listener to changes of the leader. Flink: `runtime.leaderretrieval.LeaderRetrievalListener`."""
 
     def notify_leader(self, address: str | None, session_id: str | None) -> None:
-        """The leader changed; None, None if there is none. Never called twice with the same."""
+        """Handle a new leader, None and None if there is none; never called twice with the same values."""
 
 
 class LeaderRetrieval(Protocol):
-    """Tells who leads. Flink: `runtime.leaderretrieval.LeaderRetrievalService`."""
+    """A service that finds the leader. Flink: `runtime.leaderretrieval.LeaderRetrievalService`."""
 
     def start(self, listener: LeaderListener) -> None:
-        """Tell the present leader, soon, and every later one."""
+        """Notify the listener of the current leader, asynchronously, and of every later one."""
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Stop notifying the listener."""
 
 
 class JobGraphListener(Protocol):
-    """Hears what others do to the jobs. Flink: `jobmanager.ExecutionPlanStore.ExecutionPlanListener`."""
+    """A listener to changes by other instances. Flink: `jobmanager.ExecutionPlanStore.ExecutionPlanListener`."""
 
     def on_added_job_graph(self, job_id: str) -> None:
-        """Another instance put a job that was not there."""
+        """Handle that another instance added a job."""
 
     def on_removed_job_graph(self, job_id: str) -> None:
-        """Another instance removed a job that this one put or recovered: release it."""
+        """Handle that another instance removed a job that this one put or recovered; it must be released."""
 
 
 class JobGraphStore(Protocol):
     """The jobs to run, shared by all leaders. Flink: `jobmanager.ExecutionPlanStore` (before 2.0: JobGraphStore)."""
 
     def start(self, listener: JobGraphListener | None = None) -> None:
-        """Take calls, and tell `listener` what other instances do."""
+        """Start to serve calls, and notify `listener` of changes by other instances."""
 
     async def stop(self) -> None:
-        """Release everything and take no more calls. Idempotent."""
+        """Release all jobs and stop serving calls. Idempotent."""
 
     async def put(self, job_graph: JobGraph) -> None:
-        """Keep a job, or replace it.
+        """Store a job, replacing an earlier version.
 
         Raises:
             StaleLeaderError: the leader session is over.
         """
 
     async def job_ids(self) -> tuple[str, ...]:
-        """All jobs kept, oldest first."""
+        """Return the ids of all stored jobs, oldest first."""
         ...
 
     async def recover(self, job_id: str) -> JobGraph | None:
-        """The job, or None if it is not kept.
+        """Return the job, or None if it is not stored.
 
         Raises:
-            CorruptEntryError: it is kept, but can't be read back.
+            CorruptEntryError: the job is stored, but can't be read.
         """
         ...
 
     async def remove(self, job_id: str) -> None:
-        """Global cleanup: forget the job for all; unknown ids are fine.
+        """Remove the job for all instances (global cleanup); unknown ids are ignored.
 
         Raises:
             StaleLeaderError: the leader session is over.
         """
 
     async def release(self, job_id: str) -> None:
-        """Local cleanup: let go of the job, which stays for the next leader."""
+        """Release the job, which stays stored for the next leader (local cleanup)."""
 
 
 @dataclass(frozen=True, slots=True)
 class HaStores:
-    """What the leaders share, seen from one leader session.
+    """The stores that leaders share, seen from one leader session.
 
     Attributes:
-        job_graphs: The jobs to run; to be started before use.
-        job_results: The jobs that are over.
-        running_jobs: What has become of each job.
+        job_graphs: The jobs to run; must be started before use.
+        job_results: The results of ended jobs.
+        running_jobs: The scheduling status of each job.
     """
 
     job_graphs: JobGraphStore
@@ -136,10 +136,10 @@ class HaStores:
 
 
 class ClientHighAvailabilityServices(Protocol):
-    """What those need who never lead. Flink: `runtime.highavailability.ClientHighAvailabilityServices`."""
+    """The services for processes that never lead. Flink: `runtime.highavailability.ClientHighAvailabilityServices`."""
 
     def leader_retrieval(self, component: str) -> LeaderRetrieval:
-        """Tells who leads `component`."""
+        """Return a retrieval of the leader of `component`."""
         ...
 
     async def close(self) -> None:
@@ -147,15 +147,15 @@ class ClientHighAvailabilityServices(Protocol):
 
 
 class HighAvailabilityServices(ClientHighAvailabilityServices, Protocol):
-    """Everything a cluster needs to agree on. Flink: `runtime.highavailability.HighAvailabilityServices`."""
+    """The services of a cluster's leaders. Flink: `runtime.highavailability.HighAvailabilityServices`."""
 
     def stores(self, session_id: str | None) -> HaStores:
-        """A new view of the stores for a leader session; what it writes is refused when that session is over.
+        """Return a new view of the stores; its writes are rejected when the leader session is over.
 
-        With None a view for tools: nobody can tell it that it is out of date.
+        With None, return an unfenced view for tools.
         """
         ...
 
     def leader_election(self, component: str) -> LeaderElection:
-        """A new contender's side of the election for `component`: DISPATCHER, RESOURCE_MANAGER or a job id."""
+        """Return a new handle to the election of `component`: DISPATCHER, RESOURCE_MANAGER or a job id."""
         ...

@@ -1,4 +1,4 @@
-"""The jobs to run, over every kind of storage."""
+"""The store of jobs to run, over any kind of storage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SharedJobGraphStore:
     read by those that hold it, until the last of them releases it.
 
     Args:
-        storage: Where the entries are; closed with the store.
+        storage: The storage of the entries; closed with the store.
     """
 
     def __init__(self, storage: HaStorage) -> None:
@@ -32,14 +32,14 @@ class SharedJobGraphStore:
         self._checks: set[asyncio.Future[None]] = set()
 
     def start(self, listener: JobGraphListener | None = None) -> None:
-        """Take calls, and tell `listener` what other instances do."""
+        """Start to serve calls, and notify `listener` of changes by other instances."""
         self._is_running = True
         if listener is not None:
             self._listener = listener
             self._storage.watch(JOBS, self._compare)
 
     async def stop(self) -> None:
-        """Release everything and take no more calls. Idempotent."""
+        """Release all jobs and stop serving calls. Idempotent."""
         if self._is_running:
             self._is_running = False
             self._listener = None
@@ -50,10 +50,10 @@ class SharedJobGraphStore:
             await self._storage.close()
 
     async def put(self, job_graph: JobGraph) -> None:
-        """Keep a job, or replace it.
+        """Store a job, replacing an earlier version.
 
         Raises:
-            RuntimeError: the store does not run.
+            RuntimeError: the store is not started.
             StaleLeaderError: the leader session is over.
         """
         self._check_running("put")
@@ -62,15 +62,15 @@ class SharedJobGraphStore:
         self._present.add(job_graph.job_id)
 
     async def job_ids(self) -> Names:
-        """All jobs kept, oldest first."""
+        """Return the ids of all stored jobs, oldest first."""
         self._check_running("job_ids")
         return await self._storage.names(JOBS)
 
     async def recover(self, job_id: str) -> JobGraph | None:
-        """The job, or None if it is not kept.
+        """Return the job, or None if it is not stored.
 
         Raises:
-            CorruptEntryError: it is kept, but can't be read back.
+            CorruptEntryError: the job is stored, but can't be read.
         """
         self._check_running("recover")
         was_held = job_id in self._held
@@ -85,7 +85,7 @@ class SharedJobGraphStore:
         return job_graph
 
     async def remove(self, job_id: str) -> None:
-        """Global cleanup: forget the job for all; unknown ids are fine.
+        """Remove the job for all instances (global cleanup); unknown ids are ignored.
 
         Raises:
             StaleLeaderError: the leader session is over.
@@ -99,14 +99,14 @@ class SharedJobGraphStore:
             await self._storage.delete(REMOVED_JOBS, job_id)
 
     async def release(self, job_id: str) -> None:
-        """Local cleanup: let go of the job, which stays for the next leader unless it was removed."""
+        """Release the job, which stays stored for the next leader unless it was removed (local cleanup)."""
         self._check_running("release")
         await self._let_go(job_id)
         if not await self._storage.is_held(job_id):
             try:
                 await self._storage.delete(REMOVED_JOBS, job_id)
             except StaleLeaderError:
-                return  # What is left of a removed job is for the present leader then.
+                return  # The current leader then cleans up the removed job.
 
     async def _take(self, job_id: str) -> None:
         self._known.add(job_id)
@@ -125,7 +125,7 @@ class SharedJobGraphStore:
             raise RuntimeError(f"{call}() was asked of a JobGraphStore that does not run; start() it first")
 
     def _compare(self, names: Names) -> None:
-        """Tell what others changed since the last look; what this instance did itself is known."""
+        """Notify the listener of changes by others since the last poll."""
         added = [job_id for job_id in names if job_id not in self._known]
         self._known = {*names, *self._held}
         for job_id in added:
@@ -137,7 +137,7 @@ class SharedJobGraphStore:
             check.add_done_callback(self._checks.discard)
 
     async def _tell_removed(self) -> None:
-        """Tell what is gone, after a second look: the first may be older than a job put here since."""
+        """Notify the listener of removed jobs after a second poll, as the first may predate a later put."""
         expected = set(self._present)
         gone = expected.difference(await self._storage.names(JOBS)) & self._present
         self._present -= gone
@@ -147,27 +147,27 @@ class SharedJobGraphStore:
 
 
 class StandaloneJobGraphStore:
-    """Keeps nothing: without high availability nobody would recover it. Flink: `StandaloneExecutionPlanStore`."""
+    """A store that keeps nothing, without high availability. Flink: `StandaloneExecutionPlanStore`."""
 
     def start(self, listener: JobGraphListener | None = None) -> None:
-        """Nothing ever changes, so nobody is told."""
+        """Do nothing, as there are no changes."""
 
     async def stop(self) -> None:
-        """Nothing is held."""
+        """Do nothing, as nothing is held."""
 
     async def put(self, job_graph: JobGraph) -> None:
-        """Forget it at once."""
+        """Discard the job."""
 
     async def job_ids(self) -> Names:
-        """None."""
+        """Return an empty tuple."""
         return ()
 
     async def recover(self, job_id: str) -> JobGraph | None:
-        """None."""
+        """Return None."""
         return None
 
     async def remove(self, job_id: str) -> None:
-        """Nothing to remove."""
+        """Do nothing, as nothing is stored."""
 
     async def release(self, job_id: str) -> None:
-        """Nothing to release."""
+        """Do nothing, as nothing is held."""

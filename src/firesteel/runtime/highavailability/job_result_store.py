@@ -1,4 +1,4 @@
-"""The jobs that are over, over every kind of storage."""
+"""The store of results of ended jobs, over any kind of storage."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ logger = logging.getLogger(__name__)
 
 
 class JobResultStore:
-    """The jobs that are over. Flink: `runtime.highavailability.JobResultStore` (1.15 and later).
+    """The results of ended jobs. Flink: `runtime.highavailability.JobResultStore` (1.15 and later).
 
-    An entry is dirty until the job's traces are cleaned up.
+    An entry is dirty until the job is cleaned up.
 
     Args:
-        storage: Where the entries are.
-        delete_on_commit: Whether a clean entry leaves no trace. Flink: `job-result-store.delete-on-commit`.
+        storage: The storage of the entries.
+        delete_on_commit: Whether clean entries are deleted. Flink: `job-result-store.delete-on-commit`.
     """
 
     def __init__(self, storage: HaStorage, delete_on_commit: bool) -> None:
@@ -31,10 +31,10 @@ class JobResultStore:
         self._delete_on_commit = delete_on_commit
 
     async def create_dirty_result(self, result: JobResult) -> None:
-        """Keep a result.
+        """Store a result as dirty.
 
         Raises:
-            ValueError: there is one for the job.
+            ValueError: the job already has a result.
             StaleLeaderError: the leader session is over.
         """
         if await self.has_job_result(result.job_id):
@@ -42,10 +42,10 @@ class JobResultStore:
         await self._storage.write(DIRTY_RESULTS, result.job_id, result)
 
     async def mark_result_as_clean(self, job_id: str) -> None:
-        """The traces of the job are cleaned up; a second time has no effect.
+        """Mark the result of a cleaned-up job as clean. Idempotent.
 
         Raises:
-            KeyError: there is no result for the job.
+            KeyError: the job has no result.
             StaleLeaderError: the leader session is over.
         """
         if await self._read(CLEAN_RESULTS, job_id) is not None:
@@ -58,20 +58,20 @@ class JobResultStore:
             await self._storage.move(job_id, DIRTY_RESULTS, CLEAN_RESULTS)
 
     async def has_job_result(self, job_id: str) -> bool:
-        """Whether the job is over, dirty or clean."""
+        """Return whether the job has a result, dirty or clean."""
         for folder in (DIRTY_RESULTS, CLEAN_RESULTS):
             if await self._read(folder, job_id) is not None:
                 return True
         return False
 
     async def dirty_results(self) -> tuple[JobResult, ...]:
-        """Return the results whose jobs still have to be cleaned up; damaged ones are left as they are."""
+        """Return the results of jobs that still have to be cleaned up, without damaged ones."""
         names = await self._storage.names(DIRTY_RESULTS)
         found = await asyncio.gather(*map(self._dirty_result, names))
         return tuple(result for result in found if result is not None)
 
     async def dirty_job_ids(self) -> Names:
-        """Return the jobs of dirty results, also of those that can't be read: these jobs are over."""
+        """Return the ids of jobs with dirty results, including unreadable ones: these jobs have ended."""
         return await self._storage.names(DIRTY_RESULTS)
 
     async def _dirty_result(self, job_id: str) -> JobResult | None:

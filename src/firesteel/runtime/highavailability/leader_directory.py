@@ -1,4 +1,4 @@
-"""Who leads, asked of the one JobManager process that there is without high availability."""
+"""Leader retrieval from the only JobManager process, without high availability."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ logger = logging.getLogger(__name__)
 LEADER_DIRECTORY = "leaders"
 RETRY_DELAY_S = 0.5
 LONGEST_WAIT_S = 60.0
-"""Then a question is answered in any case: of those who left nobody knows, and components come with each job."""
+"""Time after which a query is answered in any case, as clients may have left and components change with each job."""
 
 
 class LeaderDirectoryGateway(Protocol):
-    """What others may ask of a LeaderDirectory."""
+    """The interface of a LeaderDirectory."""
 
     @no_rpc_timeout
     async def next_leader(self, component: str, known: Published) -> Published:
-        """Who leads a component; answered when that is another than `known`, or after a while."""
+        """Return the leader of a component once it differs from `known`, or after a timeout."""
         ...
 
 
 class _Component:
-    """What is known of one component, and who wants to hear of the next change."""
+    """The leader of one component, and the waiters for the next change."""
 
     def __init__(self, retrieval: LeaderRetrieval) -> None:
         self.retrieval = retrieval
@@ -55,13 +55,14 @@ class _Component:
 
 
 class LeaderDirectory(RpcEndpoint):
-    """Tells other processes who leads in this one, under a name that all know.
+    """An endpoint that reports this process's leaders to other processes, under a well-known name.
 
-    Flink's standalone cluster has fixed addresses instead (`StandaloneHaServices`); here they hold session ids.
+    Flink's standalone cluster uses fixed addresses instead (`StandaloneHaServices`); here addresses contain session
+    ids.
 
     Args:
-        rpc_service: What makes it reachable.
-        ha: Tells who leads.
+        rpc_service: The RPC service of the endpoint.
+        ha: Finds the leaders.
     """
 
     def __init__(self, rpc_service: RpcService, ha: ClientHighAvailabilityServices) -> None:
@@ -70,7 +71,7 @@ class LeaderDirectory(RpcEndpoint):
         self._components: dict[str, _Component] = {}
 
     async def next_leader(self, component: str, known: Published) -> Published:
-        """Who leads a component; answered when that is another than `known`, or after a while."""
+        """Return the leader of a component once it differs from `known`, or after a timeout."""
         if component not in self._components:
             self._components[component] = asked = _Component(self._ha.leader_retrieval(component))
             asked.retrieval.start(asked)
@@ -88,11 +89,11 @@ class LeaderDirectory(RpcEndpoint):
 
 
 class StandaloneClientHaServices:
-    """Asks the LeaderDirectory at a fixed address. Flink: `runtime.highavailability.nonha.standalone`.
+    """Client services that query the LeaderDirectory. Flink: `runtime.highavailability.nonha.standalone`.
 
     Args:
         rpc_service: Connects to it.
-        job_manager: Where the JobManager's process is reached: `tcp://host:port`.
+        job_manager: The address of the JobManager: `tcp://host:port`.
     """
 
     def __init__(self, rpc_service: RpcService, job_manager: str) -> None:
@@ -100,15 +101,15 @@ class StandaloneClientHaServices:
         self._directory = f"{job_manager}/{LEADER_DIRECTORY}"
 
     def leader_retrieval(self, component: str) -> AskingLeaderRetrieval:
-        """Tells who leads `component`."""
+        """Return a retrieval of the leader of `component`."""
         return AskingLeaderRetrieval(self._rpc_service, self._directory, component)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as no resource is open."""
 
 
 class AskingLeaderRetrieval:
-    """Tells one listener who leads a component; nobody does while the JobManager can't be reached."""
+    """A leader retrieval that queries the LeaderDirectory; there is no leader while the JobManager is unreachable."""
 
     def __init__(self, rpc_service: RpcService, directory: str, component: str) -> None:
         self._rpc_service = rpc_service
@@ -117,11 +118,11 @@ class AskingLeaderRetrieval:
         self._task: asyncio.Future[None] | None = None
 
     def start(self, listener: LeaderListener) -> None:
-        """Tell the present leader, soon, and every later one."""
+        """Notify the listener of the current leader, asynchronously, and of every later one."""
         self._task = asyncio.ensure_future(self._ask(listener))
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Stop notifying the listener."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,4 +1,4 @@
-"""A gateway to whoever leads."""
+"""A gateway to the current leader."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from firesteel.runtime.rpc import RpcService
 __all__ = ["LeaderGateway", "NoLeaderError"]
 
 _WAIT_S = 10.0
-"""Who asks waits so long for the next leader."""
+"""Time in seconds that a caller waits for the next leader."""
 
 
 class NoLeaderError(FiresteelError):
-    """Nobody leads at present."""
+    """There is currently no leader."""
 
     def __str__(self) -> str:
         gateway_type, timeout_s = self.args
@@ -25,11 +25,11 @@ class NoLeaderError(FiresteelError):
 
 
 class LeaderGateway:
-    """Follows who leads and keeps the gateway to it. Flink: `webmonitor.retriever.impl.RpcGatewayRetriever`.
+    """A listener that keeps the gateway to the current leader. Flink: `webmonitor.retriever.impl.RpcGatewayRetriever`.
 
     Args:
         rpc_service: Connects to the leader.
-        retrieval: Tells who that is.
+        retrieval: Finds the leader.
         gateway_type: The Protocol of its gateway.
     """
 
@@ -41,15 +41,15 @@ class LeaderGateway:
         self._gateway: Any = None
 
     def start(self) -> None:
-        """Follow the leader from now on."""
+        """Start to follow the leader."""
         self._retrieval.start(self)
 
     def stop(self) -> None:
-        """Follow nobody any more."""
+        """Stop following the leader."""
         self._retrieval.stop()
 
     def notify_leader(self, address: str | None, session_id: str | None) -> None:
-        """Another one leads now, or nobody does."""
+        """Handle a new leader, or none."""
         self._gateway = None
         if self._leader.done():
             self._leader = asyncio.get_running_loop().create_future()
@@ -57,11 +57,11 @@ class LeaderGateway:
             self._leader.set_result((address, session_id))
 
     async def get(self) -> Any:
-        """The gateway of the present leader, or of the next one if it comes soon.
+        """Return the gateway of the current leader, or of the next one if it is elected soon.
 
         Raises:
-            NoLeaderError: nobody leads.
-            RpcConnectionError: the leader is gone already.
+            NoLeaderError: there is no leader.
+            RpcConnectionError: the leader is unreachable.
         """
         if self._gateway is not None:
             return self._gateway
@@ -70,6 +70,6 @@ class LeaderGateway:
         except TimeoutError:
             raise NoLeaderError(self._gateway_type.__name__, _WAIT_S) from None
         gateway = await self._rpc_service.connect(found[0], self._gateway_type, found[1])
-        if self._leader.done() and self._leader.result() == found:  # and not another one meanwhile
+        if self._leader.done() and self._leader.result() == found:  # and the leader has not changed meanwhile
             self._gateway = gateway
         return gateway

@@ -15,27 +15,27 @@ logger = logging.getLogger(__name__)
 
 
 class LeaderProcess(Protocol):
-    """What is run per leader session: an endpoint fenced by the session id."""
+    """A process that runs per leader session: an endpoint fenced by the session id."""
 
     address: str
 
     async def start(self) -> None:
-        """Begin to work."""
+        """Start the process."""
 
     async def stop(self) -> None:
-        """Stop working; idempotent."""
+        """Stop the process. Idempotent."""
 
 
 class LeaderRunner:
-    """Contends for leadership and runs one process per leader session.
+    """A contender that runs one process per leader session.
 
-    Grants and revocations are carried out one after the other: a new process is created only after the old one has
-    stopped, and an address is confirmed only if its session is still the present one. Flink: `DispatcherRunner`,
+    Grants and revocations are serialized: a new process is created only after the old one has stopped, and an address
+    is confirmed only if its session is still the current one. Flink: `DispatcherRunner`,
     `ResourceManagerService`, `JobMasterServiceLeadershipRunner` share this.
 
     Args:
-        election: Where to contend.
-        create: Makes the process of a session.
+        election: The election.
+        create: Creates the process of a session.
         on_error: Called when a process can't be created or started.
         on_revoked: Called at once when the leadership is lost, before the process stops.
     """
@@ -56,15 +56,15 @@ class LeaderRunner:
         self._is_closed = False
 
     async def start(self) -> None:
-        """Take part in the election."""
+        """Join the election."""
         await self._election.start(self)
 
     def grant_leadership(self, session_id: str) -> None:
-        """Run a process for the session, once the former one has stopped."""
+        """Run a process for the session, after the previous one has stopped."""
         self._then(lambda: self._begin(session_id))
 
     def revoke_leadership(self) -> None:
-        """Stop the present process."""
+        """Stop the current process."""
         self._on_revoked()
         self._then(self._end)
 

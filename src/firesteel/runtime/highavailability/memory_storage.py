@@ -14,7 +14,7 @@ __all__ = ["MemoryEntries", "MemoryStorage"]
 
 
 class MemoryEntries:
-    """What all views share: the entries, who holds jobs, who watches."""
+    """The state shared by all views: entries, holders of jobs, and watchers."""
 
     def __init__(self) -> None:
         self.folders: defaultdict[str, dict[str, Any]] = defaultdict(dict)
@@ -22,13 +22,13 @@ class MemoryEntries:
         self.watchers: list[tuple[MemoryStorage, str, Callable[[Names], object]]] = []
 
     def changed(self, folder: str) -> None:
-        """Tell those that watch the folder, soon."""
+        """Notify the watchers of a folder, asynchronously."""
         for watcher in self.watchers:
             if watcher[1] == folder:
                 self.tell(watcher)
 
     def tell(self, watcher: tuple[MemoryStorage, str, Callable[[Names], object]]) -> None:
-        """Tell one of them, soon, what is there by then."""
+        """Notify one watcher of the names at that time, asynchronously."""
         _, folder, listener = watcher
 
         def tell_now() -> None:
@@ -39,12 +39,12 @@ class MemoryEntries:
 
 
 class MemoryStorage:
-    """A view of entries in memory; values are kept as they are, not copied.
+    """A view of entries in memory; values are not copied.
 
     Args:
-        entries: What it is a view of.
-        session_id: The leader session it belongs to; None: any.
-        live_sessions: The sessions that are present.
+        entries: The underlying entries.
+        session_id: The leader session; None for any.
+        live_sessions: The current sessions.
     """
 
     def __init__(self, entries: MemoryEntries, session_id: str | None, live_sessions: Set[str]) -> None:
@@ -53,54 +53,54 @@ class MemoryStorage:
         self._live_sessions = live_sessions
 
     async def names(self, folder: str) -> Names:
-        """The names in a folder, oldest entry first."""
+        """Return the names in a folder, oldest entry first."""
         return tuple(self._entries.folders[folder])
 
     async def read(self, folder: str, name: str) -> Any | None:
-        """The value, or None if there is no such entry."""
+        """Return the value of an entry, or None if there is no such entry."""
         return self._entries.folders[folder].get(name)
 
     async def write(self, folder: str, name: str, value: Any) -> None:
-        """Set the value."""
+        """Set the value of an entry."""
         self._check(f"writing {folder}/{name}")
         self._entries.folders[folder][name] = value
         self._entries.changed(folder)
 
     async def move(self, name: str, source: str, target: str) -> None:
-        """Move an entry from one folder to another; no effect if it is not there."""
+        """Move an entry from one folder to another; no effect if it does not exist."""
         self._check(f"moving {source}/{name}")
         if name in self._entries.folders[source]:
             self._entries.folders[target][name] = self._entries.folders[source].pop(name)
             self._entries.changed(source)
 
     async def delete(self, folder: str, name: str) -> None:
-        """Delete an entry; no effect if it is not there."""
+        """Delete an entry; no effect if it does not exist."""
         self._check(f"deleting {folder}/{name}")
         if self._entries.folders[folder].pop(name, None) is not None:
             self._entries.changed(folder)
 
     async def hold(self, name: str) -> None:
-        """Tell the others that this view uses the job."""
+        """Mark a job as used by this view."""
         self._entries.holders[name].add(self)
 
     async def let_go(self, name: str) -> None:
-        """This view uses the job no longer."""
+        """Remove the mark that this view uses a job."""
         self._entries.holders[name].discard(self)
         if not self._entries.holders[name]:
             del self._entries.holders[name]
 
     async def is_held(self, name: str) -> bool:
-        """Whether another view uses the job."""
+        """Return whether another view uses the job."""
         return any(holder is not self for holder in self._entries.holders.get(name, ()))
 
     def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
-        """Call `listener` with the names in a folder, soon, and again after each change."""
+        """Call `listener` with the names in a folder, asynchronously and then after each change."""
         watcher = (self, folder, listener)
         self._entries.watchers.append(watcher)
         self._entries.tell(watcher)
 
     async def close(self) -> None:
-        """Let go of everything and watch nothing any more."""
+        """Release all jobs and stop all watches."""
         for name in [name for name, holders in self._entries.holders.items() if self in holders]:
             await self.let_go(name)
         self._entries.watchers[:] = [watcher for watcher in self._entries.watchers if watcher[0] is not self]

@@ -1,4 +1,4 @@
-"""Looking again and again, off the loop."""
+"""Polling in threads, off the event loop."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ T = TypeVar("T")
 
 
 class Poller(Generic[T]):
-    """Calls `look` in a thread at once and then every `interval_s`, and `tell` on the loop with what it found.
+    """A loop that calls `look` in a thread, immediately and then every `interval_s`, and `tell` with each result.
 
     Args:
-        interval_s: Pause between two looks.
-        look: Finds something; may block.
-        tell: Takes the finding. Errors of both are logged and do not end the polling.
+        interval_s: Pause between two polls. look: Returns a result; may block.
+        tell: Called on the event loop with the result. Errors of both are logged and do not end the polling.
     """
 
     def __init__(self, interval_s: float, look: Callable[[], T], tell: Callable[[T], object]) -> None:
@@ -34,7 +33,7 @@ class Poller(Generic[T]):
         self._task: asyncio.Future[None] = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        """Look no more; returns when the last look has ended. Idempotent."""
+        """Stop polling; returns after the last poll has ended. Idempotent."""
         self._stopping.set()
         if asyncio.current_task() is not self._task:
             await self._task
@@ -52,11 +51,10 @@ class Poller(Generic[T]):
 
 
 class LeaderPoller:
-    """Tells listeners who leads; one look serves all of them.
+    """A poller of leaders that serves all listeners with one poll.
 
     Args:
-        interval_s: Pause between two looks.
-        look: Finds who leads each of some components; may block.
+        interval_s: Pause between two polls. look: Returns the leaders of some components; may block.
     """
 
     def __init__(self, interval_s: float, look: Callable[[tuple[str, ...]], dict[str, Published]]) -> None:
@@ -66,18 +64,18 @@ class LeaderPoller:
         self._poller: Poller[dict[str, Published]] | None = None
 
     def add(self, retrieval: PolledLeaderRetrieval) -> None:
-        """Serve another listener from the next look on."""
+        """Serve another listener from the next poll on."""
         self._retrievals.append(retrieval)
         if self._poller is None:
             self._poller = Poller(self._interval_s, self._find, self._tell)
 
     def discard(self, retrieval: PolledLeaderRetrieval) -> None:
-        """Serve it no longer."""
+        """Stop serving a listener."""
         if retrieval in self._retrievals:
             self._retrievals.remove(retrieval)
 
     async def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._retrievals.clear()
         if self._poller is not None:
             await self._poller.stop()
@@ -93,7 +91,7 @@ class LeaderPoller:
 
 
 class PolledLeaderRetrieval:
-    """Tells one listener who leads a component."""
+    """A leader retrieval for one listener and component."""
 
     def __init__(self, poller: LeaderPoller, component: str) -> None:
         self.component = component
@@ -102,17 +100,17 @@ class PolledLeaderRetrieval:
         self._told: Published = (None, None)
 
     def start(self, listener: LeaderListener) -> None:
-        """Tell the present leader, soon, and every later one."""
+        """Notify the listener of the current leader, asynchronously, and of every later one."""
         self._listener = listener
         self._poller.add(self)
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Stop notifying the listener."""
         self._listener = None
         self._poller.discard(self)
 
     def tell(self, leader: Published) -> None:
-        """Tell who leads, if that is news."""
+        """Notify the listener of the leader if it has changed."""
         if self._listener is not None and leader != self._told:
             self._told = leader
             self._listener.notify_leader(*leader)

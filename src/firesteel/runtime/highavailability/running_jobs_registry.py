@@ -1,4 +1,4 @@
-"""What has become of each job, as leaders before Flink 1.15 told one another."""
+"""The scheduling status of each job, as shared by leaders before Flink 1.15."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ __all__ = ["JobSchedulingStatus", "RunningJobsRegistry"]
 
 
 class JobSchedulingStatus(Enum):
-    """What has become of a job. Flink: `RunningJobsRegistry.JobSchedulingStatus`."""
+    """The scheduling status of a job. Flink: `RunningJobsRegistry.JobSchedulingStatus`."""
 
     PENDING = "PENDING"
-    """Nobody has taken it up."""
+    """No leader has started it."""
     RUNNING = "RUNNING"
-    """A leader has taken it up, and perhaps died since."""
+    """A leader has started it; the leader may have died since."""
     DONE = "DONE"
-    """It is over."""
+    """It has ended."""
 
 
 class RunningJobsRegistry:
-    """What has become of each job. Flink: `highavailability.RunningJobsRegistry` (until 1.14).
+    """The scheduling status of each job. Flink: `highavailability.RunningJobsRegistry` (until 1.14).
 
     Args:
-        storage: Where the entries are.
+        storage: The storage of the entries.
     """
 
     def __init__(self, storage: HaStorage) -> None:
         self._storage = storage
 
     async def set_job_running(self, job_id: str) -> None:
-        """A leader takes the job up.
+        """Mark a job as started by a leader.
 
         Raises:
             StaleLeaderError: the leader session is over.
@@ -39,7 +39,7 @@ class RunningJobsRegistry:
         await self._storage.write(RUNNING_JOBS, job_id, JobSchedulingStatus.RUNNING.value)
 
     async def set_job_finished(self, job_id: str) -> None:
-        """The job is over, however it ended.
+        """Mark a job as ended, however it ended.
 
         Raises:
             StaleLeaderError: the leader session is over.
@@ -47,11 +47,11 @@ class RunningJobsRegistry:
         await self._storage.write(RUNNING_JOBS, job_id, JobSchedulingStatus.DONE.value)
 
     async def get_job_scheduling_status(self, job_id: str) -> JobSchedulingStatus:
-        """What has become of the job; PENDING if nobody has heard of it."""
+        """Return the status of a job, PENDING if it is unknown."""
         return JobSchedulingStatus(await self._storage.read(RUNNING_JOBS, job_id) or "PENDING")
 
     async def clear_job(self, job_id: str) -> None:
-        """Forget the job.
+        """Remove the entry of a job.
 
         Raises:
             StaleLeaderError: the leader session is over.

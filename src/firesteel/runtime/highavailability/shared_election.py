@@ -14,43 +14,42 @@ __all__ = ["ElectionListener", "LeaderElectionDriver", "Published", "SharedLeade
 logger = logging.getLogger(__name__)
 
 Published = tuple[str | None, str | None]
-"""Address and session id of a leader, as retrievals see them; None, None if there is none."""
+"""Address and session id of a leader as published; None, None if there is none."""
 
 
 class ElectionListener(Protocol):
-    """Hears from the driver, on the loop. Flink: `leaderelection.LeaderElectionDriver.Listener`."""
+    """A listener to the driver, called on the loop. Flink: `leaderelection.LeaderElectionDriver.Listener`."""
 
     def granted(self, session_id: str) -> None:
-        """The process leads, under a session id that was never used before."""
+        """Handle that the process leads, under a session id that was never used before."""
 
     def revoked(self) -> None:
-        """The process leads no longer."""
+        """Stop leading with the process."""
 
     def information_changed(self, component: str, published: Published) -> None:
-        """Who leads a component, as all can see it, may have changed."""
+        """Handle that the published leader of a component may have changed."""
 
 
 class LeaderElectionDriver(Protocol):
-    """Contends for the process where the kind of high availability says. Flink: `LeaderElectionDriver`."""
+    """The part of an election that depends on the kind of high availability. Flink: `LeaderElectionDriver`."""
 
     def start(self, listener: ElectionListener) -> None:
-        """Take part."""
+        """Join the election."""
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
-        """Let all see who leads a component; None: nobody. Without effect if the session is over."""
+        """Publish the leader of a component, None for no leader. No effect if the session is over."""
 
     async def close(self) -> None:
-        """Leave; what was published disappears. May be started again."""
+        """Leave the election; published addresses disappear. The driver may be started again."""
 
 
 class SharedLeaderElection:
-    """Elects a process; all of its components lead with it, under one session id.
+    """An election of processes; all components of a process lead with it, under one session id.
 
-    Flink: `leaderelection.DefaultLeaderElectionService` (1.17 and later). The process takes part while it has
-    contenders.
+    Flink: `leaderelection.DefaultLeaderElectionService` (1.17 and later). The process contends while it has contenders.
 
     Args:
-        driver: How the process contends.
+        driver: The driver of the election.
     """
 
     def __init__(self, driver: LeaderElectionDriver) -> None:
@@ -62,25 +61,25 @@ class SharedLeaderElection:
 
     @property
     def session_id(self) -> str | None:
-        """The present leader session; None while another process leads."""
+        """The current leader session; None while another process leads."""
         return self._session_id
 
     def component(self, component: str) -> ComponentLeaderElection:
-        """One component's side of the election."""
+        """Return a component's handle to the election."""
         return ComponentLeaderElection(self, component)
 
     async def close(self) -> None:
-        """Leave the election, and call no contender any more."""
+        """Leave the election; contenders are not called any more."""
         self._contenders.clear()
         await self._stop()
 
-    # What contenders do
+    # Calls of contenders
 
     def join(self, component: str, contender: LeaderContender) -> None:
-        """Let a component take part; it is granted at once if the process leads.
+        """Add a component as contender; it is granted leadership at once if the process leads.
 
         Raises:
-            ValueError: the component takes part already.
+            ValueError: the component already contends.
         """
         if component in self._contenders:
             raise ValueError(f"component {component!r} of this process takes part in the election already")
@@ -92,7 +91,7 @@ class SharedLeaderElection:
             self._driver.start(self)
 
     def confirm(self, component: str, session_id: str, address: str) -> None:
-        """Publish a component's address, if the session is the present one."""
+        """Publish a component's address if the session is the current one."""
         if self.has_leadership(component, session_id):
             self._confirmed[component] = address
             self._driver.publish(component, session_id, address)
@@ -100,27 +99,27 @@ class SharedLeaderElection:
             logger.info("%s was not confirmed at %s: session %s is over", component, address, session_id)
 
     def has_leadership(self, component: str, session_id: str) -> bool:
-        """Whether the component leads in that session."""
+        """Return whether the component leads in a session."""
         return component in self._contenders and self._session_id == session_id
 
     async def leave(self, component: str) -> None:
-        """Let a component take part no longer."""
+        """Remove a component from the election."""
         self._contenders.pop(component, None)
         if self._confirmed.pop(component, None) is not None and self._session_id is not None:
             self._driver.publish(component, self._session_id, None)
         if not self._contenders:
             await self._stop()
 
-    # What the driver tells
+    # Calls of the driver
 
     def granted(self, session_id: str) -> None:
-        """The process leads: so do its components."""
+        """Grant leadership to all components of the process."""
         self._session_id = session_id
         for component in list(self._contenders):
             self._grant(component, session_id)
 
     def revoked(self) -> None:
-        """The process leads no longer."""
+        """Stop leading with the process."""
         if self._session_id is None:
             return
         self._session_id = None
@@ -129,7 +128,7 @@ class SharedLeaderElection:
             self._soon(component, contender, contender.revoke_leadership)
 
     def information_changed(self, component: str, published: Published) -> None:
-        """Publish again what someone overwrote; only a leader does."""
+        """Publish the leader again if the entry was overwritten while this process leads."""
         address = self._confirmed.get(component)
         if self._session_id is not None and address is not None and published != (address, self._session_id):
             logger.warning("the leader of %s was overwritten with %s; it is published again", component, published)
@@ -154,7 +153,7 @@ class SharedLeaderElection:
 
 
 class ComponentLeaderElection:
-    """One component's side of the election of its process. Flink: `leaderelection.DefaultLeaderElection`."""
+    """A component's handle to the election of its process. Flink: `leaderelection.DefaultLeaderElection`."""
 
     def __init__(self, election: SharedLeaderElection, component: str) -> None:
         self._election = election
@@ -162,20 +161,20 @@ class ComponentLeaderElection:
         self._has_joined = False
 
     async def start(self, contender: LeaderContender) -> None:
-        """Take part; the grant comes soon, not in the caller's stack."""
+        """Join the election; leadership is granted asynchronously, never in the caller's stack."""
         self._election.join(self._component, contender)
         self._has_joined = True
 
     def confirm_leadership(self, session_id: str, address: str) -> None:
-        """Publish the leader's address; ignored unless that session is the present one."""
+        """Publish the leader's address; ignored if the session is not the current one."""
         self._election.confirm(self._component, session_id, address)
 
     def has_leadership(self, session_id: str) -> bool:
-        """Whether that session is the present one."""
+        """Return whether the session is the current one."""
         return self._has_joined and self._election.has_leadership(self._component, session_id)
 
     async def close(self) -> None:
-        """Take part no longer; nothing is called afterwards."""
+        """Leave the election; the contender is not called any more."""
         if self._has_joined:
             self._has_joined = False
             await self._election.leave(self._component)

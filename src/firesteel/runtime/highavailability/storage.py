@@ -1,4 +1,4 @@
-"""Where the stores keep their entries: named values in folders, written by the present leader only."""
+"""The storage of entries: named values in folders, written by the current leader only."""
 
 from __future__ import annotations
 
@@ -20,55 +20,55 @@ Names = tuple[str, ...]
 class HaStorage(Protocol):
     """One user's view of the entries. Flink: `runtime.persistence.StateHandleStore`.
 
-    Each change is atomic and durable once it is answered. A view that belongs to a leader session changes nothing
-    when that session is over: check and change are one step, whatever happens in between to this process.
+    Each change is atomic, and durable when the call returns. A view of a leader session changes nothing when that
+    session is over: check and change are one atomic step, even if this process is suspended.
     """
 
     async def names(self, folder: str) -> Names:
-        """The names in a folder, oldest entry first."""
+        """Return the names in a folder, oldest entry first."""
         ...
 
     async def read(self, folder: str, name: str) -> Any | None:
-        """The value, or None if there is no such entry.
+        """Return the value of an entry, or None if there is no such entry.
 
         Raises:
-            CorruptEntryError: it can't be read back.
+            CorruptEntryError: the entry can't be read.
         """
         ...
 
     async def write(self, folder: str, name: str, value: Any) -> None:
-        """Set the value.
+        """Set the value of an entry.
 
         Raises:
             StaleLeaderError: the leader session is over.
         """
 
     async def move(self, name: str, source: str, target: str) -> None:
-        """Move an entry from one folder to another; no effect if it is not there.
+        """Move an entry from one folder to another; no effect if it does not exist.
 
         Raises:
             StaleLeaderError: the leader session is over.
         """
 
     async def delete(self, folder: str, name: str) -> None:
-        """Delete an entry; no effect if it is not there.
+        """Delete an entry; no effect if it does not exist.
 
         Raises:
             StaleLeaderError: the leader session is over.
         """
 
     async def hold(self, name: str) -> None:
-        """Tell the others that this view uses the job `name`, until it lets go, is closed or its process dies."""
+        """Mark job `name` as used by this view, until it lets go, is closed or its process ends."""
 
     async def let_go(self, name: str) -> None:
-        """This view uses the job no longer."""
+        """Remove the mark that this view uses a job."""
 
     async def is_held(self, name: str) -> bool:
-        """Whether another living view uses the job."""
+        """Return whether another live view uses the job."""
         ...
 
     def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
-        """Call `listener` on the loop with the names in a folder, soon, and again at least after each change."""
+        """Call `listener` on the loop with the names in a folder, asynchronously and at least after each change."""
 
     async def close(self) -> None:
-        """Let go of everything and watch nothing any more."""
+        """Release all jobs and stop all watches."""

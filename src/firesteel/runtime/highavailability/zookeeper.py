@@ -1,15 +1,15 @@
-"""High availability between processes on any machines, by a ZooKeeper ensemble.
+"""High availability between processes on any machines, based on a ZooKeeper ensemble.
 
 Nodes below `high-availability.zookeeper.path.root/high-availability.cluster-id`:
 
     election/          the latch of each process that contends: ephemeral, the lowest number leads
-    leaders/<id>       who leads a component: ephemeral, signed JSON
+    leaders/<id>       the leader of a component: ephemeral, signed JSON
     jobs/ dirty-results/ clean-results/ running-jobs/ removed-jobs/     entries of the stores
-    holds/<job>.<view> who uses a job: ephemeral
+    holds/<job>.<view> the users of a job: ephemeral
 
-Large values are files below `high-availability.storageDir`, which all processes have to see. What leaders write is
-signed with the cluster's secret. With `high-availability.zookeeper.client.acl: creator` nobody else reads or writes the
-nodes at all.
+Large values are files below `high-availability.storageDir`, which all processes must share. Data of leaders is signed
+with the cluster's secret. With `high-availability.zookeeper.client.acl: creator` only the cluster can read and write
+the nodes.
 """
 
 from __future__ import annotations
@@ -47,13 +47,12 @@ _PUBLISH_TRIES = 5
 
 
 class ZooKeeperLeaderElectionDriver:
-    """The process whose latch has the lowest number leads, until its connection is lost.
+    """An election driver where the lowest latch leads, until its connection is lost.
 
     Flink: `leaderelection.ZooKeeperLeaderElectionDriver`, which uses Curator's LeaderLatch; this one uses kazoo's Lock.
 
     Args:
-        connection: To the ensemble.
-        codec: Signs the leaders' addresses.
+        connection: The connection to the ensemble. codec: Signs the leaders' addresses.
     """
 
     def __init__(self, connection: ZooKeeperConnection, codec: EntryCodec) -> None:
@@ -72,18 +71,18 @@ class ZooKeeperLeaderElectionDriver:
         connection.on_loss(self._leave.set)
 
     def latch_of(self, session_id: str) -> str | None:
-        """The latch of a leader session; None if that is over."""
+        """Return the latch of a leader session, or None if the session is over."""
         session = self._session
         return session[1] if session is not None and session[0] == session_id else None
 
     def start(self, listener: ElectionListener) -> None:
-        """Take part."""
+        """Join the election."""
         self._listener = listener
         self._closing.clear()
         self._task = asyncio.ensure_future(self._contend(listener))
 
     def publish(self, component: str, session_id: str, address: str | None) -> None:
-        """Let all see who leads a component."""
+        """Publish the leader of a component."""
         watch = self._watches.pop(component, None)
         if watch is not None:
             watch.stop()
@@ -92,7 +91,7 @@ class ZooKeeperLeaderElectionDriver:
         self._start_publishing(component, (address, session_id))
 
     async def close(self) -> None:
-        """Leave; what was published disappears."""
+        """Leave the election; published addresses disappear."""
         self._closing.set()
         self._leave.set()
         if self._lock is not None:
@@ -104,7 +103,7 @@ class ZooKeeperLeaderElectionDriver:
     async def _contend(self, listener: ElectionListener) -> None:
         while not self._closing.is_set():
             losses = self._connection.losses
-            # One lock for all tries of a round: a try whose answer was lost may have created the latch.
+            # Use one lock for all retries of a round, as a request whose response was lost may have created the latch.
             self._lock = lock = Lock(self._connection.client, self._connection.path("election"))
             try:
                 latch = await self._connection.run(self._acquire, lock)
@@ -133,10 +132,10 @@ class ZooKeeperLeaderElectionDriver:
         listener.revoked()
 
     async def _let_go(self, lock: Lock) -> None:
-        """Drop the latch and everything published, however often it takes.
+        """Remove the latch and all published addresses, with retries.
 
-        After a short loss the session lives on, and with it the latch: the process would wait for its own former latch
-        if it contended before that is gone. A process that leaves drops both with its session.
+        After a short connection loss the session and its latch survive, and the process would wait for its own former
+        latch if it contended before that is removed. A process that leaves drops both with its session.
         """
         for watch in self._watches.values():
             watch.stop()
@@ -174,7 +173,7 @@ class ZooKeeperLeaderElectionDriver:
         address, session_id = wanted
         if (error := done.exception()) is not None:
             logger.warning("the leader of %s could not be published, it is tried again: %s", component, error)
-            # Without a latch there is nothing to publish, and `_let_go` clears what is wanted.
+            # Without a latch there is nothing to publish, and `_let_go` clears the pending addresses.
             pause_s = self._connection.retry_wait_s
             asyncio.get_running_loop().call_later(pause_s, self._start_publishing, component, wanted)
         elif address is None:
@@ -195,7 +194,7 @@ class ZooKeeperLeaderElectionDriver:
     # In threads
 
     def _acquire(self, lock: Lock) -> str | None:
-        """Return the latch once it has the lowest number; None if the process leaves."""
+        """Return the latch once it has the lowest number, or None if the process leaves."""
         if self._closing.is_set():
             return None
         try:
@@ -208,7 +207,7 @@ class ZooKeeperLeaderElectionDriver:
         for component in components:
             with contextlib.suppress(NoNodeError):
                 self._drop_own(self._connection.path(_LEADERS, component))
-        # Not `Lock.release`: that leaves a latch whose creation the lock never heard of.
+        # Do not use `Lock.release`, which leaves a latch whose creation was not acknowledged.
         client, election = self._connection.client, self._connection.path("election")
         with contextlib.suppress(NoNodeError):
             for name in client.get_children(election):
@@ -226,7 +225,7 @@ class ZooKeeperLeaderElectionDriver:
         return self._codec.sign(_LEADERS, component, text.encode())
 
     def _publish(self, component: str, session_id: str, address: str | None) -> bool:
-        """Set or delete a leader's node, if the latch is there in that very moment: whether it was."""
+        """Set or delete a leader's node if the latch exists at that moment; return whether it does."""
         client, path = self._connection.client, self._connection.path(_LEADERS, component)
         node = None if address is None else self._leader_node(component, session_id, address)
         client.retry(client.ensure_path, self._connection.path(_LEADERS))
@@ -241,15 +240,15 @@ class ZooKeeperLeaderElectionDriver:
                 if node is not None:
                     transaction.create(path, node, ephemeral=True)
 
-            with contextlib.suppress(NoNodeError, NodeExistsError):  # Another leader's node came or went in between.
+            with contextlib.suppress(NoNodeError, NodeExistsError):  # Another leader changed it.
                 return bool(client.retry(commit_fenced, client, latch, change))
         return False
 
 
 class ZooKeeperLeaderRetrieval:
-    """Tells one listener who leads a component. Flink: `leaderretrieval.ZooKeeperLeaderRetrievalDriver`.
+    """A leader retrieval for one component. Flink: `leaderretrieval.ZooKeeperLeaderRetrievalDriver`.
 
-    Without a connection nobody is known to lead.
+    Without a connection there is no known leader.
     """
 
     def __init__(self, connection: ZooKeeperConnection, codec: EntryCodec, component: str) -> None:
@@ -261,7 +260,7 @@ class ZooKeeperLeaderRetrieval:
         self._told: Published = (None, None)
 
     def start(self, listener: LeaderListener) -> None:
-        """Tell the present leader, soon, and every later one."""
+        """Notify the listener of the current leader, asynchronously, and of every later one."""
         self._listener = listener
         self._watch = Watch(
             self._connection,
@@ -271,7 +270,7 @@ class ZooKeeperLeaderRetrieval:
         )
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Stop notifying the listener."""
         self._listener = None
         if self._watch is not None:
             self._watch.stop()
@@ -283,15 +282,15 @@ class ZooKeeperLeaderRetrieval:
 
 
 class ZooKeeperHaServices:
-    """High availability by a ZooKeeper ensemble: each process takes part with an object of its own.
+    """High availability based on a ZooKeeper ensemble; each process has its own object.
 
     Flink: `runtime.leaderelection.ZooKeeperLeaderElectionHaServices`.
 
     Args:
-        options: Where the ensemble is.
-        files: Directory of values too large for ZooKeeper, seen by all processes; made if it is not there.
-        codec: Signs what is kept.
-        delete_on_commit: Whether the results of jobs are forgotten once the jobs' traces are cleaned up.
+        options: The options of the connection.
+        files: Shared directory for values too large for ZooKeeper, created if necessary.
+        codec: Signs the entries.
+        delete_on_commit: Whether results are deleted once their jobs are cleaned up.
     """
 
     def __init__(
@@ -307,18 +306,18 @@ class ZooKeeperHaServices:
         self._election = SharedLeaderElection(self._driver)
 
     def stores(self, session_id: str | None) -> HaStores:
-        """A new view of the stores for a leader session."""
+        """Return a new view of the stores for a leader session."""
         storage = ZooKeeperStorage(self._connection, self._files, self._codec, session_id, self._driver.latch_of)
         return HaStores(
             SharedJobGraphStore(storage), JobResultStore(storage, self._delete_on_commit), RunningJobsRegistry(storage)
         )
 
     def leader_election(self, component: str) -> LeaderElection:
-        """A new contender's side of the election for `component`."""
+        """Return a new contender's handle to the election of `component`."""
         return self._election.component(component)
 
     def leader_retrieval(self, component: str) -> ZooKeeperLeaderRetrieval:
-        """Tells who leads `component`."""
+        """Return a retrieval of the leader of `component`."""
         return ZooKeeperLeaderRetrieval(self._connection, self._codec, component)
 
     async def close(self) -> None:
@@ -330,7 +329,7 @@ class ZooKeeperHaServices:
 def _look(
     connection: ZooKeeperConnection, codec: EntryCodec, component: str, fired: Callable[[object], None]
 ) -> Published:
-    """Who leads a component; leaves a watch. Blocks."""
+    """Return the leader of a component and leave a watch. Blocks."""
     client, path = connection.client, connection.path(_LEADERS, component)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A session with a ZooKeeper ensemble, used from a loop that it never blocks."""
+"""A session with a ZooKeeper ensemble that never blocks the event loop."""
 
 from __future__ import annotations
 
@@ -32,25 +32,26 @@ _AUTHORIZATION = f"{_PREFIX}.client.authorization"
 _SCHEME = re.compile(r"""\s*([\w-]+)\s*:\s*(?:'([^']+)'|"([^"]+)"|([^\s'"]+))\s*""")
 _OWN_DIGEST = b"firesteel: digest for ZooKeeper, version 1"
 
-# Clusters with other credentials have their nodes beside ours. Nobody else may delete them.
+# Clusters with other credentials have sibling nodes, which only they may delete.
 _SHARED_PARENT_ACL = [*CREATOR_ALL_ACL, make_acl("world", "anyone", read=True, create=True)]
 _THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperOptions:
-    """Where the ensemble is, and how patiently to deal with it. Flink's names and defaults.
+    """The connection options of the ensemble, with Flink's names and defaults.
 
     Attributes:
         quorum: `host:port`, separated by commas.
-        path: Below which the cluster's nodes are: `path.root` and the cluster's id.
-        session_timeout_s: Without a sign of life for so long the ensemble takes the process for dead.
-        connection_timeout_s: How long the first connection may take.
-        retry_wait_s: Pause before a command is tried again.
-        max_retry_attempts: How often a command is tried again when its connection is lost.
-        tolerate_suspended_connections: Whether a leader stays one until its session, not its connection, is lost.
-        acl: `open`: everybody may read and write the nodes; `creator`: only who shows the same `authorization`.
-        authorization: What the process shows of itself: pairs of scheme and credentials.
+        path: Parent path of the cluster's nodes: `path.root` and the cluster's id.
+        session_timeout_s: Time without heartbeat after which the ensemble ends the session.
+        connection_timeout_s: Timeout of the first connection.
+        retry_wait_s: Pause before a retry of a command.
+        max_retry_attempts: Maximum number of retries of a command after a connection loss.
+        tolerate_suspended_connections: Whether a leader keeps its leadership until its session, not only its
+        connection, is lost.
+        acl: `open`: all clients may read and write the nodes; `creator`: only clients with the same `authorization`.
+        authorization: Pairs of scheme and credentials.
     """
 
     quorum: str
@@ -65,12 +66,12 @@ class ZooKeeperOptions:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str], cluster_id: str, secret: bytes) -> ZooKeeperOptions:
-        """As `high-availability.zookeeper.*` says.
+        """Return the options from `high-availability.zookeeper.*`.
 
         Args:
             configuration: The cluster's options.
-            cluster_id: Names the cluster's node.
-            secret: The cluster's; nodes for their creator need credentials, which come from it if none are set.
+            cluster_id: The name of the cluster's node.
+            secret: The cluster's secret, from which credentials for the ACL `creator` are derived if none are set.
 
         Raises:
             InvalidOptionError: the quorum is missing, or a value can't be read.
@@ -101,13 +102,13 @@ def _acl(configuration: Mapping[str, str]) -> str:
 
 
 def _authorization(configuration: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Read Flink's map, written as one text (`digest:'user:password'`) or as an option per scheme."""
+    """Return Flink's map, given as a single text (`digest:'user:password'`) or as one option per scheme."""
     prefix = f"{_AUTHORIZATION}."
     found = {key.removeprefix(prefix): text for key, text in configuration.items() if key.startswith(prefix)}
     text = configuration.get(_AUTHORIZATION)
     if text is not None:
         match = _SCHEME.fullmatch(text.strip().removeprefix("{").removesuffix("}"))
-        if match is None:  # The text may hold a password, so it is not shown.
+        if match is None:  # The text may contain a password, so it is not shown.
             raise InvalidOptionError(
                 f"option {_AUTHORIZATION!r}: its value can't be read; write for example digest:'user:password'"
             )
@@ -116,14 +117,14 @@ def _authorization(configuration: Mapping[str, str]) -> tuple[tuple[str, str], .
 
 
 class ZooKeeperConnection:
-    """A session with the ensemble. kazoo's calls run in threads of it, and kazoo's callbacks go to the loop.
+    """A session with the ensemble; kazoo's calls run in threads, its callbacks on the event loop.
 
     Args:
-        options: Where, and how patiently.
+        options: The options of the connection.
 
     Attributes:
-        client: For use inside `run`.
-        losses: Grows whenever the connection is lost, before anybody is told.
+        client: The kazoo client, for use inside `run`.
+        losses: Number of connection losses; incremented before listeners are notified.
     """
 
     def __init__(self, options: ZooKeeperOptions) -> None:
@@ -150,15 +151,15 @@ class ZooKeeperConnection:
 
     @property
     def retry_wait_s(self) -> float:
-        """The pause before something that failed is tried again."""
+        """The pause before a retry in seconds."""
         return self._options.retry_wait_s
 
     def path(self, *names: str) -> str:
-        """The path of a node of the cluster."""
+        """Return the path of a node of the cluster."""
         return "/".join((self._options.path, *names))
 
     async def run(self, work: Callable[..., T], *arguments: Any) -> T:
-        """What blocking `work` returns; it may use the client.
+        """Run blocking `work`, which may use the client, in a thread and return its result.
 
         Raises:
             HighAvailabilityError: there is no connection, or it was closed.
@@ -172,11 +173,11 @@ class ZooKeeperConnection:
         self._loss_listeners.append(listener)
 
     def add_watch(self, watch: Watch[Any]) -> None:
-        """Refresh a watch after each loss: ZooKeeper may have forgotten it."""
+        """Register a watch that is refreshed after each connection loss."""
         self._watches.add(watch)
 
     def discard_watch(self, watch: Watch[Any]) -> None:
-        """Refresh it no longer."""
+        """Stop refreshing a watch."""
         self._watches.discard(watch)
 
     def call_soon(self, callback: Callable[[], object]) -> None:
@@ -213,7 +214,7 @@ class ZooKeeperConnection:
         return result
 
     def _restrict(self) -> None:
-        """Keep others out of the cluster's nodes, also out of those from a time when the ACL was `open`."""
+        """Restrict the ACL of the cluster's nodes, including nodes created when the ACL was `open`."""
         parent = self._options.path.rpartition("/")[0]
         if parent:
             self.client.ensure_path(parent, _SHARED_PARENT_ACL)
@@ -229,11 +230,11 @@ class ZooKeeperConnection:
     def _close(self) -> None:
         self.client.stop()
         self.client.close()
-        self._connected.set()  # Nobody waits for a connection any more.
+        self._connected.set()  # No caller waits for a connection any more.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _state_changed(self, state: str) -> None:
-        """Called by kazoo, in a thread of its own."""
+        """Handle a state change; kazoo calls this in its own thread."""
         if state == KazooState.CONNECTED:
             self.call_soon(self._refresh)
         elif state == KazooState.LOST or not self._options.tolerate_suspended_connections:
@@ -252,12 +253,12 @@ class ZooKeeperConnection:
 
 
 class Watch(Generic[T]):
-    """Tells what a look at the ensemble finds, now and after each change.
+    """A watch that reports the state of the ensemble, initially and after each change.
 
     Args:
-        connection: To the ensemble.
-        look: Looks, in a thread, and leaves the callback that it is given as a watch.
-        tell: Called on the loop with each finding.
+        connection: The connection to the ensemble.
+        look: Reads the state in a thread, and registers the given callback as a watch.
+        tell: Called on the loop with each result.
         on_loss: Called on the loop when the connection is lost.
     """
 
@@ -279,17 +280,17 @@ class Watch(Generic[T]):
         self.refresh()
 
     def refresh(self) -> None:
-        """Look again, soon."""
+        """Read the state again, asynchronously."""
         self._is_due = True
         if self._task is None and not self._is_stopped:
             self._task = asyncio.ensure_future(self._run())
 
     def lost(self) -> None:
-        """The connection is lost: nobody knows what is there now."""
+        """Handle the loss of the connection, after which the state is unknown."""
         self._on_loss()
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Stop reporting."""
         self._is_stopped = True
         self._connection.discard_watch(self)
 

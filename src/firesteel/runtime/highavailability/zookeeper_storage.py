@@ -1,4 +1,4 @@
-"""Entries in ZooKeeper; large values in files that the entries name."""
+"""Entries in ZooKeeper; large values are in files that the entries refer to."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from firesteel.runtime.highavailability.zookeeper_connection import Watch, ZooKe
 __all__ = ["ZooKeeperStorage", "commit_fenced"]
 
 MAX_INLINE_BYTES = 64 * 1024
-"""Larger values go to files: ZooKeeper keeps everything in memory and refuses more than 1 MiB per node."""
+"""Maximum size of inline values. ZooKeeper keeps everything in memory and rejects more than 1 MiB per node."""
 
-# What a node's payload begins with: the pickled value follows, or the digest and the name of the file that holds it.
+# Prefixes of a node's payload: the pickled value follows, or the digest and name of the file that contains it.
 _INLINE, _FILE = b"=", b"@"
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _TRIES = 5
@@ -31,16 +31,16 @@ _TRIES = 5
 class ZooKeeperStorage:
     """A view of the entries in ZooKeeper. Flink: `runtime.zookeeper.ZooKeeperStateHandleStore`.
 
-    Each change is a transaction that also checks the leader's latch: an ephemeral node, which is gone when the
-    process's session with ZooKeeper has expired, and replaced when it was elected anew. Other than in Flink small
-    values are kept in the node itself, so that one atomic step writes them; only larger ones need `storageDir`.
+    Each change is a transaction that also checks the leader's latch, an ephemeral node that is gone when the process's
+    ZooKeeper session has expired, and replaced after another election. Unlike in Flink, small values are stored in the
+    node itself, so that one atomic step writes them; only larger ones need `storageDir`.
 
     Args:
-        connection: To the ensemble.
-        files: Directory of the large values, seen by all processes; it may be on a remote file system.
-        codec: Signs the nodes; those of large values hold the digests of their files.
-        session_id: The leader session it belongs to; None: any.
-        latch_of: Tells the latch of a leader session of this process; None if that is over.
+        connection: The connection to the ensemble.
+        files: Shared directory of the large values; it may be on a remote file system.
+        codec: Signs the nodes, which contain the digests of large values' files.
+        session_id: The leader session; None for any.
+        latch_of: Returns the latch of a leader session of this process, None if it is over.
     """
 
     def __init__(
@@ -62,45 +62,45 @@ class ZooKeeperStorage:
         self._watches: list[Watch[Names]] = []
 
     async def names(self, folder: str) -> Names:
-        """The names in a folder, oldest entry first."""
+        """Return the names in a folder, oldest entry first."""
         return await self._connection.run(self._names, folder, None)
 
     async def read(self, folder: str, name: str) -> Any | None:
-        """The value, or None if there is no such entry."""
+        """Return the value of an entry, or None if there is no such entry."""
         return await self._connection.run(self._read, folder, name)
 
     async def write(self, folder: str, name: str, value: Any) -> None:
-        """Set the value."""
+        """Set the value of an entry."""
         await self._connection.run(self._write, folder, name, value)
 
     async def move(self, name: str, source: str, target: str) -> None:
-        """Move an entry from one folder to another; no effect if it is not there."""
+        """Move an entry from one folder to another; no effect if it does not exist."""
         await self._connection.run(self._move, name, source, target)
 
     async def delete(self, folder: str, name: str) -> None:
-        """Delete an entry; no effect if it is not there."""
+        """Delete an entry; no effect if it does not exist."""
         await self._connection.run(self._delete, folder, name)
 
     async def hold(self, name: str) -> None:
-        """Tell the others that this view uses the job."""
+        """Mark a job as used by this view."""
         self._held.add(name)
         await self._connection.run(self._hold, name)
 
     async def let_go(self, name: str) -> None:
-        """This view uses the job no longer."""
+        """Remove the mark that this view uses a job."""
         self._held.discard(name)
         await self._connection.run(self._let_go, name)
 
     async def is_held(self, name: str) -> bool:
-        """Whether another living view uses the job."""
+        """Return whether another live view uses the job."""
         return await self._connection.run(self._is_held, name)
 
     def watch(self, folder: str, listener: Callable[[Names], object]) -> None:
-        """Call `listener` with the names in a folder, soon, and again after each change."""
+        """Call `listener` with the names in a folder, asynchronously and then after each change."""
         self._watches.append(Watch(self._connection, lambda fired: self._names(folder, fired), listener))
 
     async def close(self) -> None:
-        """Let go of everything and watch nothing any more."""
+        """Release all jobs and stop all watches."""
         for watch in self._watches:
             watch.stop()
         for name in list(self._held):
@@ -141,7 +141,7 @@ class ZooKeeperStorage:
                 else:
                     self._commit(f"writing {folder}/{name}", lambda change: change.set_data(path, node))
             except (NodeExistsError, NoNodeError):
-                continue  # Another made or deleted it in between.
+                continue  # Another process created or deleted the node in between.
             except StaleLeaderError:
                 self._drop_file(folder, name, node)
                 raise
@@ -209,7 +209,7 @@ class ZooKeeperStorage:
             _write_durably(self._file(payload), data)
         except OSError:
             with contextlib.suppress(OSError):
-                self._file(payload).unlink()  # A disk that is full must not be filled by repeated writes.
+                self._file(payload).unlink()  # Remove the file, so that retries do not fill a full disk even more.
             raise
         return self._codec.sign(folder, name, payload)
 
@@ -224,7 +224,7 @@ class ZooKeeperStorage:
         return self._files / payload[1 + _DIGEST_BYTES :].decode()
 
     def _drop_file(self, folder: str, name: str, node: bytes | None) -> None:
-        """Remove the file of a node; a node that somebody else wrote may name any file, so it has none."""
+        """Remove the file of a node, but only if this cluster wrote the node, as others may name any file."""
         if node is None:
             return
         with contextlib.suppress(UntrustedEntryError):
@@ -244,10 +244,10 @@ def _write_durably(path: AnyPath, data: bytes) -> None:
 
 
 def commit_fenced(client: Any, latch: str | None, change: Callable[[Any], None]) -> bool:
-    """Make a change if the latch exists, in one step: whether it does. Blocks.
+    """Apply a change if the latch exists, in one atomic step; return whether it exists. Blocks.
 
     Raises:
-        KazooException: the latch exists, but the change can't be made.
+        KazooException: the latch exists, but the change failed.
     """
     transaction = client.transaction()
     if latch is not None:

@@ -1,1 +1,1 @@
-"""The JobMaster: it owns one job from the first slot request to the terminal state."""
+"""The JobMaster owns one job from the first slot request to the terminal state."""

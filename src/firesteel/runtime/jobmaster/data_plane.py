@@ -1,4 +1,4 @@
-"""What moves the records of a job. Implemented outside the control plane; simulated in tests."""
+"""The interface of the data plane, which moves the records of a job; implemented elsewhere and simulated in tests."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class ResultsLostError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class SubtaskLocation:
-    """Where one deployed subtask is.
+    """The location of a deployed subtask.
 
     Attributes:
         vertex_id: Its JobVertex.
         subtask_index: From 0.
         slot: Number of the slot in the job, 0..S-1.
-        address: Data address of the slot, as its TaskRunner gave it.
+        address: Data address of the slot, from its TaskRunner.
         execution_attempt_id: The attempt that runs there.
     """
 
@@ -56,13 +56,13 @@ class SubtaskLocation:
 
 @dataclass(frozen=True, slots=True)
 class QueryDescriptor:
-    """One run of the records of a pipelined region through its slots.
+    """One run of a pipelined region, whose records flow through its slots.
 
     Attributes:
         job_id: The job.
         job_graph: The job's graph; every parallelism is resolved to at least 1.
         region: Number of the region, see `graph.regions`.
-        attempt: 0 for the first run, larger after each restart.
+        attempt: Number of the run, 0 for the first; it grows with each restart.
         slots: S, the sum over the slot sharing groups of the largest parallelism in the group.
         subtasks: The deployed subtasks of the region, in vertex and subtask order.
     """
@@ -77,7 +77,7 @@ class QueryDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskProgress:
-    """What one subtask did since its attempt started: totals, not differences, and what else is measured."""
+    """The progress of a subtask since its attempt started: totals, not differences, and other metrics."""
 
     vertex_id: str
     subtask_index: int
@@ -88,89 +88,89 @@ class SubtaskProgress:
 
 
 class DataPlaneListener(Protocol):
-    """Hears how the query goes. Implemented by the JobMaster; called on its loop only."""
+    """A listener to a query. Implemented by the JobMaster; called on its loop only."""
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
-        """A checkpoint was taken and committed."""
+        """Handle a checkpoint that was taken and committed."""
 
     def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
-        """The query goes on from a checkpoint."""
+        """Handle that the query was restored from a checkpoint."""
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
-        """Take new totals; a subtask that is `finished` becomes FINISHED."""
+        """Update the totals of subtasks; a `finished` subtask becomes FINISHED."""
 
     def query_finished(self) -> None:
-        """All input is processed and committed: what is not yet FINISHED of the region becomes FINISHED."""
+        """Handle that all input is processed and committed; the region's remaining subtasks become FINISHED."""
 
     def query_failed(self, failure: TaskFailure) -> None:
-        """The query ended by a failure; its region restarts, or the job fails. Later calls of it are ignored."""
+        """Handle a failure that ended the query; its region restarts, or the job fails."""
 
 
 class AfterSavepoint(enum.Enum):
-    """What a query does once a savepoint is taken."""
+    """The action of a query after a savepoint."""
 
     GO_ON = "go on"
     STOP = "stop"
-    """It finishes: nothing comes behind the savepoint."""
+    """Finish: nothing is processed after the savepoint."""
 
     DRAIN = "drain"
-    """All sources end before the savepoint, so that all timers fire, and the query finishes with it."""
+    """End all sources before the savepoint, so that all timers fire, and finish with it."""
 
     CANCEL = "cancel"
-    """It does nothing more until it is stopped, as the job is to be cancelled."""
+    """Process nothing more until it is stopped, as the job is being cancelled."""
 
 
 class RunningQuery(Protocol):
-    """A query that was started."""
+    """A running query."""
 
     async def stop(self) -> None:
-        """Return when nothing of the query runs any more. Idempotent; also after the query ended by itself."""
+        """Stop the query and wait until nothing of it runs. Idempotent; also valid after the query has ended."""
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
-        """Take a savepoint in a directory: its path.
+        """Take a savepoint in a directory and return its path.
 
         Raises:
-            Exception: it could not be taken; the query goes on.
+            Exception: it could not be taken; the query continues.
         """
         ...
 
     async def trigger_checkpoint(self, full: bool) -> int:
-        """Take a checkpoint now: its id.
+        """Take a checkpoint now and return its id.
 
         Args:
-            full: Whether all state is written for it, and not only what changed.
+            full: Whether all state is written for it, and not only the changes.
 
         Raises:
-            Exception: the query takes none, or ended before.
+            Exception: the query takes no checkpoints, or ended before.
         """
         ...
 
 
 class DataPlane(Protocol):
-    """Starts queries, or leaves the records to the tasks.
+    """The interface that starts queries, or leaves the records to the tasks.
 
     Attributes:
-        has_queries: Whether the records of each pipelined region of a job flow through a query. Then a region is what
-            is connected: it is scheduled and restarted at once, and subtask i of a vertex is in slot base(group) + i,
-            as queries know slots by number. A savepoint or checkpoint that one query is asked for is the job's. If not,
-            there are no queries: the tasks move their records themselves and report that they FINISHED, as in Flink.
+        has_queries: Whether the records of each pipelined region of a job flow through a query. Then a region is a
+        connected component of the job: it is scheduled and restarted as a whole, and subtask i of a vertex is in slot
+        base(group) + i, as queries identify slots by number. A savepoint or checkpoint requested from one query is the
+        job's. Otherwise the tasks move their records themselves and report FINISHED, as in Flink.
     """
 
     has_queries: bool
 
     async def restore(self, job_graph: JobGraph) -> bytes | None:
-        """Make a new job begin with the state that its configuration names, if any.
+        """Prepare a new job to start from the state that its configuration names, if any.
 
-        Its vertices may get the max parallelism of their state. An error raised here fails the job. Files are read and
-        written in a thread.
+        Its vertices may adopt the max parallelism of their state. An error raised here fails the job. Files are read
+        and written in a thread.
 
         Returns:
-            The job as tasks get it, if that takes a thread, too; else its JobMaster serializes it.
+            The job serialized for tasks, if that was done in the thread, too; None lets the JobMaster serialize it.
         """
         ...
 
     async def deliver_coordination_request(self, operator_uid: str, request: bytes) -> bytes:
-        """Answer what a client asks one of its job's operators: what the collecting sink of that uid has for it.
+        """Return the response of a job's operator, such as a collecting sink, to a client's request.
 
         Raises:
             ValueError: the request can't be read.
@@ -179,9 +179,9 @@ class DataPlane(Protocol):
         ...
 
     async def job_terminated(self, job_graph: JobGraph, status: JobStatus) -> None:
-        """Forget a job that reached a globally terminal status: nothing to do where nothing is kept.
+        """Remove the data of a job that reached a globally terminal status.
 
-        Called once its end is written down, and again if it raises.
+        Called after its result is stored, and again if it raises an error.
         """
 
     async def start(self, query: QueryDescriptor, listener: DataPlaneListener) -> RunningQuery:

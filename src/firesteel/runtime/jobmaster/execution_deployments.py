@@ -1,4 +1,4 @@
-"""What a job believes to run where, held against what TaskExecutors say that they run."""
+"""Reconciliation of the deployments expected by a job with those reported by TaskExecutors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Discrepancy", "ExecutionDeployments"]
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """How a TaskExecutor differs from what is believed.
+    """The difference between reported and expected deployments of a TaskExecutor.
 
     Attributes:
-        missing: Attempts that it was given and does not run any more, without that its report arrived.
-        unknown: Attempts that it runs and that nobody wants.
+        missing: Deployed attempts that it no longer runs although no report of their end arrived.
+        unknown: Attempts that it runs but should not.
     """
 
     missing: tuple[str, ...]
@@ -23,14 +23,14 @@ class Discrepancy:
 
 
 class ExecutionDeployments:
-    """Attempts that TaskExecutors have acknowledged. Pure.
+    """The attempts that TaskExecutors have acknowledged. Pure.
 
-    A report of a task that ended may be lost; the TaskExecutor's next heartbeat tells it again, by not naming the task.
+    The report of a task's end may be lost; the TaskExecutor's next heartbeat reveals it by not listing the task.
     Flink: `jobmaster.DefaultExecutionDeploymentTracker` and `DefaultExecutionDeploymentReconciler` (since 1.12).
 
     Args:
         is_current: Whether an attempt is its subtask's current one.
-        is_over: Whether a current attempt is over.
+        is_over: Whether a current attempt has terminated.
     """
 
     def __init__(self, is_current: Callable[[str], bool], is_over: Callable[[str], bool]) -> None:
@@ -39,17 +39,17 @@ class ExecutionDeployments:
         self._deployed: defaultdict[str, set[str]] = defaultdict(set)
 
     def deployed(self, task_manager_id: str, attempt_id: str) -> None:
-        """A TaskExecutor acknowledged an attempt."""
+        """Record an attempt that a TaskExecutor acknowledged."""
         self._deployed[task_manager_id].add(attempt_id)
 
     def expected(self, task_manager_id: str) -> frozenset[str]:
-        """What a TaskExecutor that is asked now must name in its answer, unless it ended meanwhile."""
+        """Return the attempts that a TaskExecutor queried now must report, unless they end meanwhile."""
         running = {one for one in self._deployed[task_manager_id] if self._is_current(one) and not self._is_over(one)}
         self._deployed[task_manager_id] = running
         return frozenset(running)
 
     def reconcile(self, expected: Collection[str], reported: Collection[str]) -> Discrepancy:
-        """Hold an answer against what was expected when it was asked for."""
+        """Return the difference between reported attempts and those expected at the time of the query."""
         gone = set(expected).difference(reported)
         return Discrepancy(
             tuple(sorted(one for one in gone if self._is_current(one) and not self._is_over(one))),

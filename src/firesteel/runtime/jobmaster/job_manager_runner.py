@@ -1,4 +1,4 @@
-"""Contends for the leadership of one job, and runs a JobMaster while it has it."""
+"""The contender for the leadership of one job, which runs a JobMaster while it leads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ _SHOWN_TROUBLES = 16
 
 
 class JobNotFinishedError(FiresteelError):
-    """The job did not end here: another leader may take it up. Flink: `runtime.client.JobNotFinishedException`."""
+    """The job did not end here and may be taken over by another leader.
+
+    Flink: `runtime.client.JobNotFinishedException`.
+    """
 
     def __str__(self) -> str:
         (job_id,) = self.args
@@ -49,7 +52,7 @@ class JobNotFinishedError(FiresteelError):
 
 
 class JobAlreadyDoneError(FiresteelError):
-    """The job is over already, by another leader. Flink: `runtime.jobmaster.JobAlreadyDoneException`."""
+    """Another leader has already ended the job. Flink: `runtime.jobmaster.JobAlreadyDoneException`."""
 
     def __str__(self) -> str:
         (job_id,) = self.args
@@ -57,7 +60,7 @@ class JobAlreadyDoneError(FiresteelError):
 
 
 class JobCancelledError(FiresteelError):
-    """The job was cancelled before it could be taken up."""
+    """The job was cancelled before it was started."""
 
     def __str__(self) -> str:
         (job_id,) = self.args
@@ -65,7 +68,7 @@ class JobCancelledError(FiresteelError):
 
 
 class LeadershipLostError(FiresteelError):
-    """The job was not taken up before another leader was elected; a later election may be won again."""
+    """Another leader was elected before the job was started; a later election may be won."""
 
     def __str__(self) -> str:
         (job_id,) = self.args
@@ -73,7 +76,7 @@ class LeadershipLostError(FiresteelError):
 
 
 class LeadershipOperationError(FiresteelError):
-    """What a new leader has to do first failed, so that this process can't lead."""
+    """A required operation of a new leader failed, so this process can't lead."""
 
     def __str__(self) -> str:
         job_id, cause = self.args
@@ -81,28 +84,28 @@ class LeadershipOperationError(FiresteelError):
 
 
 class JobMasterFactory(Protocol):
-    """Makes the JobMaster of one leader session."""
+    """A factory of the JobMaster of a leader session."""
 
     def __call__(
         self, session_id: str, job_graph: JobGraph, on_terminated: Callable[[ArchivedExecutionGraph], object]
     ) -> Awaitable[JobMaster]:
-        """Make a JobMaster that is not started yet."""
+        """Create a JobMaster that is not started yet."""
         ...
 
 
 class JobManagerRunner:
-    """Contends for the leadership of one job. Flink: `runtime.jobmaster.JobMasterServiceLeadershipRunner`.
+    """A contender for the leadership of one job. Flink: `runtime.jobmaster.JobMasterServiceLeadershipRunner`.
 
     Args:
         job_graph: The job.
         rpc_service: Connects to the JobMaster.
-        ha: The election, and what leaders know of the job.
-        create_job_master: Makes the JobMaster of a session.
-        on_fatal_error: Called with errors after which the process should end.
-        forget: Removes what was kept of a job that reached this status; called again after an error.
+        ha: The election, and the stores shared by leaders.
+        create_job_master: Creates the JobMaster of a session.
+        on_fatal_error: Called with errors after which the process should exit.
+        forget: Removes the data of a job that reached this status; called again after an error.
 
     Attributes:
-        result: The job when it is over; fails with `JobNotFinishedError` if it does not end here, and with
+        result: The job after its end; fails with `JobNotFinishedError` if it does not end here, and with
             `LeadershipOperationError` if this process can't lead.
 
     Raises:
@@ -144,11 +147,11 @@ class JobManagerRunner:
         self._runner = LeaderRunner(self._election, self._create, self._failed, self._revoked)
 
     async def start(self) -> None:
-        """Take part in the election."""
+        """Join the election."""
         await self._runner.start()
 
     def close(self) -> asyncio.Future[None]:
-        """Stop the JobMaster and leave the election; the same future each time it is asked for."""
+        """Stop the JobMaster and leave the election; repeated calls return the same future."""
         self._close_requested.set()
         self._wake.set()
         if self._closing is None:
@@ -156,7 +159,7 @@ class JobManagerRunner:
         return self._closing
 
     async def cancel(self) -> None:
-        """Cancel the job, also one that is not taken up yet."""
+        """Cancel the job, even if it is not started yet."""
         gateway = await self.gateway()
         if gateway is None:
             self._is_cancelled = True
@@ -165,7 +168,7 @@ class JobManagerRunner:
             await gateway.cancel()
 
     async def gateway(self) -> JobMasterGateway | None:
-        """The JobMaster's gateway; None while the job is not taken up."""
+        """Return the JobMaster's gateway, None while the job is not started."""
         job_master = self._job_master
         if job_master is None or not job_master.is_running:
             return None
@@ -175,7 +178,7 @@ class JobManagerRunner:
         return gateway
 
     def unstarted_job(self) -> ArchivedExecutionGraph:
-        """The job as it looks while it is not taken up."""
+        """Return a view of the job before it is started."""
         status = JobStatus.CANCELLING if self._is_cancelled else JobStatus.INITIALIZING
         return archive_unstarted(self.job_graph, status, self._start_ms, self._clock.now_ms())
 
@@ -188,7 +191,7 @@ class JobManagerRunner:
             self.result.set_exception(JobNotFinishedError(self.job_id))
 
     def with_troubles(self, job: ArchivedExecutionGraph) -> ArchivedExecutionGraph:
-        """Return the job with what keeps it from being taken up, or from ending, in its history."""
+        """Return the job with the errors that prevent its start or end in its history."""
         if not self._troubles:
             return job
         history = job.history.copy()
@@ -197,18 +200,18 @@ class JobManagerRunner:
         return replace(job, history=history)
 
     def _in_trouble(self, status: JobStatus, text: str, error: Exception) -> None:
-        """Log what went wrong and will be tried again, and show it, once, among the job's exceptions."""
+        """Log an error that will be retried, and show it once among the job's exceptions."""
         logger.warning("%s, it is tried again: %s", text, error, extra=about(self.job_id))
         failure = TaskFailure(f"{type(error).__name__}: {text}, it is tried again until it succeeds: {error}")
         if not self._troubles or self._troubles[-1].cause != failure:
             self._troubles.append(JobEvent(status, self._clock.now_ms(), failure))
 
     async def _create(self, session_id: str) -> JobMaster:
-        """Take the job up, again after growing delays while a disk is full.
+        """Start the job; retry with growing delays while a disk is full.
 
         Raises:
             JobNotFinishedError: the runner was closed.
-            LeadershipLostError: the runner leads no longer.
+            LeadershipLostError: the runner has lost the leadership.
             JobCancelledError: the job was cancelled meanwhile.
         """
         self._stores = stores = self._ha.stores(session_id)
@@ -248,13 +251,13 @@ class JobManagerRunner:
         return job_master
 
     def _revoked(self) -> None:
-        """The next leader knows nothing of a cancellation that this one had not begun."""
+        """Discard a cancellation that has not begun, as the next leader does not know of it."""
         self._job_master = None
         self._is_cancelled = False
         self._wake.set()
 
     async def forget(self) -> None:
-        """Remove what was kept of a job that ran and is over; once is enough.
+        """Remove the data of an ended job, once.
 
         Raises:
             OSError: something could not be removed; call again.
@@ -264,7 +267,7 @@ class JobManagerRunner:
             self._to_forget = None
 
     def _ended(self, job: ArchivedExecutionGraph) -> None:
-        """Take the end of a job that ran: only of such a job there is something to forget."""
+        """Handle the end of a job that ran; only such a job has data to remove."""
         if self._ending is None and not self.result.done():
             self._to_forget = job.details.status
         self._terminated(job)
@@ -274,15 +277,15 @@ class JobManagerRunner:
             self._ending = asyncio.ensure_future(self._end(job))
 
     async def _end(self, job: ArchivedExecutionGraph) -> None:
-        """Let all leaders know that the job is over before anybody hears how it ended.
+        """Store the result of the job before its end is reported.
 
-        Without its result the next leader would run the job again, so the result is written until that succeeds. The
-        other steps are repeated when the job is cleaned up.
+        Without its result the next leader would run the job again, so the write is retried until it succeeds. The other
+        steps are repeated in the cleanup of the job.
         """
         try:
             if self._stores is not None:
                 if not await self._write_result(self._stores, job):
-                    return  # The runner closes: the job is left to the next leader.
+                    return  # The runner is closing: the job is left to the next leader.
                 await self._stores.running_jobs.set_job_finished(self.job_id)
             await self.forget()
         except Exception as error:
@@ -292,14 +295,14 @@ class JobManagerRunner:
             self.result.set_result(self.with_troubles(job))
 
     async def _write_result(self, stores: HaStores, job: ArchivedExecutionGraph) -> bool:
-        """Write the job's result, again after growing delays while the disk refuses it or ZooKeeper is away.
+        """Write the job's result; retry with growing delays while the disk or ZooKeeper fails.
 
         Returns:
-            Whether it is written; False if the runner was closed before.
+            Whether it was written; False if the runner was closed before.
 
         Raises:
             StaleLeaderError: another leader ends the job.
-            CorruptEntryError: there is a result, but it can't be read.
+            CorruptEntryError: a result exists, but can't be read.
         """
         delay_s = _FIRST_DELAY_S
         while not await self._try_to_write(stores, job):
@@ -320,7 +323,7 @@ class JobManagerRunner:
         return True
 
     async def _pause(self, delay_s: float) -> None:
-        """Wait before another attempt, until the runner is closed, or the job cancelled, or the leadership lost."""
+        """Wait before a retry, until the runner is closed, the job cancelled or the leadership lost."""
         waiting = asyncio.ensure_future(sleep(self._clock, delay_s))
         woken = asyncio.ensure_future(self._wake.wait())
         await asyncio.wait((waiting, woken), return_when=asyncio.FIRST_COMPLETED)
@@ -329,7 +332,7 @@ class JobManagerRunner:
             future.cancel()
 
     def _failed(self, error: Exception) -> None:
-        """The job could not be taken up: it has FAILED, unless it was cancelled or that is for others to say."""
+        """Fail a job that could not be started, unless it was cancelled or the leadership was lost."""
         if self._ending is not None or self.result.done() or isinstance(error, LeadershipLostError):
             return
         if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""Runs one job."""
+"""The JobMaster runs one job."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _JOB_DEFAULTS = ("execution.checkpointing.", "state.")
 
 
 def with_cluster_defaults(job_graph: JobGraph, configuration: Mapping[str, str]) -> None:
-    """Let the cluster's options say where the state of a job goes that does not say so itself."""
+    """Complete the job's options for its state by those of the cluster."""
     defaults = {key: value for key, value in configuration.items() if key.startswith(_JOB_DEFAULTS)}
     job_graph.configuration = {**defaults, **job_graph.configuration}
 
@@ -89,13 +89,13 @@ def with_cluster_defaults(job_graph: JobGraph, configuration: Mapping[str, str])
 async def restored(
     job_graph: JobGraph, configuration: Mapping[str, str], default_parallelism: int, data_plane: DataPlane
 ) -> bytes | None:
-    """Make a job graph ready for its JobMaster, off the loop where that takes long; returns what `restore` does.
+    """Prepare a job graph for its JobMaster, with slow work in a thread, and return the result of `restore`.
 
     Args:
-        job_graph: The job; gets the cluster's defaults, its parallelism, and what its state says.
+        job_graph: The job; completed by the cluster's defaults, its parallelism, and the settings of its state.
         configuration: The cluster's configuration.
-        default_parallelism: Of the vertices that leave theirs to the scheduler.
-        data_plane: What restores the state.
+        default_parallelism: Parallelism of the vertices that leave theirs to the scheduler.
+        data_plane: Restores the state.
 
     Raises:
         FiresteelError: the state can't be restored.
@@ -107,21 +107,21 @@ async def restored(
 
 
 class JobMaster(FencedRpcEndpoint):
-    """Runs one job. Flink: `runtime.jobmaster.JobMaster`.
+    """The endpoint that runs one job. Flink: `runtime.jobmaster.JobMaster`.
 
-    What to do is decided by `Scheduler` and `SlotPool`, which are pure; the JobMaster tells them what happened and
-    carries out their actions, one after the other.
+    `Scheduler` and `SlotPool` make the decisions and are pure; the JobMaster passes events to them and carries out
+    their actions in order.
 
     Args:
-        rpc_service: What makes it reachable.
-        session_id: The leader session it works in; its fencing token.
-        job_graph: The job, made ready by `restored`.
-        ha: Tells who leads.
-        data_plane: What moves the records.
-        configuration: The cluster's configuration; the job's own comes first.
-        on_terminated: Called once with the job when it is over.
-        listeners: Told of each change of the job's status.
-        serialized_job_graph: The job as tasks get it; None: it is serialized here.
+        rpc_service: The RPC service of the endpoint.
+        session_id: The leader session, used as fencing token.
+        job_graph: The job, prepared by `restored`.
+        ha: Finds the leaders.
+        data_plane: Moves the records.
+        configuration: The cluster's configuration, overridden by the job's.
+        on_terminated: Called once with the job after its end.
+        listeners: Notified of each change of the job's status.
+        serialized_job_graph: The job serialized for tasks; None to serialize it here.
 
     Raises:
         ExecutionGraphError: the job can't be run.
@@ -188,7 +188,7 @@ class JobMaster(FencedRpcEndpoint):
     def _connection(
         self, ha: HighAvailabilityServices, configuration: Mapping[str, str]
     ) -> LeaderConnection[JobMasterRegistrationSuccess]:
-        """Return the connection to the ResourceManager, not yet started."""
+        """Return the connection to the ResourceManager, not started yet."""
         return LeaderConnection(
             self,
             ha.leader_retrieval(RESOURCE_MANAGER),
@@ -203,7 +203,7 @@ class JobMaster(FencedRpcEndpoint):
         )
 
     def _handlers_of_actions(self, calls: TaskCalls) -> dict[type, Callable[[Any], None]]:
-        """Return what carries out each kind of action."""
+        """Return the handler of each type of action."""
         return {
             RequestSlots: self._requests.request,
             ReleaseSlots: self._requests.release,
@@ -224,7 +224,7 @@ class JobMaster(FencedRpcEndpoint):
         }
 
     async def start(self) -> None:
-        """Take the job up; once is enough."""
+        """Start the job. Idempotent."""
         if not self.is_running:
             await super().start()
 
@@ -235,7 +235,7 @@ class JobMaster(FencedRpcEndpoint):
         self._requests.start()
 
     async def on_stop(self) -> None:
-        """Give the job up; unless it is over, another leader may take it up."""
+        """Stop the job here; unless it has ended, another leader may take it over."""
         for query in list(self._queries.values()):
             await query.stop()
         if not self._graph.status.is_terminal:
@@ -248,7 +248,7 @@ class JobMaster(FencedRpcEndpoint):
     async def register_task_manager(
         self, task_manager_id: str, address: str, host: str = ""
     ) -> TaskManagerRegistrationSuccess | Declined:
-        """Register a TaskExecutor that has slots for the job; a second time has no effect."""
+        """Register a TaskExecutor with slots for the job. Idempotent."""
         if task_manager_id not in self._task_managers:
             try:
                 await self._task_managers.connect(task_manager_id, address)
@@ -258,21 +258,21 @@ class JobMaster(FencedRpcEndpoint):
         return TaskManagerRegistrationSuccess(self.job_id, self._session_id)
 
     async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:
-        """Offer slots; the accepted ones."""
+        """Offer slots to the JobMaster, which returns the accepted ones."""
         if task_manager_id not in self._task_managers:
             raise UnknownTaskManagerError(self.job_id, task_manager_id)
         accepted, actions = self._pool.offer_slots(task_manager_id, offers, self.clock.monotonic_s())
-        # The answer goes out before tasks are submitted into the accepted slots.
+        # Respond before tasks are submitted into the accepted slots.
         self.run_async(lambda: self._perform(actions))
         return tuple(accepted)
 
     async def fail_slot(self, task_manager_id: str, allocation_id: str, cause: str) -> None:
-        """A slot can't be used; ignored from unknown TaskExecutors."""
+        """Report that a slot failed; ignored from unknown TaskExecutors."""
         if task_manager_id in self._task_managers:
             await self.notify_allocation_failure(allocation_id, cause)
 
     async def update_task_execution_state(self, state: TaskExecutionState) -> bool:
-        """How a task is; on False its TaskExecutor gives it up."""
+        """Report the state of a task; on False its TaskExecutor must give up the task."""
         acknowledged, actions = self._scheduler.task_state_reported(
             state.execution_attempt_id, state.state, state.failure
         )
@@ -280,7 +280,7 @@ class JobMaster(FencedRpcEndpoint):
         return acknowledged
 
     async def update_task_execution_states(self, states: tuple[TaskExecutionState, ...]) -> tuple[bool, ...]:
-        """How several tasks are, in order; where the answer is False the TaskExecutor gives the task up."""
+        """Report the states of several tasks, in order; on False the TaskExecutor must give up the task."""
         acknowledged = []
         for state in states:
             try:
@@ -290,7 +290,7 @@ class JobMaster(FencedRpcEndpoint):
         return tuple(acknowledged)
 
     async def update_task_progress(self, progress: tuple[TaskProgress, ...]) -> None:
-        """What tasks have read and emitted; former attempts are ignored."""
+        """Report the numbers of records that tasks have read and emitted; former attempts are ignored."""
         for report in progress:
             try:
                 execution = self._graph.vertex_of(report.execution_attempt_id).current
@@ -302,34 +302,34 @@ class JobMaster(FencedRpcEndpoint):
                 self._perform(self._scheduler.data_produced(report.execution_attempt_id))
 
     async def disconnect_task_manager(self, task_manager_id: str, cause: str) -> None:
-        """A TaskExecutor leaves: its tasks fail; unknown ones are ignored."""
+        """Disconnect a TaskExecutor, whose tasks fail; unknown ones are ignored."""
         self._release_task_manager(task_manager_id, cause)
 
     # Calls of the ResourceManager
 
     async def disconnect_resource_manager(self, cause: str) -> None:
-        """The ResourceManager takes the JobMaster for lost: register again."""
+        """Disconnect from a ResourceManager that considers the JobMaster lost, and register again."""
         self._resource_manager.reconnect(cause)
 
     async def notify_allocation_failure(self, allocation_id: str, cause: str) -> None:
-        """An allocation failed; unknown ids are ignored."""
+        """Report a failed allocation; unknown ids are ignored."""
         emptied, actions = self._pool.fail_allocation(allocation_id, cause)
         self._perform(actions)
         if emptied is not None:
             self._release_task_manager(emptied, "it has no slot left for the job")
 
     async def heartbeat_from_resource_manager(self) -> None:
-        """The ResourceManager lives."""
+        """Receive a heartbeat of the ResourceManager."""
         self._resource_manager_heartbeats.receive_heartbeat(RESOURCE_MANAGER)
 
     # Calls of the Dispatcher
 
     async def cancel(self) -> None:
-        """Cancel the job; answered before it is cancelled."""
+        """Request the cancellation of the job; returns before the job is cancelled."""
         self._perform(self._scheduler.cancel())
 
     async def trigger_savepoint(self, target_directory: str | None, after: AfterSavepoint) -> str:
-        """Take a savepoint: where it is."""
+        """Take a savepoint and return its path."""
         directory = target_directory or self._savepoint_directory
         try:
             if directory is None:
@@ -342,7 +342,7 @@ class JobMaster(FencedRpcEndpoint):
         return path
 
     async def trigger_checkpoint(self, full: bool) -> int:
-        """Take a checkpoint, of all state (`full`) or of what changed: its id."""
+        """Take a checkpoint, full or incremental, and return its id."""
         try:
             if self._graph.job_graph.job_type == "BATCH":
                 raise ValueError("it is not a streaming job, and has no checkpoints")
@@ -354,22 +354,22 @@ class JobMaster(FencedRpcEndpoint):
         """Return one of the queries, which take checkpoints and savepoints together.
 
         Raises:
-            RuntimeError: not all of the job runs.
+            RuntimeError: the job is not fully running.
         """
         if self._graph.status is not JobStatus.RUNNING or not self._queries:
             raise RuntimeError(f"the job is {self._graph.status.name}, and has no query that takes {what}")
         return next(iter(self._queries.values()))
 
     async def request_job_status(self) -> JobStatus:
-        """The job's status."""
+        """Return the current status of the job."""
         return self._graph.status
 
     async def request_job_details(self) -> JobDetails:
-        """How the job is doing."""
+        """Return the details of the job."""
         return job_details(self._graph, self.clock.now_ms(), self._checkpoints.summary())
 
     async def request_job_overview(self) -> JobDetails:
-        """How the job is doing, without its vertices."""
+        """Return the details of the job without its vertices."""
         return job_overview(self._graph, self.clock.now_ms(), self._checkpoints.summary())
 
     async def request_history(
@@ -379,20 +379,20 @@ class JobMaster(FencedRpcEndpoint):
         attempt_number: int | None = None,
         since: int = 0,
     ) -> tuple[HistoryEntry, ...]:
-        """What happened from event number `since` on; of one vertex, subtask or attempt if it is named."""
+        """Return the events from number `since` on, of the given vertex, subtask or attempt only."""
         return tuple(self._graph.history.select(vertex_id, subtask_index, attempt_number, since))
 
     async def request_job(self) -> ArchivedExecutionGraph:
-        """All of the job as it is now."""
+        """Return the current execution graph of the job."""
         return self._archive()
 
     def _archive(self) -> ArchivedExecutionGraph:
         return archive(self._graph, self.clock.now_ms(), self._checkpoints.summary())
 
-    # What Scheduler and SlotPool decide
+    # Decisions of Scheduler and SlotPool
 
     def _perform(self, actions: Iterable[object]) -> None:
-        """Carry actions out, in order; those that follow from them come after."""
+        """Carry out actions in order; subsequent actions are appended."""
         self._actions.extend(actions)
         if self._is_performing:
             return
@@ -415,7 +415,7 @@ class JobMaster(FencedRpcEndpoint):
             self.spawn(gateway.free_slot(action.allocation_id, action.cause), "freeing a slot")
 
     def _deployments_reported(self, task_manager_id: str, expected: frozenset[str], running: tuple[str, ...]) -> None:
-        """A TaskExecutor said what it runs: an end whose report was lost is taken for a failure."""
+        """Process the attempts reported by a TaskExecutor; missing ones count as failed."""
         discrepancy = self._deployments.reconcile(expected, running)
         for attempt_id in discrepancy.missing:
             failure = TaskFailure(f"TaskExecutor {task_manager_id} does not run the task any more, and never said why")
@@ -477,7 +477,7 @@ class JobMaster(FencedRpcEndpoint):
         for listener in self._listeners:
             try:
                 listener.job_status_changed(self.job_id, event)
-            except (Exception, SystemExit):  # A listener decides nothing about the job, nor about the JobManager.
+            except (Exception, SystemExit):  # An error of a listener must not affect the job or the JobManager.
                 logger.exception("a listener of job status %s failed", event, extra=about(self.job_id))
 
     def _resource_manager_connected(self, gateway: Any, success: JobMasterRegistrationSuccess) -> None:
@@ -491,12 +491,13 @@ class JobMaster(FencedRpcEndpoint):
     def _release_task_manager(self, task_manager_id: str, cause: str) -> None:
         if self._task_managers.release(task_manager_id, cause):
             text = f"TaskExecutor {task_manager_id} is gone: {cause}"
-            # First the results that are lost, so that what failed with the slots starts with those that read them.
+            # Process lost results first, so that tasks that failed with the slots restart together with their
+            # consumers.
             self._perform(self._scheduler.task_manager_lost(task_manager_id))
             self._perform(self._pool.release_task_manager(task_manager_id, text)[1])
 
     def _leave(self, cause: str) -> None:
-        if self._graph.status.is_globally_terminal:  # Else the TaskExecutors keep the slots for the next leader.
+        if self._graph.status.is_globally_terminal:  # Otherwise the TaskExecutors keep the slots for the next leader.
             self._task_managers.release_all(cause)
         self._task_managers.stop()
         self._resource_manager_heartbeats.stop()

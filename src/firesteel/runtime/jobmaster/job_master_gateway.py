@@ -1,4 +1,4 @@
-"""What others may ask of a JobMaster."""
+"""The interface of a JobMaster for other components."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class SavepointError(FiresteelError):
-    """A savepoint could not be taken; the job goes on."""
+    """A savepoint could not be taken; the job continues."""
 
     def __str__(self) -> str:
         job_id, target_directory, cause = self.args
@@ -37,7 +37,7 @@ class SavepointError(FiresteelError):
 
 
 class CheckpointError(FiresteelError):
-    """A checkpoint that somebody asked for could not be taken. Flink: `runtime.checkpoint.CheckpointException`."""
+    """A requested checkpoint could not be taken. Flink: `runtime.checkpoint.CheckpointException`."""
 
     def __str__(self) -> str:
         job_id, cause = self.args
@@ -54,7 +54,7 @@ class UnknownTaskManagerError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class TaskExecutionState:
-    """How a task is. Flink: `runtime.taskmanager.TaskExecutionState`."""
+    """The state of a task. Flink: `runtime.taskmanager.TaskExecutionState`."""
 
     execution_attempt_id: str
     state: ExecutionState
@@ -63,7 +63,7 @@ class TaskExecutionState:
 
 @dataclass(frozen=True, slots=True)
 class TaskProgress:
-    """What a task has read and emitted since its attempt started."""
+    """The numbers of records that a task has read and emitted since its attempt started."""
 
     execution_attempt_id: str
     records_in: int
@@ -72,7 +72,7 @@ class TaskProgress:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerRegistrationSuccess:
-    """The TaskExecutor is registered at the job.
+    """The response to a successful registration at a JobMaster.
 
     Attributes:
         job_id: The job.
@@ -84,27 +84,27 @@ class TaskManagerRegistrationSuccess:
 
 
 class JobMasterGateway(Protocol):
-    """What others may ask of a JobMaster. Flink: `runtime.jobmaster.JobMasterGateway`."""
+    """The interface of a JobMaster for other components. Flink: `runtime.jobmaster.JobMasterGateway`."""
 
     async def register_task_manager(
         self, task_manager_id: str, address: str, host: str = ""
     ) -> TaskManagerRegistrationSuccess | Declined:
-        """Register a TaskExecutor on a host that has slots for the job; a second time has no effect."""
+        """Register a TaskExecutor with slots for the job. Idempotent."""
         ...
 
     async def offer_slots(self, task_manager_id: str, offers: tuple[SlotOffer, ...]) -> tuple[SlotOffer, ...]:
-        """Offer slots; the accepted ones.
+        """Offer slots to the JobMaster, which returns the accepted ones.
 
         Raises:
-            UnknownTaskManagerError: register first.
+            UnknownTaskManagerError: the TaskExecutor must register first.
         """
         ...
 
     async def fail_slot(self, task_manager_id: str, allocation_id: str, cause: str) -> None:
-        """A slot can't be used; ignored from unknown TaskExecutors."""
+        """Report that a slot failed; ignored from unknown TaskExecutors."""
 
     async def update_task_execution_state(self, state: TaskExecutionState) -> bool:
-        """How a task is; on False its TaskExecutor gives it up.
+        """Report the state of a task; on False its TaskExecutor must give up the task.
 
         Raises:
             ExecutionNotFoundError: the attempt is not current.
@@ -112,39 +112,39 @@ class JobMasterGateway(Protocol):
         ...
 
     async def update_task_execution_states(self, states: tuple[TaskExecutionState, ...]) -> tuple[bool, ...]:
-        """How several tasks are, in order; where the answer is False the TaskExecutor gives the task up."""
+        """Report the states of several tasks, in order; on False the TaskExecutor must give up the task."""
         ...
 
     async def update_task_progress(self, progress: tuple[TaskProgress, ...]) -> None:
-        """What tasks have read and emitted; former attempts are ignored."""
+        """Report the numbers of records that tasks have read and emitted; former attempts are ignored."""
 
     async def disconnect_task_manager(self, task_manager_id: str, cause: str) -> None:
-        """A TaskExecutor leaves: its tasks fail; unknown ones are ignored."""
+        """Disconnect a TaskExecutor, whose tasks fail; unknown ones are ignored."""
 
     async def disconnect_resource_manager(self, cause: str) -> None:
-        """The ResourceManager takes the JobMaster for lost: register again."""
+        """Disconnect from a ResourceManager that considers the JobMaster lost, and register again."""
 
     async def notify_allocation_failure(self, allocation_id: str, cause: str) -> None:
-        """An allocation failed at the ResourceManager; unknown ids are ignored."""
+        """Report an allocation that failed at the ResourceManager; unknown ids are ignored."""
 
     async def heartbeat_from_resource_manager(self) -> None:
-        """The ResourceManager lives."""
+        """Receive a heartbeat of the ResourceManager."""
 
     async def cancel(self) -> None:
-        """Cancel the job; answered before it is cancelled."""
+        """Request the cancellation of the job; returns before the job is cancelled."""
 
     @no_rpc_timeout
     async def trigger_savepoint(self, target_directory: str | None, after: AfterSavepoint) -> str:
-        """Take a savepoint: where it is.
+        """Take a savepoint and return its path.
 
         Raises:
-            SavepointError: it could not be taken; the job goes on.
+            SavepointError: it could not be taken; the job continues.
         """
         ...
 
     @no_rpc_timeout
     async def trigger_checkpoint(self, full: bool) -> int:
-        """Take a checkpoint, of all state (`full`) or of what changed: its id.
+        """Take a checkpoint, full or incremental, and return its id.
 
         Raises:
             CheckpointError: it could not be taken.
@@ -152,15 +152,15 @@ class JobMasterGateway(Protocol):
         ...
 
     async def request_job_status(self) -> JobStatus:
-        """The job's status."""
+        """Return the current status of the job."""
         ...
 
     async def request_job_details(self) -> JobDetails:
-        """How the job is doing."""
+        """Return the details of the job."""
         ...
 
     async def request_job_overview(self) -> JobDetails:
-        """How the job is doing, without its vertices."""
+        """Return the details of the job without its vertices."""
         ...
 
     async def request_history(
@@ -170,9 +170,9 @@ class JobMasterGateway(Protocol):
         attempt_number: int | None = None,
         since: int = 0,
     ) -> tuple[HistoryEntry, ...]:
-        """What happened from event number `since` on; of one vertex, subtask or attempt if it is named."""
+        """Return the events from number `since` on, of the given vertex, subtask or attempt only."""
         ...
 
     async def request_job(self) -> ArchivedExecutionGraph:
-        """All of the job as it is now."""
+        """Return the current execution graph of the job."""
         ...

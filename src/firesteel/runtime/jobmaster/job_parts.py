@@ -1,4 +1,4 @@
-"""The parts that a JobMaster works with."""
+"""The components of a JobMaster."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["JobParts", "JobSession"]
 
 @dataclass(frozen=True, slots=True)
 class JobSession:
-    """One leader session of a job, for the parts that talk to others.
+    """A leader session of a job, for the components that communicate with others.
 
     Attributes:
         endpoint: The JobMaster.
         job_id: The job.
-        session_id: The leader session, which others are told.
-        perform: Carries out what Scheduler and SlotPool decide.
+        session_id: The leader session, sent to others.
+        perform: Carries out the actions of Scheduler and SlotPool.
     """
 
     endpoint: RpcEndpoint
@@ -40,14 +40,14 @@ class JobSession:
 
 @dataclass(frozen=True, slots=True)
 class JobParts:
-    """The state of a job and the parts that decide what to do: none of them talks to others.
+    """The state of a job and the deciding components, none of which communicates with others.
 
     Attributes:
         graph: The job's vertices and their executions.
         scheduler: Decides which tasks run.
         pool: The job's slots.
-        slots: Shares the slots among tasks.
-        deployments: Which tasks run where.
+        slots: Assigns slots to tasks.
+        deployments: The deployed tasks per TaskExecutor.
     """
 
     graph: ExecutionGraph
@@ -67,16 +67,16 @@ class JobParts:
         has_queries: bool,
         serialized_job_graph: bytes | None,
     ) -> JobParts:
-        """Return the parts for a job.
+        """Create the components for a job.
 
         Args:
             job_graph: The job.
-            session_id: Names the pool of slots in logs.
-            configuration: Of the cluster and the job.
-            clock: The time.
+            session_id: The leader session; makes allocation ids unique.
+            configuration: The merged configuration of the cluster and the job.
+            clock: The clock.
             status_changed: Called with each change of the job's status.
-            has_queries: Whether the records move in queries of Spark.
-            serialized_job_graph: The job as tasks get it; None: it is serialized here.
+            has_queries: Whether the records flow through queries.
+            serialized_job_graph: The job serialized for tasks; None to serialize it here.
 
         Raises:
             ExecutionGraphError: the job can't be run.

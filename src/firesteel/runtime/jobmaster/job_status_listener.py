@@ -1,4 +1,4 @@
-"""Who wants to know how a job goes."""
+"""Listeners to the status of jobs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["JobStatusListener"]
 
 
 class JobStatusListener(Protocol):
-    """Hears of each change of a job's status. Flink: `runtime.executiongraph.JobStatusListener`."""
+    """A listener to changes of a job's status. Flink: `runtime.executiongraph.JobStatusListener`."""
 
     def job_status_changed(self, job_id: str, event: JobEvent) -> None:
-        """The job entered a status; called on the JobManager's loop."""
+        """Handle a new status of a job; called on the JobManager's loop."""

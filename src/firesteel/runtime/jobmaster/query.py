@@ -1,4 +1,4 @@
-"""The query of one run of a region: from its start to when nothing of it is left."""
+"""The query of one run of a region, from its start until it has stopped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def query_descriptor(graph: ExecutionGraph, numbering: SlotNumbering, region: int, run: int) -> QueryDescriptor:
-    """What the data plane needs to run a deployed region."""
+    """Return the descriptor of a deployed region for the data plane."""
     region_of = regions_of(graph.job_graph)
     return QueryDescriptor(
         job_id=graph.job_id,
@@ -54,16 +54,16 @@ def query_descriptor(graph: ExecutionGraph, numbering: SlotNumbering, region: in
 
 
 class QueryRun:
-    """The query of one region; what the data plane tells about it is passed on with the region's and run's numbers.
+    """The query of one region, which forwards events of the data plane with the numbers of region and run.
 
     Args:
-        endpoint: The JobMaster, in whose main thread everything happens.
+        endpoint: The JobMaster, whose main thread runs everything.
         on_progress: Called with new totals.
-        checkpoints: Told of each checkpoint.
+        checkpoints: Records each checkpoint.
         on_finished: Called when all input is processed.
         on_failed: Called with the failure that ended the query.
-        data_plane: What runs it; told to start at once.
-        query: What to run.
+        data_plane: Runs the query; it is started at once.
+        query: The query to run.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class QueryRun:
         self._starting = endpoint.spawn(self._start(data_plane, query), "starting the query")
 
     async def stop(self) -> None:
-        """Return when nothing of the query runs any more; a start under way is awaited first."""
+        """Stop the query and wait until nothing of it runs; a pending start is awaited first."""
         self._is_stopping = True
         await self._starting
         query, self._query = self._query, None
@@ -100,23 +100,23 @@ class QueryRun:
                 logger.exception("run %d of the query could not be stopped", self._run, extra=about(self._job_id))
 
     def subtasks_progressed(self, progress: Sequence[SubtaskProgress]) -> None:
-        """Take new totals."""
+        """Update the totals of subtasks."""
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
             self._on_progress(self._region, self._run, progress)
 
     def checkpoint_completed(self, stats: CheckpointStats) -> None:
-        """A checkpoint was taken and committed."""
+        """Handle a checkpoint that was taken and committed."""
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.completed(stats)
 
     def checkpoint_restored(self, checkpoint: RestoredCheckpoint) -> None:
-        """The query goes on from a checkpoint."""
+        """Handle that the query was restored from a checkpoint."""
         self._endpoint.validate_runs_in_main_thread()
         self._checkpoints.restored(checkpoint)
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
-        """Take a savepoint: its path.
+        """Take a savepoint and return its path.
 
         Raises:
             Exception: it could not be taken.
@@ -127,7 +127,7 @@ class QueryRun:
         return await self._query.trigger_savepoint(directory, after)
 
     async def trigger_checkpoint(self, full: bool) -> int:
-        """Take a checkpoint now: its id.
+        """Take a checkpoint now and return its id.
 
         Raises:
             Exception: it could not be taken.
@@ -138,13 +138,13 @@ class QueryRun:
         return await self._query.trigger_checkpoint(full)
 
     def query_finished(self) -> None:
-        """All input is processed and committed."""
+        """Handle that all input is processed and committed."""
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
             self._on_finished(self._region, self._run)
 
     def query_failed(self, failure: TaskFailure) -> None:
-        """The query ended by a failure."""
+        """Handle a failure that ended the query."""
         self._endpoint.validate_runs_in_main_thread()
         if not self._is_stopping:
             self._on_failed(self._region, self._run, failure)

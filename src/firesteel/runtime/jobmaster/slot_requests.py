@@ -1,4 +1,4 @@
-"""How a JobMaster asks for slots, waits for them and gives them back."""
+"""Slot requests of a JobMaster: it requests slots, waits for them and returns them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _TIMEOUT_TEXT = "Slot request bulk is not fulfillable! Could not allocate the re
 
 
 class SlotRequests:
-    """Carries out what Scheduler and SlotPool decide about requests of slots.
+    """The execution of slot requests decided by Scheduler and SlotPool.
 
     Args:
         session: The job and its leader session.
-        is_batch: Whether tasks of the job may wait for the slots of others.
+        is_batch: Whether tasks of the job may wait for slots of other tasks.
         pool: The job's slots.
-        slots: Shares them among tasks.
-        resource_manager: Gives the ResourceManager, None while there is no connection.
+        slots: Assigns them to tasks.
+        resource_manager: Returns the ResourceManager's gateway, None while disconnected.
         configuration: Has `slot.request.timeout` and `slot.idle.timeout`.
 
     Raises:
@@ -55,18 +55,18 @@ class SlotRequests:
         self._idle_timeout_s = duration_s(configuration, "slot.idle.timeout", 50)
 
     def start(self) -> None:
-        """Give slots back, from now on, that were idle for a while."""
+        """Start to return idle slots periodically."""
         self._endpoint.schedule_run_async(self._idle_timeout_s, self._release_idle)
 
     def request(self, action: RequestSlots) -> None:
-        """Ask for the slots of a bulk."""
+        """Request the slots of a bulk."""
         now_s = self._endpoint.clock.monotonic_s()
         for request in action.requests:
             self._perform(self._slots.request_slot(request, now_s))
         self._check_later(tuple(request.request_id for request in action.requests))
 
     def _check_later(self, request_ids: tuple[str, ...]) -> None:
-        """Give a bulk up that does not get its slots in time; in BATCH jobs tasks may wait for those of others."""
+        """Fail a bulk that does not get its slots in time; BATCH tasks may wait for slots of others."""
 
         def check() -> None:
             if self._is_batch and self._slots.is_fulfillable(request_ids):
@@ -78,19 +78,19 @@ class SlotRequests:
         self._endpoint.schedule_run_async(self._timeout_s, check)
 
     def release(self, action: ReleaseSlots) -> None:
-        """Give slots back that no task needs."""
+        """Release slots that no task needs."""
         now_s = self._endpoint.clock.monotonic_s()
         for request_id in action.request_ids:
             self._perform(self._slots.release_slot(request_id, now_s, action.cause))
 
     def _release_idle(self) -> None:
-        self.start()  # First, so that a check that raises does not end all later ones.
+        self.start()  # Schedule the next check first, so that an error in this one does not prevent it.
         now_s = self._endpoint.clock.monotonic_s()
         self._perform(self._pool.release_idle(now_s, self._idle_timeout_s))
         self._perform(self._pool.check_batch_requests(now_s, self._timeout_s))
 
     def send(self, action: SendSlotRequest) -> None:
-        """Ask the ResourceManager."""
+        """Send a slot request to the ResourceManager."""
         gateway = self._resource_manager()
         if gateway is not None:
             request = SlotRequest(self._job_id, action.allocation_id, self._endpoint.address, action.resource_profile)
@@ -102,7 +102,7 @@ class SlotRequests:
         self._perform(self._pool.resource_manager_failed(allocation_id, str(error), is_unfulfillable))
 
     def cancel(self, action: CancelSlotRequest) -> None:
-        """Ask the ResourceManager no longer."""
+        """Cancel a slot request at the ResourceManager."""
         gateway = self._resource_manager()
         if gateway is not None:
             self._endpoint.spawn(gateway.cancel_slot_request(action.allocation_id), "cancelling a slot request")

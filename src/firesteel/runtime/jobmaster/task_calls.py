@@ -1,4 +1,4 @@
-"""How a JobMaster hands tasks to TaskExecutors and takes them back."""
+"""Calls of a JobMaster to TaskExecutors that deploy and cancel tasks."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _TRIES = 3
 
 
 class TaskCalls:
-    """Carries out `Deploy` and `CancelTask`, and tells the Scheduler what came of them.
+    """The execution of `Deploy` and `CancelTask`, with the results reported to the Scheduler.
 
     Args:
-        session: The job, and the leader session that its tasks are told.
-        task_managers: The TaskExecutors that are connected.
-        deployments: Told what was acknowledged.
-        scheduler: Told what failed and what was stopped.
-        give_up: Takes a TaskExecutor, and why, that can't be worked with any longer.
+        session: The job and its leader session, sent with each task.
+        task_managers: The connected TaskExecutors.
+        deployments: Records acknowledged deployments.
+        scheduler: Notified of failed and stopped tasks.
+        give_up: Called with an unusable TaskExecutor and the reason.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class TaskCalls:
         self._perform(actions)
 
     def cancel(self, action: CancelTask) -> None:
-        """Have a TaskExecutor stop a task."""
+        """Cancel a task at its TaskExecutor."""
         self._endpoint.spawn(self._try_to_cancel(action), "cancelling a task")
 
     async def _try_to_cancel(self, action: CancelTask) -> None:
-        """Ask up to three times; a TaskExecutor that does not answer can't be worked with any longer."""
+        """Call up to three times; a TaskExecutor that does not answer is given up."""
         for _ in range(_TRIES):
             gateway = self._task_managers.get(action.task_manager_id)
             if gateway is None:

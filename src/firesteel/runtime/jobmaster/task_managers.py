@@ -1,4 +1,4 @@
-"""The TaskExecutors that work for a job."""
+"""The TaskExecutors registered at a JobMaster."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["TaskManagers"]
 
 
 class TaskManagers:
-    """The TaskExecutors registered at a JobMaster, watched by heartbeats.
+    """The TaskExecutors registered at a JobMaster, monitored by heartbeats.
 
     Args:
         session: The job.
         configuration: Has `heartbeat.timeout`, after which a silent TaskExecutor is lost, and `heartbeat.interval`.
-        slot_report: What the job believes to have at a TaskExecutor; sent with each heartbeat.
-        expected: The attempts that a TaskExecutor must run.
-        on_answer: Called with a TaskExecutor, what was expected of it and the attempts that it runs.
-        on_lost: Called with the id of a TaskExecutor that is lost.
+        slot_report: Returns the slots that the job has at a TaskExecutor; sent with each heartbeat.
+        expected: Returns the attempts that a TaskExecutor must run.
+        on_answer: Called with a TaskExecutor, its expected attempts and the attempts that it runs.
+        on_lost: Called with the id of a lost TaskExecutor.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TaskManagers:
         return task_manager_id in self._gateways
 
     def get(self, task_manager_id: str) -> TaskExecutorGateway | None:
-        """The gateway of a registered TaskExecutor."""
+        """Return the gateway of a registered TaskExecutor."""
         return self._gateways.get(task_manager_id)
 
     async def connect(self, task_manager_id: str, address: str) -> None:
@@ -66,7 +66,7 @@ class TaskManagers:
         self._heartbeats.monitor_target(task_manager_id)
 
     def release(self, task_manager_id: str, cause: str) -> bool:
-        """Take leave of a TaskExecutor; False if it is not registered."""
+        """Disconnect a TaskExecutor; return False if it is not registered."""
         gateway = self._gateways.pop(task_manager_id, None)
         if gateway is None:
             return False
@@ -75,12 +75,12 @@ class TaskManagers:
         return True
 
     def release_all(self, cause: str) -> None:
-        """Take leave of all."""
+        """Disconnect all TaskExecutors."""
         for task_manager_id in list(self._gateways):
             self.release(task_manager_id, cause)
 
     def stop(self) -> None:
-        """Watch nobody any more; the TaskExecutors keep their slots for the next leader."""
+        """Stop monitoring; the TaskExecutors keep their slots for the next leader."""
         self._heartbeats.stop()
         self._gateways.clear()
 

@@ -1,1 +1,1 @@
-"""Getting and staying connected to a leader."""
+"""Registration at leaders."""

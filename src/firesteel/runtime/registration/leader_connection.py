@@ -18,7 +18,7 @@ S = TypeVar("S")
 
 
 class RegistrationTimeoutError(FiresteelError, TimeoutError):
-    """No leader took a registration for too long. Flink: `taskexecutor.exceptions.RegistrationTimeoutException`."""
+    """No leader accepted a registration in time. Flink: `taskexecutor.exceptions.RegistrationTimeoutException`."""
 
     def __str__(self) -> str:
         address, timeout_s = self.args
@@ -26,21 +26,23 @@ class RegistrationTimeoutError(FiresteelError, TimeoutError):
 
 
 class LeaderConnection(Generic[S]):
-    """Keeps an endpoint registered at whoever leads. Flink: `runtime.registration.RegisteredRpcConnection`.
+    """A connection that keeps an endpoint registered at the leader.
 
-    A registration that another leader or a reconnect supersedes has no effect.
+    Flink: `runtime.registration.RegisteredRpcConnection`.
+
+    A registration superseded by another leader or a reconnect has no effect.
 
     Args:
-        endpoint: Who connects; callbacks run in its main thread.
-        retrieval: Tells who leads.
+        endpoint: The endpoint that connects; callbacks run in its main thread.
+        retrieval: Finds the leader.
         gateway_type: The Protocol of the leader's gateway.
         register: Registers through the gateway.
-        success_type: What a successful registration answers.
-        on_connected: Called with the gateway and the answer.
-        on_disconnected: Called with the gateway and the cause when the connection is given up.
-        options: How patiently to register.
-        timeout_s: How long to be without a leader that one is registered at; counted anew whenever the leader changes.
-        on_timeout: Called when that takes longer.
+        success_type: The type of the response to a successful registration.
+        on_connected: Called with the gateway and the response.
+        on_disconnected: Called with the gateway and the cause when the connection is closed.
+        options: Timeouts and delays of the registration.
+        timeout_s: Maximum time in seconds without a registration; restarted when the leader changes.
+        on_timeout: Called after the timeout.
     """
 
     def __init__(
@@ -73,35 +75,35 @@ class LeaderConnection(Generic[S]):
 
     @property
     def gateway(self) -> Any:
-        """The leader's gateway while registered there, else None."""
+        """The leader's gateway while registered, else None."""
         return self._gateway
 
     @property
     def session_id(self) -> str | None:
-        """The session id of the present leader."""
+        """The session id of the current leader."""
         return None if self._leader is None else self._leader[1]
 
     def start(self) -> None:
-        """Follow the leader from now on."""
+        """Start to follow the leader."""
         self._arm_timeout()
         self._retrieval.start(self)
 
     def notify_leader(self, address: str | None, session_id: str | None) -> None:
-        """Turn to another leader; a leader that it is connected to already changes nothing."""
+        """Connect to a new leader; the leader of the current connection has no effect."""
         if self._gateway is not None and self._leader == (address, session_id):
             return
         self._leader = None if address is None else (address, session_id)
         self.reconnect("the leader changed")
 
     def reconnect(self, cause: str) -> None:
-        """Give the connection up and register again at the present leader."""
+        """Close the connection and register again at the current leader."""
         self._disconnect(cause)
         self._arm_timeout()
         if self._leader is not None:
             self._registration = self._endpoint.spawn(self._connect(*self._leader), "registration")
 
     def close(self, cause: str) -> None:
-        """Give the connection up for good."""
+        """Close the connection permanently."""
         self._retrieval.stop()
         self._leader = None
         self._disconnect(cause)

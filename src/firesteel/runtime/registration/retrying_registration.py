@@ -1,4 +1,4 @@
-"""Registering at a leader, as often as it takes."""
+"""Registration at a leader with retries."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Not now: try again later. Flink: `RegistrationResponse.Failure`."""
+    """A registration was declined for now; retry later. Flink: `RegistrationResponse.Failure`."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Never: don't try again. Flink: `RegistrationResponse.Rejection`."""
+    """A registration was rejected permanently. Flink: `RegistrationResponse.Rejection`."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class RegistrationOptions:
-    """How patiently to register. Flink: `runtime.registration.RetryingRegistrationConfiguration`.
+    """Timeouts and delays of registrations. Flink: `runtime.registration.RetryingRegistrationConfiguration`.
 
     Attributes:
-        initial_timeout_s: How long the first attempt waits; doubled after each timeout.
-        max_timeout_s: No attempt waits longer.
-        error_delay_s: Pause after an error.
-        refused_delay_s: Pause after a refusal.
+        initial_timeout_s: Timeout of the first attempt in seconds; doubled after each timeout.
+        max_timeout_s: Maximum timeout of an attempt in seconds.
+        error_delay_s: Pause after an error in seconds.
+        refused_delay_s: Pause after a declined registration in seconds.
     """
 
     initial_timeout_s: float = 0.1
@@ -52,7 +52,7 @@ class RegistrationOptions:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> RegistrationOptions:
-        """As `cluster.registration.*` says."""
+        """Return the options `cluster.registration.*` of a configuration."""
         prefix = "cluster.registration"
         return cls(
             duration_s(configuration, f"{prefix}.initial-timeout", 0.1),
@@ -69,9 +69,10 @@ async def register_with_retry(
     success_type: type[S],
     options: RegistrationOptions,
 ) -> tuple[Any, S | Rejected]:
-    """Connect and register until that succeeds: the gateway and the answer, a success or a rejection.
+    """Connect and register with retries; return the gateway and the response, a success or a rejection.
 
-    Flink: `runtime.registration.RetryingRegistration`. It never gives up by itself; cancel the task that awaits it.
+    Flink: `runtime.registration.RetryingRegistration`. It retries indefinitely; to stop it, cancel the task that awaits
+    it.
     """
     gateway = await _connect(clock, connect, options)
     timeout_s = options.initial_timeout_s

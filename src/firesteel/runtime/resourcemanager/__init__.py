@@ -1,1 +1,1 @@
-"""The owner of all slots: it knows the TaskExecutors and hands their slots to jobs."""
+"""The ResourceManager owns all slots: it tracks TaskExecutors and assigns their slots to jobs."""

@@ -1,4 +1,4 @@
-"""Which slots there are, and how many each job declares to need."""
+"""A slot manager for jobs that declare how many slots they need."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ CHECK_DELAY_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CheckRequirements:
-    """Call `check` after this delay; until then nothing is handed out."""
+    """An action: call `check` after this delay; no slots are assigned until then."""
 
     delay_s: float = CHECK_DELAY_S
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyNotEnoughResources:
-    """Tell a job that no more slots are to be expected for now than those it has, by profile.
+    """An action: notify a job that no more slots than its current ones, by profile, are available for now.
 
-    What it declared still holds: slots that come later are its.
+    Its declaration stays valid: it gets slots that become available later.
     """
 
     job_id: str
@@ -49,16 +49,16 @@ class _Declared:
 
 
 class DeclarativeSlotManager:
-    """All slots of the cluster, for jobs that declare what they need in all. Pure.
+    """The slots of the cluster, for jobs that declare their total requirements. Pure.
 
-    The counterpart of `DeclarativeSlotPool`. Jobs don't ask for slots one by one and don't name them: whatever changes
-    is followed by a check, delayed so that several changes have one, which hands out slots until each job has what it
-    declared. Flink: `resourcemanager.slotmanager.DeclarativeSlotManager` (1.13 to 1.18), since then
-    `FineGrainedSlotManager`. Differs in that idle workers are not given back.
+    The counterpart of `DeclarativeSlotPool`. Jobs do not request or name individual slots: each change is followed by a
+    check, delayed so that several changes share one, which assigns slots until each job has as many as it declared.
+    Flink: `resourcemanager.slotmanager.DeclarativeSlotManager` (1.13 to 1.18), since then
+    `FineGrainedSlotManager`. Unlike in Flink, idle workers are not released.
 
     Args:
-        name: Makes allocation ids unique; another one in each leader session.
-        options: How slots are handed out.
+        name: Makes allocation ids unique; different in each leader session.
+        options: Options of the slot assignment.
     """
 
     def __init__(self, name: str, options: SlotManagerOptions | None = None) -> None:
@@ -67,31 +67,31 @@ class DeclarativeSlotManager:
         self._numbers = itertools.count()
         self._slots = RegisteredSlots()
         self._declared: dict[str, _Declared] = {}
-        self._acquired: dict[str, dict[str, ResourceProfile]] = {}  # job -> allocation id -> what the slot offers
+        self._acquired: dict[str, dict[str, ResourceProfile]] = {}  # job -> allocation id -> profile of the slot
         self._announced = 0
         self._is_check_due = False
         self._notifies = True
 
     @property
     def slots_free(self) -> int:
-        """How many slots nobody has or is about to have."""
+        """The number of slots that are neither assigned nor being assigned."""
         return self._slots.free
 
     @property
     def slots_pending(self) -> int:
-        """How many slots of workers are expected."""
+        """The number of expected slots of requested workers."""
         return self._announced
 
     def missing(self, job_id: str) -> dict[ResourceProfile, int]:
-        """How many slots of each profile a job declared and has not got."""
+        """Return the number of slots of each profile that a job declared but does not have."""
         declared = self._declared.get(job_id)
         acquired = Counter(self._acquired.get(job_id, {}).values())
         return {} if declared is None else missing_slots(declared.requirements, acquired)
 
-    # What jobs say
+    # Calls of jobs
 
     def declare_requirements(self, job_id: str, job_master_address: str, requirements: Requirements) -> Actions:
-        """How many slots of each profile a job needs in all, in place of what it declared before; none: it is over."""
+        """Set how many slots of each profile a job needs in total; none if it has ended."""
         wanted = {profile: count for profile, count in requirements.items() if count}
         if wanted:
             self._declared[job_id] = _Declared(job_master_address, wanted)
@@ -100,7 +100,7 @@ class DeclarativeSlotManager:
         return self._check_soon()
 
     def notify_not_enough(self, notifies: bool) -> Actions:
-        """Switch whether jobs are told of slots that can't be had; off while a cluster starts up.
+        """Enable or disable notifications about unavailable slots; disabled while a cluster starts up.
 
         Flink: `setFailUnfulfillableRequest`.
         """
@@ -108,7 +108,7 @@ class DeclarativeSlotManager:
         return self._check_soon() if notifies else []
 
     def check(self, now_s: float) -> Actions:
-        """Hand out what is free, oldest job first; then count on workers that were announced, then ask for more."""
+        """Assign free slots, oldest job first; then count on requested workers, then request more."""
         self._is_check_due = False
         actions: Actions = []
         expected, before = self._announced, self._announced
@@ -125,10 +125,10 @@ class DeclarativeSlotManager:
         workers = (self._announced - before) // self._options.slots_per_worker
         return [AllocateWorkers(workers), *actions] if workers else actions
 
-    # What TaskExecutors say
+    # Reports of TaskExecutors
 
     def register_task_manager(self, instance_id: str, report: SlotReport, now_s: float) -> Actions:
-        """A TaskExecutor came; one that is known has only sent a report."""
+        """Register a TaskExecutor; for a known one, only process its report."""
         if instance_id not in self._slots.task_managers:
             task_manager = self._slots.add(instance_id, instance_id, report, now_s)
             offered = sum(slot.profile == self._options.worker_slot for slot in task_manager.slots.values())
@@ -136,7 +136,7 @@ class DeclarativeSlotManager:
         return self.report_slot_status(instance_id, report, now_s)
 
     def unregister_task_manager(self, instance_id: str) -> Actions:
-        """A TaskExecutor is gone; jobs get other slots for those that they had there."""
+        """Remove a lost TaskExecutor; its jobs get other slots."""
         task_manager = self._slots.remove(instance_id)
         if task_manager is None:
             return []
@@ -145,7 +145,7 @@ class DeclarativeSlotManager:
         return self._check_soon()
 
     def report_slot_status(self, instance_id: str, report: SlotReport, now_s: float) -> Actions:
-        """A TaskExecutor says how its slots are; a slot that it was asked for stays so until it answers."""
+        """Process a TaskExecutor's report; slots being assigned stay so until it answers."""
         for status in report.slots:
             slot = self._slots.find(instance_id, status.slot_index)
             if slot is not None and (status.allocation_id is not None or slot.request is None):
@@ -153,7 +153,7 @@ class DeclarativeSlotManager:
         return self._check_soon()
 
     def free_slot(self, instance_id: str, slot_index: int, allocation_id: str, now_s: float) -> Actions:
-        """A TaskExecutor has the slot back; ignored unless it was allocated under that id."""
+        """Free a slot that a TaskExecutor has back, if it was allocated under this id."""
         slot = self._slots.find(instance_id, slot_index)
         if slot is None or slot.allocation_id != allocation_id:
             return []
@@ -161,14 +161,14 @@ class DeclarativeSlotManager:
         return self._check_soon()
 
     def workers_lost(self, workers: int) -> Actions:
-        """So many workers that were asked for will not come."""
+        """Note that `workers` requested workers will not arrive."""
         self._announced = max(0, self._announced - workers * self._options.slots_per_worker)
         return self._check_soon()
 
     # Answers to AssignSlot
 
     def slot_assigned(self, assignment: AssignSlot, now_s: float) -> None:
-        """The TaskExecutor gave the slot."""
+        """Process that the TaskExecutor assigned the slot."""
         slot = self._slots.find(assignment.instance_id, assignment.slot_index)
         if slot is not None and slot.request == assignment.request:
             request = assignment.request
@@ -177,9 +177,9 @@ class DeclarativeSlotManager:
     def slot_assignment_failed(
         self, assignment: AssignSlot, now_s: float, occupied_by: SlotStatus | None = None
     ) -> Actions:
-        """The TaskExecutor did not give the slot, because somebody has it or without saying who.
+        """Process that the TaskExecutor did not assign the slot, with its occupant if known.
 
-        Nobody gets the slot before the TaskExecutor has reported; the job gets another one.
+        The slot is not assigned again before the TaskExecutor's next report; the job gets another one.
         """
         slot = self._slots.find(assignment.instance_id, assignment.slot_index)
         if slot is None or slot.request != assignment.request:
@@ -191,7 +191,7 @@ class DeclarativeSlotManager:
             self._slots.change(slot, now_s, withhold=True)
         return self._check_soon()
 
-    # How it is done
+    # Implementation
 
     def _check_soon(self) -> Actions:
         if self._is_check_due:
@@ -202,7 +202,7 @@ class DeclarativeSlotManager:
     def _assign(
         self, job_id: str, job_master_address: str, profile: ResourceProfile, count: int, now_s: float
     ) -> list[AssignSlot]:
-        """As many free slots as there are, up to `count`."""
+        """Return assignments of up to `count` free slots."""
         assigned: list[AssignSlot] = []
         while len(assigned) < count:
             slot = self._slots.matching(profile, self._options.spreads_out)
@@ -215,7 +215,7 @@ class DeclarativeSlotManager:
         return assigned
 
     def _expect(self, missing: Requirements, expected: int) -> tuple[bool, int]:
-        """Count on `expected` slots of workers, and on more workers: whether some stay short, and what is left."""
+        """Count on `expected` slots of workers and request more; return whether some are short, and what is left."""
         worker_slot, per_worker = self._options.worker_slot, self._options.slots_per_worker
         is_short = False
         for profile, count in missing.items():
@@ -230,7 +230,7 @@ class DeclarativeSlotManager:
         return is_short, expected
 
     def _has_room(self) -> bool:
-        """Whether the maximum of slots allows one more worker."""
+        """Return whether the maximum number of slots allows another worker."""
         return self._slots.total + self._announced + self._options.slots_per_worker <= self._options.max_slots
 
     def _set_owner(self, slot: RegisteredSlot, status: SlotStatus, now_s: float) -> None:
@@ -242,7 +242,7 @@ class DeclarativeSlotManager:
         self._acquired.setdefault(status.job_id, {})[status.allocation_id] = slot.profile
 
     def _lose(self, slot: RegisteredSlot) -> None:
-        """Whoever has the slot, or was to get it, has it no longer."""
+        """Remove a slot from the job that has it or was to get it."""
         request = slot.request
         job_id, allocation_id = (
             (slot.job_id, slot.allocation_id) if request is None else (request.job_id, request.allocation_id)
@@ -255,10 +255,10 @@ class DeclarativeSlotManager:
 
 
 def missing_slots(required: Requirements, acquired: Requirements) -> dict[ResourceProfile, int]:
-    """How many slots of each required profile are not among the acquired ones.
+    """Return how many slots of each required profile are not among the acquired ones.
 
-    A slot serves the requirement that is most particular: those for UNKNOWN take what the others leave, and slots that
-    serve everything are taken last.
+    A slot serves the most specific requirement: UNKNOWN requirements take what others leave, and ANY slots are used
+    last.
 
     Example:
         >>> from firesteel.runtime.slotpool.resource_profile import ANY, UNKNOWN

@@ -1,4 +1,4 @@
-"""Where workers come from."""
+"""The interface to the framework that provides workers."""
 
 from __future__ import annotations
 
@@ -12,49 +12,51 @@ __all__ = ["ResourceManagerDriver", "StandaloneDriver", "WorkerListener"]
 
 
 class WorkerListener(Protocol):
-    """Hears of containers, on the ResourceManager's loop. Flink: `active.ResourceEventHandler`."""
+    """A listener to containers, called on the ResourceManager's loop. Flink: `active.ResourceEventHandler`."""
 
     def containers_granted(self, container_ids: Sequence[str], pending_at_framework: int | None = None) -> None:
-        """The framework grants containers; it held so many requests, where it tells."""
+        """Handle granted containers; `pending_at_framework` is the framework's number of open requests, if known."""
 
     def container_completed(self, container_id: str, diagnostics: str) -> None:
-        """A container ended, with its worker."""
+        """Handle the end of a container and its worker."""
 
 
 class ResourceManagerDriver(Protocol):
-    """Obtains workers from a cluster's framework. Flink: `runtime.resourcemanager.active.ResourceManagerDriver`.
+    """A driver that obtains workers from a cluster's framework.
+
+    Flink: `runtime.resourcemanager.active.ResourceManagerDriver`.
 
     A worker's resource id is the id of its container.
     """
 
     @property
     def worker_slot(self) -> ResourceProfile | None:
-        """What each slot of a worker offers; None if it can't obtain workers."""
+        """The profile of each slot of a worker; None if the driver can't obtain workers."""
         ...
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
-        """Connect to the framework; the containers whose workers a former leader left running."""
+        """Connect to the framework; return the containers whose workers a former leader left running."""
         ...
 
     async def perform(self, action: FrameworkAction) -> None:
-        """Ask the framework for something. Only the failure of a `StartProcess` has consequences."""
+        """Send an action to the framework. Only the failure of a `StartProcess` has consequences."""
 
     async def close(self) -> None:
-        """Disconnect; workers stay."""
+        """Disconnect; workers keep running."""
 
 
 class StandaloneDriver:
-    """Starts no workers: whoever set the cluster up did. Flink: `runtime.resourcemanager.StandaloneResourceManager`."""
+    """A driver that starts no workers. Flink: `runtime.resourcemanager.StandaloneResourceManager`."""
 
     worker_slot = None
 
     async def start(self, listener: WorkerListener) -> Sequence[str]:
-        """Nobody is known before it registers."""
+        """Return no containers, as workers are unknown before they register."""
         return ()
 
     async def perform(self, action: FrameworkAction) -> None:
-        """Never called: without a worker slot nothing is asked of it."""
+        """Raise NotImplementedError; never called, as there is no worker slot."""
         raise NotImplementedError(f"a standalone cluster has no framework to ask for {action}; start TaskExecutors")
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing, as there are no resources."""

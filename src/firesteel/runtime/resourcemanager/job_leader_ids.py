@@ -1,4 +1,4 @@
-"""Which JobMaster leads each job."""
+"""The leading JobMaster of each job."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ class JobLeaderIds:
     """The leader sessions of jobs that have, or had, a JobMaster here. Flink: `resourcemanager.JobLeaderIdService`.
 
     Args:
-        retrieval: Tells who leads a job.
-        clock: The time.
-        patience_s: How long somebody waits who asks for a leader.
-        job_timeout_s: A job without leader for so long is forgotten. Flink: `resourcemanager.job.timeout`.
-        on_lost: Called with a job and the session that leads it no longer.
-        on_timeout: Called with a job that is forgotten.
+        retrieval: Returns the leader retrieval of a job.
+        clock: The clock.
+        patience_s: Maximum time in seconds to wait for a leader.
+        job_timeout_s: Time in seconds without leader after which a job is removed. Flink:
+        `resourcemanager.job.timeout`.
+        on_lost: Called with a job and the session that lost its leadership.
+        on_timeout: Called with a job that is removed.
     """
 
     def __init__(
@@ -41,10 +42,10 @@ class JobLeaderIds:
         self._jobs: dict[str, _Job] = {}
 
     async def leader_id(self, job_id: str) -> str:
-        """The session that leads a job; waits until there is one. The job is watched from now on.
+        """Return the leader session of a job, waiting if there is none; the job is monitored from now on.
 
         Raises:
-            TimeoutError: there was none for too long.
+            TimeoutError: there was no leader in time.
         """
         job = self._jobs.get(job_id)
         if job is None:
@@ -53,19 +54,19 @@ class JobLeaderIds:
         return await with_timeout(self._clock, self._patience_s, asyncio.shield(job.leader))
 
     def remove(self, job_id: str) -> None:
-        """Watch a job no longer."""
+        """Stop monitoring a job."""
         job = self._jobs.pop(job_id, None)
         if job is not None:
             job.stop()
 
     def clear(self) -> None:
-        """Watch nothing any more."""
+        """Stop monitoring all jobs."""
         for job_id in list(self._jobs):
             self.remove(job_id)
 
 
 class _Job:
-    """Listens for the leader of one job."""
+    """A listener to the leader of one job."""
 
     def __init__(self, ids: JobLeaderIds, job_id: str) -> None:
         self._ids = ids

@@ -1,4 +1,4 @@
-"""Slots of workers that were asked for and have not come yet."""
+"""Pending slots of requested workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["PendingSlots"]
 
 
 class PendingSlots:
-    """Announced slots: each promised to a request, or to nobody yet. Flink: `slotmanager.PendingTaskManagerSlot`."""
+    """Pending slots, each promised to a request or unassigned. Flink: `slotmanager.PendingTaskManagerSlot`."""
 
     def __init__(self) -> None:
         self._promised: dict[str, ResourceProfile] = {}  # allocation id -> the slot's profile, oldest first
@@ -19,17 +19,17 @@ class PendingSlots:
 
     @property
     def unassigned(self) -> int:
-        """How many are for nobody yet."""
+        """The number of unassigned pending slots."""
         return sum(self._for_nobody.values())
 
     def announce(self, profile: ResourceProfile, slots: int) -> None:
-        """So many more slots will come, or so many fewer."""
+        """Change the number of unassigned pending slots of a profile."""
         self._for_nobody[profile] = self._for_nobody.get(profile, 0) + slots
         if not self._for_nobody[profile]:
             del self._for_nobody[profile]
 
     def assign(self, allocation_id: str, wanted: ResourceProfile) -> bool:
-        """Promise a request one of the slots; False if none serves its profile."""
+        """Promise a pending slot to a request; return False if none matches its profile."""
         profile = next((profile for profile in self._for_nobody if profile.is_matching(wanted)), None)
         if profile is None:
             return False
@@ -38,13 +38,13 @@ class PendingSlots:
         return True
 
     def unassign(self, allocation_id: str) -> None:
-        """The request needs its announced slot no longer."""
+        """Take back the pending slot of a request."""
         profile = self._promised.pop(allocation_id, None)
         if profile is not None:
             self.announce(profile, 1)
 
     def come(self, profile: ResourceProfile) -> str | None:
-        """A slot came: if one of that very profile was announced, the request that it was promised to, if any."""
+        """Remove a pending slot of exactly this profile; return the request that it was promised to, or None."""
         allocation_id = next((one for one, promised in self._promised.items() if promised == profile), None)
         if allocation_id is not None:
             del self._promised[allocation_id]
@@ -53,7 +53,7 @@ class PendingSlots:
         return allocation_id
 
     def forget(self, slots: int) -> list[str]:
-        """So many slots will not come after all, those for nobody first; the requests that were promised one."""
+        """Remove pending slots, unassigned ones first; return the requests that lost theirs."""
         for profile, number in list(self._for_nobody.items()):
             dropped = min(number, slots)
             self.announce(profile, -dropped)

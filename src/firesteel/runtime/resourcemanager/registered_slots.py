@@ -1,4 +1,4 @@
-"""The slots of all TaskExecutors, and which of them are free."""
+"""The slots of all TaskExecutors, and the index of free ones."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["RegisteredSlot", "RegisteredSlots", "RegisteredTaskManager"]
 
 @dataclass(slots=True, eq=False)
 class RegisteredSlot:
-    """A slot: free, PENDING (`request` set, the TaskExecutor was asked) or ALLOCATED. Flink: `TaskManagerSlot`.
+    """A slot: free, PENDING (`request` set, being assigned) or ALLOCATED. Flink: `TaskManagerSlot`.
 
-    A free one may be withheld: its TaskExecutor did not answer, so that it has to report before it is asked again.
+    A free slot may be withheld: its TaskExecutor did not answer and must report before the slot is assigned again.
     """
 
     task_manager: RegisteredTaskManager
@@ -27,7 +27,7 @@ class RegisteredSlot:
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody has it or is about to have it."""
+        """Whether the slot is neither assigned nor being assigned."""
         return self.allocation_id is None and self.request is None
 
 
@@ -36,8 +36,8 @@ class RegisteredTaskManager:
     """A TaskExecutor. Flink: `slotmanager.TaskManagerRegistration`.
 
     Attributes:
-        free: How many of its slots are free.
-        idle_since_s: Since when all are; None while one is not.
+        free: Number of its free slots.
+        idle_since_s: Time since which all are free; None while one is not.
     """
 
     instance_id: str
@@ -48,7 +48,7 @@ class RegisteredTaskManager:
 
 
 class RegisteredSlots:
-    """All slots of the cluster; a free one is found without looking at those that are not."""
+    """All slots of the cluster, indexed so that free ones are found directly."""
 
     def __init__(self) -> None:
         self.task_managers: dict[str, RegisteredTaskManager] = {}
@@ -58,7 +58,7 @@ class RegisteredSlots:
         self._free: dict[ResourceProfile, dict[RegisteredTaskManager, dict[int, RegisteredSlot]]] = {}
 
     def add(self, instance_id: str, resource_id: str, report: SlotReport, now_s: float) -> RegisteredTaskManager:
-        """Take in a TaskExecutor, its slots as free ones."""
+        """Add a TaskExecutor, with all slots free."""
         task_manager = RegisteredTaskManager(instance_id, resource_id, now_s)
         self.task_managers[instance_id] = task_manager
         for status in report.slots:
@@ -69,7 +69,7 @@ class RegisteredSlots:
         return task_manager
 
     def remove(self, instance_id: str) -> RegisteredTaskManager | None:
-        """Drop a TaskExecutor."""
+        """Remove a TaskExecutor."""
         task_manager = self.task_managers.pop(instance_id, None)
         if task_manager is not None:
             self.total -= len(task_manager.slots)
@@ -79,12 +79,12 @@ class RegisteredSlots:
         return task_manager
 
     def find(self, instance_id: str, slot_index: int) -> RegisteredSlot | None:
-        """The slot of that index."""
+        """Return the slot with an index."""
         task_manager = self.task_managers.get(instance_id)
         return None if task_manager is None else task_manager.slots.get(slot_index)
 
     def matching(self, wanted: ResourceProfile, spread_out: bool) -> RegisteredSlot | None:
-        """A free slot that serves the profile: the first one, or one of the least used TaskExecutor."""
+        """Return a free slot that matches the profile: the first, or one of the least used TaskExecutor."""
         for profile, by_task_manager in self._free.items():
             if by_task_manager and profile.is_matching(wanted):
                 chosen = max(by_task_manager, key=_free_share) if spread_out else next(iter(by_task_manager))
@@ -92,7 +92,7 @@ class RegisteredSlots:
         return None
 
     def could_match(self, wanted: ResourceProfile) -> bool:
-        """Whether any slot, free or not, serves the profile."""
+        """Return whether any slot, free or not, matches the profile."""
         return any(
             slot.profile.is_matching(wanted) for worker in self.task_managers.values() for slot in worker.slots.values()
         )
@@ -105,7 +105,7 @@ class RegisteredSlots:
         owner: tuple[str | None, str] | None = None,
         withhold: bool = False,
     ) -> None:
-        """Make a slot PENDING with `request`, ALLOCATED to `owner` (job and allocation), or free with neither."""
+        """Make a slot PENDING with `request`, ALLOCATED to `owner` (job and allocation), or free."""
         was_free = slot.is_free
         if was_free and slot.is_withheld and not withhold:
             slot.is_withheld = False

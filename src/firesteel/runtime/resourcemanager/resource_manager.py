@@ -1,4 +1,4 @@
-"""Knows the TaskExecutors and finds slots for jobs."""
+"""The ResourceManager tracks TaskExecutors and finds slots for jobs."""
 
 from __future__ import annotations
 
@@ -74,15 +74,17 @@ class _Job:
 
 
 class ResourceManager(FencedRpcEndpoint):
-    """Knows the TaskExecutors and finds slots for jobs. Flink: `runtime.resourcemanager.ResourceManager`.
+    """The endpoint that tracks TaskExecutors and finds slots for jobs.
+
+    Flink: `runtime.resourcemanager.ResourceManager`.
 
     Args:
-        rpc_service: What makes it reachable.
-        session_id: The leader session it works in; its fencing token.
-        ha: Tells which JobMasters lead.
+        rpc_service: The RPC service of the endpoint.
+        session_id: The leader session, used as fencing token.
+        ha: Finds the leading JobMasters.
         configuration: The cluster's configuration.
         driver: Obtains workers.
-        on_fatal_error: Takes errors that this process must not survive.
+        on_fatal_error: Called with errors after which the process must exit.
     """
 
     def __init__(
@@ -139,10 +141,10 @@ class ResourceManager(FencedRpcEndpoint):
         )
 
     async def on_start(self) -> None:
-        """Serve requests; workers of a former leader register again."""
+        """Start to serve requests; workers of a former leader register again."""
         self._slot_manager.start()
         if self._driver.worker_slot is None:
-            # TaskExecutors have time to come before a request counts as unfulfillable.
+            # Give TaskExecutors time to register before a request counts as unfulfillable.
             self._slot_manager.fail_unfulfillable(False)
             self.schedule_run_async(
                 self._start_up_s, lambda: self._perform(self._slot_manager.fail_unfulfillable(True))
@@ -152,7 +154,7 @@ class ResourceManager(FencedRpcEndpoint):
         self._repeat(self._options.idle_timeout_s, self._slot_manager.check_idle)
 
     async def on_stop(self) -> None:
-        """Forget everything; TaskExecutors and JobMasters turn to the next leader."""
+        """Discard all state; TaskExecutors and JobMasters connect to the next leader."""
         self._worker_heartbeats.stop()
         self._job_heartbeats.stop()
         self._leader_ids.clear()
@@ -162,7 +164,7 @@ class ResourceManager(FencedRpcEndpoint):
     # Calls of JobMasters
 
     async def register_job_master(self, registration: JobMasterRegistration) -> JobMasterRegistrationSuccess | Declined:
-        """Register a JobMaster; a second time has no effect, a later session replaces the former."""
+        """Register a JobMaster. Idempotent; a later session replaces an earlier one."""
         job_id = registration.job_id
         try:
             leader_id = await self._leader_ids.leader_id(job_id)
@@ -183,7 +185,7 @@ class ResourceManager(FencedRpcEndpoint):
         return JobMasterRegistrationSuccess(self._session_id)
 
     async def request_slot(self, job_master_id: str, request: SlotRequest) -> None:
-        """Find a slot for a job; it is offered to the job by its TaskExecutor."""
+        """Find a slot for a job; the slot's TaskExecutor then offers it to the job."""
         job = self._jobs.get(request.job_id)
         if job is None:
             raise ResourceManagerError(f"job {request.job_id} has no JobMaster registered at {self.address}")
@@ -195,17 +197,17 @@ class ResourceManager(FencedRpcEndpoint):
         self._perform(self._slot_manager.register_slot_request(request, self._now_s())[1])
 
     async def cancel_slot_request(self, allocation_id: str) -> None:
-        """Look no further; unknown ids are ignored."""
+        """Cancel a slot request; unknown ids are ignored."""
         self._slot_manager.unregister_slot_request(allocation_id)
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
-        """A job is over, or its JobMaster gone."""
+        """Disconnect a JobMaster whose job has ended or that is lost."""
         self._leader_ids.remove(job_id)
         self._jobs.pop(job_id, None)
         self._job_heartbeats.unmonitor_target(job_id)
 
     async def heartbeat_from_job_master(self, job_id: str) -> None:
-        """A JobMaster asks whether the ResourceManager lives."""
+        """Receive a heartbeat request of a JobMaster."""
         if job_id not in self._jobs:
             raise ResourceManagerError(f"job {job_id} has no JobMaster registered at {self.address}")
         self._job_heartbeats.receive_heartbeat(job_id)
@@ -215,7 +217,7 @@ class ResourceManager(FencedRpcEndpoint):
     async def register_task_executor(
         self, registration: TaskExecutorRegistration
     ) -> TaskExecutorRegistrationSuccess | Declined:
-        """Register a TaskExecutor; a known one is taken for a new instance."""
+        """Register a TaskExecutor; a known one becomes a new instance."""
         resource_id, instance_id = registration.resource_id, uuid.uuid4().hex
         if self._driver.worker_slot is not None and resource_id not in self._containers.known:
             return Declined(f"TaskExecutor {resource_id} is unrecognized: the cluster's framework did not start it")
@@ -235,22 +237,22 @@ class ResourceManager(FencedRpcEndpoint):
         return TaskExecutorRegistrationSuccess(instance_id, self._session_id)
 
     async def send_slot_report(self, resource_id: str, instance_id: str, report: SlotReport) -> None:
-        """What a TaskExecutor has, sent once it is registered."""
+        """Report the slots of a TaskExecutor after its registration."""
         worker = self._workers.get(resource_id)
         if worker is None or worker.instance_id != instance_id:
             raise ResourceManagerError(f"instance {instance_id} of TaskExecutor {resource_id} is not registered")
         self._perform(self._slot_manager.register_task_manager(instance_id, report, self._now_s(), resource_id)[1])
 
     async def notify_slot_available(self, instance_id: str, slot_index: int, allocation_id: str) -> None:
-        """A TaskExecutor has a slot back; ignored from an outdated instance."""
+        """Report that a slot of a TaskExecutor is free again; ignored from an outdated instance."""
         self._perform(self._slot_manager.free_slot(instance_id, slot_index, allocation_id, self._now_s()))
 
     async def disconnect_task_executor(self, resource_id: str, cause: str) -> None:
-        """A TaskExecutor leaves."""
+        """Disconnect a TaskExecutor."""
         self._forget_worker(resource_id, cause)
 
     async def request_task_managers(self) -> tuple[TaskManagerInfo, ...]:
-        """All TaskExecutors."""
+        """Return all TaskExecutors."""
         now_ms = self.clock.now_ms()
         return tuple(
             TaskManagerInfo(
@@ -265,11 +267,11 @@ class ResourceManager(FencedRpcEndpoint):
         )
 
     async def request_task_manager_logs(self, resource_id: str) -> tuple[LogFile, ...] | None:
-        """The log files of a TaskExecutor's process; None: that is the JobManager's process."""
+        """Return the log files of a TaskExecutor's process, None if that is the JobManager's process."""
         return await self._task_executor(resource_id).request_log_list()
 
     async def request_task_manager_log_piece(self, resource_id: str, name: str, offset: int) -> bytes:
-        """Some bytes of a log file of a TaskExecutor's process."""
+        """Return a part of a log file of a TaskExecutor's process."""
         return await self._task_executor(resource_id).request_log_piece(name, offset)
 
     def _task_executor(self, resource_id: str) -> TaskExecutorGateway:
@@ -278,10 +280,10 @@ class ResourceManager(FencedRpcEndpoint):
         return self._workers[resource_id].gateway
 
     async def request_resource_overview(self) -> ResourceOverview:
-        """What the cluster has."""
+        """Return the cluster's resources."""
         return ResourceOverview(len(self._workers), self._slot_manager.slots_total, self._slot_manager.slots_free)
 
-    # What the SlotManager decides
+    # Decisions of the SlotManager
 
     def _perform(self, actions: Iterable[SlotManagerAction]) -> None:
         for action in actions:
@@ -334,7 +336,8 @@ class ResourceManager(FencedRpcEndpoint):
 
     def _repeat(self, interval_s: float, check: Callable[[float], Iterable[SlotManagerAction]]) -> None:
         def run() -> None:
-            self._repeat(interval_s, check)  # First, so that a check that raises does not end all later ones.
+            # Schedule the next check first, so that an error in this one does not prevent it.
+            self._repeat(interval_s, check)
             self._perform(check(self._now_s()))
 
         self.schedule_run_async(interval_s, run)
@@ -345,14 +348,14 @@ class ResourceManager(FencedRpcEndpoint):
     # Workers of the cluster's framework
 
     def containers_granted(self, container_ids: Sequence[str], pending_at_framework: int | None = None) -> None:
-        """The driver got containers."""
+        """Handle containers that the driver obtained."""
         try:
             self._perform_workers(self._containers.granted(list(container_ids), pending_at_framework))
         except WorkerCountError as error:
             self._on_fatal_error(error)
 
     def container_completed(self, container_id: str, diagnostics: str) -> None:
-        """A container ended: its TaskExecutor is gone at once, not only when its heartbeat times out."""
+        """Handle the end of a container: its TaskExecutor is lost without waiting for a heartbeat timeout."""
         lost = self._containers.completed(container_id, container_id in self._workers, self._now_s())
         self._close_worker(container_id, diagnostics)
         if lost is not None:
@@ -390,7 +393,7 @@ class ResourceManager(FencedRpcEndpoint):
             self._stop_worker(worker.resource_id, cause)
 
     def _stop_worker(self, resource_id: str, cause: str) -> None:
-        """Let go of a TaskExecutor, and of the container that it is in or was in."""
+        """Disconnect a TaskExecutor and release its container."""
         self._close_worker(resource_id, cause)
         if self._driver.worker_slot is not None:
             self._perform_workers(self._containers.stop(resource_id))

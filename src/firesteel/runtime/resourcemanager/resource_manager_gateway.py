@@ -1,4 +1,4 @@
-"""What others may ask of the ResourceManager."""
+"""The interface of the ResourceManager for other components."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 
 
 class ResourceManagerError(FiresteelError):
-    """A call of somebody who is not registered, or no longer."""
+    """A call from a component that is not, or no longer, registered."""
 
 
 class UnknownTaskExecutorError(ResourceManagerError):
-    """No TaskExecutor has that id. Flink: `resourcemanager.exceptions.UnknownTaskExecutorException`."""
+    """There is no such TaskExecutor. Flink: `resourcemanager.exceptions.UnknownTaskExecutorException`."""
 
     def __str__(self) -> str:
         return f"Could not find TaskExecutor {self.args[0]}"
@@ -37,7 +37,7 @@ class UnknownTaskExecutorError(ResourceManagerError):
 
 @dataclass(frozen=True, slots=True)
 class JobMasterRegistration:
-    """A JobMaster that wants slots."""
+    """The registration of a JobMaster."""
 
     job_id: str
     job_master_id: str
@@ -46,14 +46,14 @@ class JobMasterRegistration:
 
 @dataclass(frozen=True, slots=True)
 class JobMasterRegistrationSuccess:
-    """The JobMaster is registered."""
+    """The response to a successful registration of a JobMaster."""
 
     resource_manager_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class TaskExecutorRegistration:
-    """A TaskExecutor that has slots. Flink: `runtime.resourcemanager.TaskExecutorRegistration`."""
+    """The registration of a TaskExecutor. Flink: `runtime.resourcemanager.TaskExecutorRegistration`."""
 
     resource_id: str
     address: str
@@ -61,7 +61,7 @@ class TaskExecutorRegistration:
 
 @dataclass(frozen=True, slots=True)
 class TaskExecutorRegistrationSuccess:
-    """The TaskExecutor is registered, under an instance id of this registration alone."""
+    """The response to a successful registration of a TaskExecutor, with a new instance id."""
 
     instance_id: str
     resource_manager_id: str
@@ -69,7 +69,7 @@ class TaskExecutorRegistrationSuccess:
 
 @dataclass(frozen=True, slots=True)
 class ResourceOverview:
-    """What the cluster has. Flink: `runtime.resourcemanager.ResourceOverview`."""
+    """The resources of the cluster. Flink: `runtime.resourcemanager.ResourceOverview`."""
 
     task_managers: int
     slots_total: int
@@ -82,11 +82,11 @@ class TaskManagerInfo:
 
     Attributes:
         resource_id: Its id.
-        address: Where it is reached.
-        slots: Per slot the job that has it; None: it is free.
-        tasks: Per slot how many tasks were in it at the last heartbeat; none before the first.
-        last_heartbeat_ms: When it was heard of last (ms since the epoch).
-        usage: What its process used of its machine at the last heartbeat; zeros before the first.
+        address: Its RPC address.
+        slots: The job of each slot; None if the slot is free.
+        tasks: Number of tasks of each slot at the last heartbeat; empty before the first.
+        last_heartbeat_ms: Time of the last heartbeat (ms since the epoch).
+        usage: Resource usage of its process at the last heartbeat; zeros before the first.
     """
 
     resource_id: str
@@ -98,57 +98,57 @@ class TaskManagerInfo:
 
 
 class ResourceManagerGateway(Protocol):
-    """What others may ask of the ResourceManager. Flink: `runtime.resourcemanager.ResourceManagerGateway`."""
+    """The interface of the ResourceManager. Flink: `runtime.resourcemanager.ResourceManagerGateway`."""
 
     async def register_job_master(self, registration: JobMasterRegistration) -> JobMasterRegistrationSuccess | Declined:
-        """Register a JobMaster; a second time has no effect, a later session replaces the former."""
+        """Register a JobMaster. Idempotent; a later session replaces an earlier one."""
         ...
 
     async def register_task_executor(
         self, registration: TaskExecutorRegistration
     ) -> TaskExecutorRegistrationSuccess | Declined:
-        """Register a TaskExecutor; a known one is taken for a new instance."""
+        """Register a TaskExecutor; a known one becomes a new instance."""
         ...
 
     async def send_slot_report(self, resource_id: str, instance_id: str, report: SlotReport) -> None:
-        """What a TaskExecutor has, sent once it is registered.
+        """Report the slots of a TaskExecutor after its registration.
 
         Raises:
             ResourceManagerError: the instance id is outdated; register again.
         """
 
     async def request_slot(self, job_master_id: str, request: SlotRequest) -> None:
-        """Find a slot for a job; it is offered to the job by its TaskExecutor.
+        """Find a slot for a job; the slot's TaskExecutor then offers it to the job.
 
         Raises:
             ResourceManagerError: the job has no JobMaster here, or another one.
         """
 
     async def cancel_slot_request(self, allocation_id: str) -> None:
-        """Look no further; unknown ids are ignored."""
+        """Cancel a slot request; unknown ids are ignored."""
 
     async def notify_slot_available(self, instance_id: str, slot_index: int, allocation_id: str) -> None:
-        """A TaskExecutor has a slot back; ignored from an outdated instance."""
+        """Report that a slot of a TaskExecutor is free again; ignored from an outdated instance."""
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
-        """A job is over, or its JobMaster gone."""
+        """Disconnect a JobMaster whose job has ended or that is lost."""
 
     async def disconnect_task_executor(self, resource_id: str, cause: str) -> None:
-        """A TaskExecutor leaves."""
+        """Disconnect a TaskExecutor."""
 
     async def heartbeat_from_job_master(self, job_id: str) -> None:
-        """A JobMaster asks whether the ResourceManager lives.
+        """Receive a heartbeat request of a JobMaster.
 
         Raises:
             ResourceManagerError: it is not registered.
         """
 
     async def request_task_managers(self) -> tuple[TaskManagerInfo, ...]:
-        """All TaskExecutors."""
+        """Return all TaskExecutors."""
         ...
 
     async def request_task_manager_logs(self, resource_id: str) -> tuple[LogFile, ...] | None:
-        """The log files of a TaskExecutor's process; None: that is the JobManager's process.
+        """Return the log files of a TaskExecutor's process, None if that is the JobManager's process.
 
         Raises:
             UnknownTaskExecutorError: there is no such TaskExecutor.
@@ -156,7 +156,7 @@ class ResourceManagerGateway(Protocol):
         ...
 
     async def request_task_manager_log_piece(self, resource_id: str, name: str, offset: int) -> bytes:
-        """Some bytes of a log file of a TaskExecutor's process; none at its end.
+        """Return a part of a log file of a TaskExecutor's process, empty at the end of the file.
 
         Raises:
             UnknownTaskExecutorError: there is no such TaskExecutor.
@@ -165,5 +165,5 @@ class ResourceManagerGateway(Protocol):
         ...
 
     async def request_resource_overview(self) -> ResourceOverview:
-        """What the cluster has."""
+        """Return the cluster's resources."""
         ...

@@ -20,7 +20,10 @@ def resource_manager_runner(
     driver: ResourceManagerDriver | None = None,
     on_fatal_error: Callable[[BaseException], object] = lambda _: None,
 ) -> LeaderRunner:
-    """What contends for the ResourceManager's leadership. Flink: `resourcemanager.ResourceManagerServiceImpl`."""
+    """Return the contender for the ResourceManager's leadership.
+
+    Flink: `resourcemanager.ResourceManagerServiceImpl`.
+    """
 
     async def create(session_id: str) -> ResourceManager:
         return ResourceManager(rpc_service, session_id, ha, configuration, driver, on_fatal_error)

@@ -1,4 +1,4 @@
-"""Which slots there are, which are free, and who waits for one."""
+"""A slot manager for individual slot requests: all slots, free slots, and waiting requests."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Actions = list[SlotManagerAction]
 
 
 class SlotManagerNotStartedError(FiresteelError, RuntimeError):
-    """Its ResourceManager does not lead."""
+    """The SlotManager is not started, as its ResourceManager does not lead."""
 
 
 class SlotManager:
     """All slots of the cluster. Pure. Flink: `resourcemanager.slotmanager.SlotManagerImpl` (1.12, request driven).
 
-    A request is in one place: promised a slot that was announced, waiting, with a TaskExecutor that was asked, or
-    fulfilled. Times are seconds of the caller's clock.
+    A request is in exactly one state: promised a pending slot, waiting, being assigned by a TaskExecutor, or fulfilled.
+    Times are seconds of the caller's clock.
 
     Args:
-        options: How slots are handed out.
+        options: Options of the slot assignment.
 
     Attributes:
-        fails_unfulfillable: Whether a request that no slot could ever serve fails at once; else it waits.
+        fails_unfulfillable: Whether a request that no slot can ever serve fails at once instead of waiting.
     """
 
     def __init__(self, options: SlotManagerOptions | None = None) -> None:
@@ -51,54 +51,54 @@ class SlotManager:
         self._slots = RegisteredSlots()
         self._pending = PendingSlots()
         self._waiting: dict[str, SlotRequest] = {}  # allocation id -> request without a slot, oldest first
-        self._since_s: dict[str, float] = {}  # allocation id -> when it was asked for, until it is fulfilled
-        self._asked: dict[str, RegisteredSlot] = {}  # allocation id -> the slot that its TaskExecutor is to give
-        self._known: set[str] = set()  # allocation ids waiting, asked for or fulfilled
+        self._since_s: dict[str, float] = {}  # allocation id -> time of the request, until it is fulfilled
+        self._asked: dict[str, RegisteredSlot] = {}  # allocation id -> the slot that is being assigned
+        self._known: set[str] = set()  # allocation ids waiting, being assigned or fulfilled
 
     # --- life and figures --------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Serve requests from now on."""
+        """Start to serve requests."""
         self._is_started = True
 
     def suspend(self) -> None:
-        """Leadership is lost: forget requests and TaskExecutors."""
+        """Discard requests and TaskExecutors after the loss of leadership."""
         self._is_started = False
         self._reset()
 
     @property
     def slots_total(self) -> int:
-        """How many slots are registered."""
+        """The number of registered slots."""
         return self._slots.total
 
     @property
     def slots_free(self) -> int:
-        """How many of them nobody has or is about to have."""
+        """The number of slots that are neither assigned nor being assigned."""
         return self._slots.free
 
     def jobs_of_slots(self, instance_id: str) -> tuple[str | None, ...]:
-        """For each slot of a TaskExecutor the job that has it, None if it is free."""
+        """Return the job of each slot of a TaskExecutor, None for free slots."""
         task_manager = self._slots.task_managers.get(instance_id)
         return () if task_manager is None else tuple(slot.job_id for slot in task_manager.slots.values())
 
     @property
     def slots_pending(self) -> int:
-        """How many slots are announced."""
+        """The number of pending slots of requested workers."""
         return len(self._pending)
 
     @property
     def slots_wanted(self) -> int:
-        """How many requests wait for a slot."""
+        """The number of requests that wait for a slot."""
         return len(self._waiting)
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
     def register_slot_request(self, request: SlotRequest, now_s: float) -> tuple[bool, Actions]:
-        """A job asks for a slot; False if that allocation is known already.
+        """Register a job's request for a slot; return False if the allocation is already known.
 
         Raises:
-            SlotManagerNotStartedError: it was not started.
-            UnfulfillableSlotRequestError: no slot could ever serve it.
+            SlotManagerNotStartedError: the SlotManager is not started.
+            UnfulfillableSlotRequestError: no slot can ever serve it.
         """
         self._check_started()
         if request.allocation_id in self._known:
@@ -112,16 +112,16 @@ class SlotManager:
         return True, actions
 
     def unregister_slot_request(self, allocation_id: str) -> bool:
-        """A job wants the slot no longer; False if the request is unknown or already fulfilled."""
+        """Cancel a request; return False if it is unknown or already fulfilled."""
         self._check_started()
         if allocation_id not in self._since_s:
             return False
-        # A TaskExecutor that was asked keeps its slot PENDING until it answers.
+        # A slot that is being assigned stays PENDING until its TaskExecutor answers.
         self._forget(allocation_id)
         return True
 
     def fail_unfulfillable(self, fails: bool) -> Actions:
-        """Switch whether requests that nothing could ever serve fail; those that wait fail at once.
+        """Set whether unfulfillable requests fail; waiting ones fail at once.
 
         Flink: `setFailUnfulfillableRequest`; off while a standalone cluster starts up.
         """
@@ -130,7 +130,7 @@ class SlotManager:
         return [self._give_up(request, self._unfulfillable_text(request)) for request in hopeless]
 
     def check_request_timeouts(self, now_s: float) -> Actions:
-        """Requests that waited too long fail."""
+        """Fail requests that have timed out."""
         actions: Actions = []
         timeout_s = self.options.request_timeout_s
         for allocation_id, since_s in list(self._since_s.items()):  # oldest first
@@ -145,13 +145,13 @@ class SlotManager:
     def register_task_manager(
         self, instance_id: str, report: SlotReport, now_s: float, resource_id: str = ""
     ) -> tuple[bool, Actions]:
-        """A TaskExecutor came; False if it is known, then its report is a report only, or if there are too many slots.
+        """Register a TaskExecutor; return False if it is known, or if there are too many slots.
 
         Args:
-            instance_id: Of this registration.
+            instance_id: The id of this registration.
             report: Its slots.
             now_s: The time.
-            resource_id: Of the TaskExecutor: an instance that registered before under it is gone.
+            resource_id: The id of the TaskExecutor; an earlier instance with this id is removed.
         """
         self._check_started()
         if instance_id in self._slots.task_managers:
@@ -169,7 +169,7 @@ class SlotManager:
         return True, actions
 
     def unregister_task_manager(self, instance_id: str, cause: str, now_s: float) -> tuple[bool, Actions]:
-        """A TaskExecutor is gone: what it was to give is sought elsewhere, what it gave has failed."""
+        """Remove a lost TaskExecutor: reassign its pending requests, and fail its allocations."""
         self._check_started()
         task_manager = self._slots.remove(instance_id)
         if task_manager is None:
@@ -184,7 +184,7 @@ class SlotManager:
         return True, actions
 
     def report_slot_status(self, instance_id: str, report: SlotReport, now_s: float) -> tuple[bool, Actions]:
-        """A TaskExecutor says how its slots are; False if it is unknown."""
+        """Process a TaskExecutor's report of its slots; return False if it is unknown."""
         task_manager = self._slots.task_managers.get(instance_id)
         if task_manager is None:
             return False, []
@@ -196,21 +196,21 @@ class SlotManager:
         return True, actions
 
     def free_slot(self, instance_id: str, slot_index: int, allocation_id: str, now_s: float) -> Actions:
-        """A TaskExecutor has the slot back; ignored unless it was allocated under that id."""
+        """Free a slot that a TaskExecutor has back, if it was allocated under this id."""
         slot = self._slots.find(instance_id, slot_index)
         if slot is None or slot.allocation_id != allocation_id:
             return []
         return self._free(slot, now_s)
 
     def workers_lost(self, workers: int, now_s: float) -> Actions:
-        """So many workers that were asked for will not come: their requests are served anew."""
+        """Note that `workers` requested workers will not arrive, and serve their requests again."""
         promised = self._pending.forget(workers * self.options.slots_per_worker)
         return [action for one in promised for action in self._serve_or_fail(self._waiting.pop(one), now_s)]
 
     # --- answers to AssignSlot ---------------------------------------------------------------------------------------
 
     def slot_assigned(self, assignment: AssignSlot, now_s: float) -> None:
-        """The TaskExecutor gave the slot; the job is offered it even if it withdrew the request meanwhile."""
+        """Process that the TaskExecutor assigned the slot, even if the request was cancelled meanwhile."""
         slot = self._slots.find(assignment.instance_id, assignment.slot_index)
         if slot is not None and slot.request == assignment.request:
             self._occupy(slot, assignment.request.job_id, assignment.request.allocation_id, now_s)
@@ -218,14 +218,14 @@ class SlotManager:
     def slot_assignment_failed(
         self, assignment: AssignSlot, now_s: float, occupied_by: SlotStatus | None = None
     ) -> Actions:
-        """The TaskExecutor did not give the slot: the request is served by another one, unless it was withdrawn.
+        """Process a failed assignment: another slot serves the request, unless it was cancelled.
 
-        The slot is free then, but nobody gets it before the TaskExecutor has reported.
+        The slot is then free, but it is not assigned again before the TaskExecutor's next report.
 
         Args:
-            assignment: What was asked.
+            assignment: The failed assignment.
             now_s: The time.
-            occupied_by: Who has the slot, if that is why.
+            occupied_by: The occupant of the slot, if that is the reason.
         """
         slot = self._slots.find(assignment.instance_id, assignment.slot_index)
         if slot is None or slot.request != assignment.request:
@@ -237,10 +237,10 @@ class SlotManager:
         self._slots.change(slot, now_s, withhold=True)
         return self._serve_or_fail(assignment.request, now_s) if is_wanted else []
 
-    # --- workers that nobody needs -----------------------------------------------------------------------------------
+    # --- idle workers ------------------------------------------------------------------------------------------------
 
     def check_idle(self, now_s: float) -> Actions:
-        """Give back workers that were idle for too long, but keep the redundant ones while something runs."""
+        """Release workers that were idle for too long, except redundant ones while something runs."""
         timed_out = [
             one
             for one in self._slots.task_managers.values()
@@ -255,7 +255,7 @@ class SlotManager:
         return self._obtain(-((spare + self._pending.unassigned) // per_worker))
 
     def releasable(self, instance_id: str, is_releasable: bool, now_s: float) -> Actions:
-        """An idle TaskExecutor answered `AskIfReleasable`; it may have got a slot to give meanwhile."""
+        """Process a TaskExecutor's answer to `AskIfReleasable`; it may have been assigned a slot meanwhile."""
         task_manager = self._slots.task_managers.get(instance_id)
         if task_manager is None or task_manager.idle_since_s is None or not is_releasable:
             return []
@@ -265,7 +265,7 @@ class SlotManager:
 
     def _release(self, task_managers: Sequence[RegisteredTaskManager]) -> Actions:
         if self.options.worker_slot is None:
-            return []  # Whoever started them ends them.
+            return []  # Workers are released by the framework that started them.
         if self.options.waits_for_results:
             return [AskIfReleasable(one.instance_id) for one in task_managers]
         return [ReleaseWorker(one.instance_id, self._idle_cause()) for one in task_managers]
@@ -273,10 +273,10 @@ class SlotManager:
     def _idle_cause(self) -> str:
         return f"it was idle for {self.options.idle_timeout_s:g} s (resourcemanager.taskmanager-timeout)"
 
-    # --- how a request finds its slot --------------------------------------------------------------------------------
+    # --- assignment of slots to requests -----------------------------------------------------------------------------
 
     def _serve(self, request: SlotRequest, now_s: float) -> Actions:
-        """A free slot, else an announced one, else one of a new worker, else wait."""
+        """Serve a request with a free slot, else a pending one, else one of a new worker; else let it wait."""
         slot = self._slots.matching(request.resource_profile, self.options.spreads_out)
         if slot is not None:
             return [self._ask_for(slot, request, now_s)]
@@ -301,7 +301,7 @@ class SlotManager:
         return NotifyAllocationFailure(request.job_id, request.allocation_id, cause)
 
     def _obtain(self, workers: int) -> Actions:
-        """Ask for workers, as far as the maximum of slots allows."""
+        """Request workers, up to the maximum number of slots."""
         worker_slot, per_worker = self.options.worker_slot, self.options.slots_per_worker
         room = (self.options.max_slots - self._slots.total - len(self._pending)) // per_worker
         allowed = int(min(workers, max(room, 0)))
@@ -311,7 +311,7 @@ class SlotManager:
         return [AllocateWorkers(allowed)]
 
     def _is_unfulfillable(self, request: SlotRequest) -> bool:
-        """Whether a waiting request has nothing to wait for."""
+        """Return whether a waiting request can never be served."""
         wanted = request.resource_profile
         if not self.fails_unfulfillable or request.allocation_id not in self._waiting:
             return False
@@ -334,7 +334,7 @@ class SlotManager:
         return AssignSlot(slot.task_manager.instance_id, slot.slot_index, request)
 
     def _free(self, slot: RegisteredSlot, now_s: float) -> Actions:
-        """A slot is free: it serves the request that waits longest and that it fits."""
+        """Free a slot: it serves the oldest waiting request that it matches."""
         if slot.allocation_id is not None:
             self._known.discard(slot.allocation_id)
         self._slots.change(slot, now_s)
@@ -371,10 +371,10 @@ class SlotManager:
         assert asked is not None, "a slot that is asked for has the request"
         return asked
 
-    # --- what TaskExecutors tell -------------------------------------------------------------------------------------
+    # --- reports of TaskExecutors ------------------------------------------------------------------------------------
 
     def _came(self, slot: RegisteredSlot, status: SlotStatus, now_s: float) -> Actions:
-        """A slot of a new TaskExecutor: one that was announced is for the request that it was promised to."""
+        """Add a slot of a new TaskExecutor; a pending one serves the request that it was promised to."""
         if status.allocation_id is not None:
             self._occupy(slot, status.job_id, status.allocation_id, now_s)
             return []
@@ -386,7 +386,7 @@ class SlotManager:
     def _reported(self, slot: RegisteredSlot, status: SlotStatus, now_s: float) -> Actions:
         if status.allocation_id is None:
             if slot.request is not None:
-                return []  # The TaskExecutor was asked after it wrote the report.
+                return []  # The slot was requested after the TaskExecutor wrote the report.
             return self._free(slot, now_s)
         request = slot.request
         if request is None or request.allocation_id == status.allocation_id:
@@ -397,7 +397,7 @@ class SlotManager:
         return self._serve_or_fail(request, now_s) if is_wanted else []
 
     def _exceeds_maximum(self, report: SlotReport) -> bool:
-        """Slots that were announced do not count twice."""
+        """Return whether a report exceeds the maximum number of slots; pending slots do not count twice."""
         announced = min(len(self._pending), sum(status.allocation_id is None for status in report.slots))
         expected = self._slots.total + len(self._pending) + len(report.slots) - announced
         return expected > self.options.max_slots

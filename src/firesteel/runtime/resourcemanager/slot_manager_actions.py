@@ -1,4 +1,4 @@
-"""What a SlotManager asks its ResourceManager to do."""
+"""Actions of a SlotManager for its ResourceManager."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class AssignSlot:
 
 @dataclass(frozen=True, slots=True)
 class AllocateWorkers:
-    """Obtain so many more workers."""
+    """Obtain more workers."""
 
     workers: int
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyAllocationFailure:
-    """Tell a job that a slot it had, or was to have, is gone."""
+    """Notify a job that a slot it had, or was to get, is lost."""
 
     job_id: str
     allocation_id: str
@@ -50,7 +50,7 @@ class AskIfReleasable:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseWorker:
-    """Give a worker back."""
+    """Release a worker."""
 
     instance_id: str
     cause: str

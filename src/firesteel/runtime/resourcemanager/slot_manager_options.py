@@ -1,4 +1,4 @@
-"""How slots are handed out: Flink's options."""
+"""Flink's options of slot assignment."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["SlotManagerOptions"]
 
 @dataclass(frozen=True, slots=True)
 class SlotManagerOptions:
-    """How slots are handed out. Flink: `resourcemanager.slotmanager.SlotManagerConfiguration`.
+    """Options of slot assignment. Flink: `resourcemanager.slotmanager.SlotManagerConfiguration`.
 
     Attributes:
-        worker_slot: What each slot of a new worker offers; None if no workers can be obtained.
+        worker_slot: The profile of a new worker's slots; None if no workers can be obtained.
         slots_per_worker: `taskmanager.numberOfTaskSlots`.
-        max_slots: `slotmanager.number-of-slots.max`, registered and announced ones together.
-        redundant_workers: `slotmanager.redundant-taskmanager-num`: kept free while something runs.
+        max_slots: `slotmanager.number-of-slots.max`, for registered and pending slots together.
+        redundant_workers: `slotmanager.redundant-taskmanager-num`: workers kept free while something runs.
         request_timeout_s: `slot.request.timeout`.
         idle_timeout_s: `resourcemanager.taskmanager-timeout`.
         waits_for_results: `resourcemanager.taskmanager-release.wait.result.consumed`.
@@ -38,7 +38,7 @@ class SlotManagerOptions:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str], worker_slot: ResourceProfile | None) -> SlotManagerOptions:
-        """The options of a configuration.
+        """Return the options of a configuration.
 
         Raises:
             InvalidOptionError: a value can't be read.

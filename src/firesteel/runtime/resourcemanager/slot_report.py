@@ -1,4 +1,4 @@
-"""What TaskExecutors tell about their slots, and what jobs ask for."""
+"""Slot reports of TaskExecutors, and slot requests of jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["SlotReport", "SlotRequest", "SlotStatus", "TaskExecutorHeartbeatPayl
 
 @dataclass(frozen=True, slots=True)
 class SlotStatus:
-    """One slot of a TaskExecutor; without allocation it is free, else it has tasks.
+    """The status of a TaskExecutor's slot; without allocation it is free.
 
     Flink: `runtime.taskexecutor.SlotStatus`.
     """
@@ -33,7 +33,7 @@ class SlotReport:
 
 @dataclass(frozen=True, slots=True)
 class TaskExecutorHeartbeatPayload:
-    """What a TaskExecutor answers a heartbeat with. Flink: `runtime.taskexecutor.TaskExecutorHeartbeatPayload`."""
+    """A TaskExecutor's response to a heartbeat. Flink: `runtime.taskexecutor.TaskExecutorHeartbeatPayload`."""
 
     slots: SlotReport
     usage: ProcessUsage
@@ -41,13 +41,13 @@ class TaskExecutorHeartbeatPayload:
 
 @dataclass(frozen=True, slots=True)
 class SlotRequest:
-    """A job wants a slot. Flink: `runtime.resourcemanager.SlotRequest`.
+    """A job's request for a slot. Flink: `runtime.resourcemanager.SlotRequest`.
 
     Attributes:
         job_id: The job.
-        allocation_id: What the slot will be known under.
-        job_master_address: Where the slot is to be offered.
-        resource_profile: What the slot has to have.
+        allocation_id: The id of the future allocation.
+        job_master_address: The JobMaster to which the slot is offered.
+        resource_profile: The required resources.
     """
 
     job_id: str

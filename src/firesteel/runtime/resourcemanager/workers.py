@@ -1,4 +1,4 @@
-"""How many workers to ask the cluster's framework for, and what to do with those that it grants."""
+"""The number of workers to request from the cluster's framework, and the use of granted containers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ FAILURE_WINDOW_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RequestContainers:
-    """Ask the framework for so many more containers."""
+    """Request more containers from the framework."""
 
     containers: int
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveContainerRequest:
-    """Tell the framework that one of the containers that were asked for has come."""
+    """Tell the framework that one of the requested containers was granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +53,28 @@ class StopProcess:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseContainer:
-    """Give a container back to the framework."""
+    """Release a container to the framework."""
 
     container_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class WorkersLost:
-    """So many workers that were asked for will not come."""
+    """Some requested workers will not arrive."""
 
     workers: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetFrameworkHeartbeat:
-    """Talk to the framework often, as containers are expected, or seldom."""
+    """Set the heartbeat interval to the framework: short while containers are expected, else long."""
 
     is_fast: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DelayWorkerRequests:
-    """Call `Workers.retry_due` after so many seconds."""
+    """Call `Workers.retry_due` after a delay in seconds."""
 
     delay_s: float
 
@@ -87,7 +87,7 @@ Actions = list[WorkerAction]
 
 
 class WorkerCountError(FiresteelError, RuntimeError):
-    """The framework counts other pending requests than we do: one of both has lost some."""
+    """The framework's number of pending requests differs from ours: one side has lost some."""
 
     def __str__(self) -> str:
         ours, theirs = self.args
@@ -95,14 +95,14 @@ class WorkerCountError(FiresteelError, RuntimeError):
 
 
 class Workers:
-    """The container arithmetic. Pure. Flink: `YarnResourceManager` (1.8), `ActiveResourceManager` (1.13).
+    """The container accounting. Pure. Flink: `YarnResourceManager` (1.8), `ActiveResourceManager` (1.13).
 
-    A container is a place that the cluster's framework grants; a worker is a TaskExecutor that runs in one.
+    A container is granted by the cluster's framework; a worker is a TaskExecutor that runs in one.
 
     Args:
-        slots_per_worker: Slots of each worker.
-        max_failures_per_minute: `resourcemanager.start-worker.max-failure-rate`: above it requests wait.
-        retry_interval_s: `resourcemanager.start-worker.retry-interval`: how long they wait then.
+        slots_per_worker: Number of slots of each worker.
+        max_failures_per_minute: `resourcemanager.start-worker.max-failure-rate`: above it requests are delayed.
+        retry_interval_s: `resourcemanager.start-worker.retry-interval`: the delay in seconds.
     """
 
     def __init__(
@@ -118,30 +118,30 @@ class Workers:
 
     @property
     def known(self) -> frozenset[str]:
-        """Containers whose workers were started, or that a former leader left."""
+        """The containers whose workers were started, or left by a former leader."""
         return frozenset(self._known)
 
     def recover(self, container_ids: list[str]) -> None:
-        """Workers of a former leader still run; they register by themselves and are not pending."""
+        """Add workers of a former leader, which register by themselves and are not pending."""
         self._known.update(container_ids)
 
     def request(self, workers: int) -> Actions:
-        """So many more workers are wanted."""
+        """Request more workers."""
         if self._is_delayed:
-            return []  # Whoever waits is counted when the delay is over.
+            return []  # The demand is computed again when the delay is over.
         was_idle = not self.pending
         self.pending += workers
         return [RequestContainers(workers), *([SetFrameworkHeartbeat(True)] if was_idle else [])]
 
     def granted(self, container_ids: list[str], pending_at_framework: int | None = None) -> Actions:
-        """The framework grants containers: so many as are pending get a worker, the others go back.
+        """Process granted containers: as many as are pending get a worker, the others are released.
 
         Args:
             container_ids: The containers.
-            pending_at_framework: How many requests it still holds, where it tells.
+            pending_at_framework: The framework's number of open requests, if known.
 
         Raises:
-            WorkerCountError: it holds others than we count.
+            WorkerCountError: this number differs from ours.
         """
         if pending_at_framework is not None and pending_at_framework != self.pending:
             raise WorkerCountError(self.pending, pending_at_framework)
@@ -156,34 +156,34 @@ class Workers:
         return [*actions, *self._calm(bool(actions) and not self.pending)]
 
     def start_failed(self, container_id: str, now_s: float) -> Actions:
-        """A worker's process could not be started: its container goes back. Call `require` afterwards."""
+        """Process a worker that could not be started: release its container. Call `require` afterwards."""
         self._known.discard(container_id)
         return [*self._failed(now_s), ReleaseContainer(container_id), WorkersLost(1)]
 
     def completed(self, container_id: str, has_registered: bool, now_s: float) -> Actions | None:
-        """A container ended; None if it was stopped here. Else call `require` afterwards."""
+        """Process the end of a container; None if it was stopped here, else call `require` afterwards."""
         if container_id not in self._known:
             return None
         self._known.discard(container_id)
         return [*self._failed(now_s), *([] if has_registered else [WorkersLost(1)])]
 
     def require(self, wanted_slots: int) -> Actions:
-        """Ask for more if so many slots are wanted that pending workers do not bring them."""
+        """Request more workers if pending workers do not provide the wanted slots."""
         missing = wanted_slots - self.pending * self._slots_per_worker
         return self.request(-(-missing // self._slots_per_worker)) if missing > 0 else []
 
     def stop(self, container_id: str) -> Actions:
-        """A worker is needed no longer."""
+        """Stop a worker that is no longer needed."""
         self._known.discard(container_id)
         return [StopProcess(container_id), ReleaseContainer(container_id)]
 
     def retry_due(self, wanted_slots: int) -> Actions:
-        """The delay after too many failures is over."""
+        """Process the end of the delay after too many failures."""
         self._is_delayed = False
         return self.require(wanted_slots)
 
     def _failed(self, now_s: float) -> Actions:
-        """Too many failures within a minute delay further requests."""
+        """Count a failure; too many within a minute delay further requests."""
         self._failures.append(now_s)
         while self._failures and now_s - self._failures[0] >= FAILURE_WINDOW_S:
             self._failures.popleft()

@@ -1,4 +1,4 @@
-"""Endpoints, and the gateways through which they talk to one another."""
+"""Endpoints, and the gateways through which they call each other."""
 
 from firesteel.runtime.rpc.errors import (
     EndpointStoppedError,

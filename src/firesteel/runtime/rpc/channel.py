@@ -1,18 +1,19 @@
 """An authenticated stream of messages over a TCP connection.
 
-Why not a library: gRPC and ZeroMQ bring threads and certificates or no authentication of their own, and
-`multiprocessing.connection`, whose challenge this follows, blocks. asyncio's streams and `hmac` leave only this file.
+It does not use a library, because gRPC and ZeroMQ bring threads and require certificates or have no authentication, and
+`multiprocessing.connection`, whose challenge this follows, blocks. With asyncio's streams and `hmac` this file
+suffices.
 
-Handshake, all of fixed length, nothing of it unpickled:
+The handshake has fixed-length messages, and nothing is unpickled:
 
     server -> client   magic, version, nonce
     client -> server   magic, version, nonce, proof: HMAC-SHA256(secret, "client" + version + both nonces)
-    server -> client   0, proof: the same with "server"      or      1, length, why it refuses
+    server -> client   0, proof: the same with "server"      or      1, length, reason of the rejection
 
 Then each side sends frames: length, HMAC-SHA256(key, direction + number of the frame + message), message. The key is
 derived from the secret and both nonces. So neither side reads a message before the other has proven that it knows the
-secret, and a message that was changed, repeated or dropped on its way ends the connection. Messages are encrypted
-where TLS is on, see `InternalTls`.
+secret, and a message that was changed, repeated or dropped in transit ends the connection. Messages are encrypted if
+TLS is enabled, see `InternalTls`.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class Channel:
     """Both directions of an authenticated connection.
 
     Attributes:
-        peer: Whom error messages name.
-        max_bytes: No message is longer.
+        peer: The name of the peer in error messages.
+        max_bytes: Maximum length of a message.
     """
 
     peer: str
@@ -69,7 +70,7 @@ class Channel:
         """Send a message, after those sent before.
 
         Raises:
-            RpcMessageTooLargeError: it is too large; the connection goes on.
+            RpcMessageTooLargeError: the message is too large; the connection stays open.
         """
         if len(message) > self.max_bytes:
             raise RpcMessageTooLargeError(what, len(message), self.max_bytes)
@@ -77,10 +78,10 @@ class Channel:
         self._sent += 1
 
     async def receive(self) -> bytes:
-        """The next message.
+        """Return the next message.
 
         Raises:
-            RpcProtocolError: what came is no message; close the channel.
+            RpcProtocolError: the data received is not a message; close the channel.
             RpcConnectionError: the connection has ended.
         """
         try:
@@ -97,7 +98,7 @@ class Channel:
         return message
 
     async def close(self) -> None:
-        """Send what is still to be sent, then end the connection."""
+        """Send pending messages, then close the connection."""
         self._writer.close()
         try:
             await asyncio.wait_for(self._writer.wait_closed(), HANDSHAKE_TIMEOUT_S)
@@ -112,13 +113,13 @@ class Channel:
 async def open_channel(
     host: str, port: int, secret: bytes, max_bytes: int, tls: ssl.SSLContext | None = None
 ) -> Channel:
-    """Connect to a server and prove each other's knowledge of the secret.
+    """Connect to a server, with mutual proof of the secret.
 
     Raises:
-        RpcConnectionError: nobody listens there.
+        RpcConnectionError: no server listens there.
         RpcAuthenticationError: the secrets differ, or one side does not trust the other's certificate.
         RpcVersionError: the server speaks another version.
-        RpcProtocolError: what listens there is something else.
+        RpcProtocolError: the server speaks another protocol.
     """
     peer = f"tcp://{host}:{port}"
     try:
@@ -149,7 +150,7 @@ async def accept_channel(
     max_bytes: int,
     tls: ssl.SSLContext | None = None,
 ) -> Channel:
-    """Answer a client's connection; who can't prove that it knows the secret is told why and left.
+    """Accept a client's connection; a client that can't prove the secret gets an error and is disconnected.
 
     Raises:
         RpcConnectionError: as in `open_channel`.

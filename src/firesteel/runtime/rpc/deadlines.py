@@ -1,4 +1,4 @@
-"""When callers stop to wait."""
+"""Timeouts of calls."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from firesteel.runtime.clock import Clock, Timer
 
 __all__ = ["Deadlines"]
 
-_CLOSE_S = 1e-9  # Sums of floats that mean the same moment differ by less.
+_CLOSE_S = 1e-9  # Tolerance for rounding errors of deadlines.
 
 
 class Deadlines:
-    """Tells which answers are not there in time.
+    """The deadlines of responses.
 
-    All callers wait equally long, so whoever called first gives up first: one timer serves all of them, where one for
-    each of ten thousand calls under way would cost more than the calls.
+    All calls have the same timeout, so they expire in call order and one timer serves all of them. One timer for each
+    of ten thousand pending calls would cost more than the calls.
 
     Args:
-        clock: The time.
-        timeout_s: How long callers wait.
-        expired: Called with each answer that is not there in time, and what was said about it.
+        clock: The clock.
+        timeout_s: Timeout in seconds.
+        expired: Called with each expired answer and its description.
     """
 
     def __init__(self, clock: Clock, timeout_s: float, expired: Callable[[asyncio.Future[Any], Any], object]) -> None:
@@ -33,7 +33,7 @@ class Deadlines:
         self._timer: Timer | None = None
 
     def watch(self, answer: asyncio.Future[Any], about: Any) -> None:
-        """Wait for an answer from now on."""
+        """Start the timeout of an answer."""
         self._waiting[answer] = self._clock.monotonic_s() + self._timeout_s, about
         answer.add_done_callback(self._done)
         if self._timer is None:
@@ -46,7 +46,7 @@ class Deadlines:
             self._timer = None
 
     def _check(self) -> None:
-        """Give up what is due, and look again when the oldest of the others is."""
+        """Expire due answers, and reschedule for the oldest of the others."""
         self._timer = None
         now_s = self._clock.monotonic_s()
         while self._waiting:

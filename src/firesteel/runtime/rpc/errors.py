@@ -1,11 +1,11 @@
-"""What can go wrong with a call between endpoints.
+"""Errors of calls between endpoints.
 
 FiresteelError
   RpcError
     RpcConnectionError       no endpoint has that address, or the connection to it is lost
       RpcAuthenticationError   the other side does not know the secret
       RpcVersionError          the other side speaks another version of the protocol
-      RpcProtocolError         the other side sent what is no message
+      RpcProtocolError         the other side sent invalid data
     RpcMessageTooLargeError  a call or an answer exceeds the limit
     EndpointStoppedError     the endpoint stopped before it answered
     FencingTokenError        the call carries the token of another leader session (also errors.FencingTokenError)
@@ -30,13 +30,13 @@ __all__ = [
 
 
 class RpcError(errors.FiresteelError):
-    """A call that was not carried out, or whose answer did not arrive."""
+    """A call was not executed, or its response did not arrive."""
 
 
 class RpcConnectionError(RpcError):
     """No endpoint has the address, or the connection to it is lost. Flink: `rpc.exceptions.RpcConnectionException`.
 
-    Whether a call that was under way was carried out is unknown.
+    Whether a pending call was executed is unknown.
     """
 
     def __init__(self, address: str, reason: str | None = None) -> None:
@@ -48,15 +48,15 @@ class RpcConnectionError(RpcError):
 
 
 class RpcAuthenticationError(RpcConnectionError):
-    """The other side does not know the secret; no call was read or sent. Give both processes the same."""
+    """The other side does not know the secret; no call was read or sent. Configure the same secret."""
 
 
 class RpcVersionError(RpcConnectionError):
-    """The other side speaks another version of the protocol; no call was read or sent. Run one release everywhere."""
+    """The other side speaks another version of the protocol; no call was read or sent. Run the same release."""
 
 
 class RpcProtocolError(RpcConnectionError):
-    """The other side sent what is no message of this protocol."""
+    """The other side sent data that is not a message of this protocol."""
 
 
 class RpcMessageTooLargeError(RpcError):
@@ -78,7 +78,7 @@ class EndpointStoppedError(RpcError):
 class FencingTokenError(RpcError, errors.FencingTokenError):
     """The call belongs to another leader session. Flink: `rpc.exceptions.FencingTokenException`.
 
-    Raised at the caller; the endpoint's state is untouched. Look the leader up again and repeat the call.
+    Raised at the caller; the endpoint's state is unchanged. Look up the leader again and repeat the call.
     """
 
     def __init__(self, address: str, method: str, expected: str | None, received: str | None) -> None:
@@ -91,7 +91,7 @@ class FencingTokenError(RpcError, errors.FencingTokenError):
 
 
 class RpcTimeoutError(RpcError, TimeoutError):
-    """No answer arrived in time; whether the call was carried out is unknown."""
+    """No response arrived in time; whether the call was executed is unknown."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""Owners of state that one event loop alone may touch."""
+"""Endpoints: owners of state that only one event loop may access."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ logger = logging.getLogger(__name__)
 
 
 class RpcEndpoint:
-    """Owner of state that one event loop, its main thread, alone may touch. Flink: `runtime.rpc.RpcEndpoint`.
+    """An owner of state that only one event loop, its main thread, may access. Flink: `runtime.rpc.RpcEndpoint`.
 
-    Subclass, write the calls as `async def`, and let others hold a gateway, never the object. A call runs alone from
-    one `await` to the next; state read before an `await` is read again after it.
+    Subclasses implement calls as `async def`; other components hold a gateway, never the object. A call runs
+    exclusively from one `await` to the next, so state must be read again after an `await`.
 
     Args:
-        rpc_service: What makes the endpoint reachable.
-        name: Unique in the service, which makes an address of it.
+        rpc_service: The RPC service of the endpoint.
+        name: The name, unique in the service, from which the address is derived.
     """
 
     def __init__(self, rpc_service: RpcService, name: str) -> None:
         self.rpc_service = rpc_service
         self.address = rpc_service.address_of(name)
         self._main_loop = asyncio.get_running_loop()
-        self._work: dict[asyncio.Future[Any], None] = {}  # In the order begun, so that all runs are alike.
+        self._work: dict[asyncio.Future[Any], None] = {}  # In start order, so that runs are deterministic.
         self._waiting: dict[asyncio.Future[Any], str] = {}
         self._scheduled: set[_Scheduled] = set()
         self._is_running = False
@@ -40,12 +40,12 @@ class RpcEndpoint:
 
     @property
     def clock(self) -> Clock:
-        """The time this endpoint follows."""
+        """The clock of the endpoint."""
         return self.rpc_service.clock
 
     @property
     def is_running(self) -> bool:
-        """Whether calls are carried out."""
+        """Whether calls are executed."""
         return self._is_running
 
     async def start(self) -> None:
@@ -55,7 +55,7 @@ class RpcEndpoint:
         await self.on_start()
 
     async def stop(self) -> None:
-        """Run `on_stop`, refuse further calls and answer the waiting ones with `EndpointStoppedError`. Idempotent."""
+        """Run `on_stop`, reject further calls and fail pending ones with `EndpointStoppedError`. Idempotent."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -79,10 +79,10 @@ class RpcEndpoint:
         """Hook: runs once the endpoint is reachable."""
 
     async def on_stop(self) -> None:
-        """Hook: runs while calls are still carried out."""
+        """Hook: runs while calls are still executed."""
 
     def receive(self, call: RpcCall) -> asyncio.Future[Any]:
-        """Start to carry out a call that arrived through a gateway, and return its answer to come."""
+        """Start to execute a call received from a gateway, and return the future of its response."""
         answer: asyncio.Future[Any] = self._main_loop.create_future()
         refusal = self._refusal(call)
         if refusal is not None:
@@ -94,7 +94,7 @@ class RpcEndpoint:
         return answer
 
     def run_async(self, callback: Callable[[], object]) -> None:
-        """Run `callback` in the main thread, soon, unless the endpoint has stopped by then."""
+        """Run `callback` in the main thread, asynchronously, unless the endpoint has stopped by then."""
         self._main_loop.call_soon(lambda: callback() if self._is_running else None)
 
     def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:
@@ -102,15 +102,15 @@ class RpcEndpoint:
         return _Scheduled(self._scheduled, self.clock, delay_s, lambda: callback() if self._is_running else None)
 
     def spawn(self, work: Awaitable[Any], what: str) -> asyncio.Future[Any]:
-        """Let `work` go on beside the calls; it ends with the endpoint and its errors are logged under `what`."""
+        """Run `work` concurrently; it is cancelled with the endpoint, and its errors are logged under `what`."""
         future = asyncio.ensure_future(work)
         future.add_done_callback(functools.partial(self._log_error, what))
         return self._track(future)
 
     def when_failed(self, call: Awaitable[Any], follows: Callable[[Exception], None]) -> None:
-        """Do what follows if a call fails while the endpoint runs.
+        """Call `follows` if a call fails while the endpoint runs.
 
-        It is a callback and not a task: a JobMaster has a call for each slot and for each task.
+        It uses a callback instead of a task, because a JobMaster has a call for each slot and each task.
         """
 
         def answered(answer: asyncio.Future[Any]) -> None:
@@ -121,7 +121,7 @@ class RpcEndpoint:
         self.spawn(call, "a call").add_done_callback(answered)
 
     def validate_runs_in_main_thread(self) -> None:
-        """Fail if the caller is not in the endpoint's main thread."""
+        """Raise an error if the caller is not in the endpoint's main thread."""
         try:
             running: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
@@ -138,7 +138,7 @@ class RpcEndpoint:
         except Exception as error:
             if not answer.done():
                 answer.set_exception(error)
-        except SystemExit as error:  # Of the user's code: it would end the event loop and all endpoints with it.
+        except SystemExit as error:  # Raised by user code: it would end the event loop and all endpoints.
             if not answer.done():
                 answer.set_exception(RpcError(f"{call.method}() ended by {error!r}, raised in the user's code"))
         else:
@@ -162,10 +162,10 @@ class RpcEndpoint:
 
 
 class _Scheduled:
-    """A callback of an endpoint that is still to come.
+    """A scheduled callback of an endpoint.
 
-    The clock keeps it until it is due, in five minutes perhaps: an endpoint that stops takes the callback out of it,
-    so that the clock does not keep all that the endpoint has.
+    The clock keeps a reference until it is due, perhaps for minutes. An endpoint that stops clears the callback, so
+    that the clock does not keep the endpoint alive.
     """
 
     __slots__ = ("_all", "_timer", "callback")
@@ -177,7 +177,7 @@ class _Scheduled:
         all.add(self)
 
     def cancel(self) -> None:
-        """Drop the callback; no effect once it ran."""
+        """Cancel the callback; no effect after it ran."""
         self._all.discard(self)
         self._timer.cancel()
 
@@ -188,9 +188,9 @@ class _Scheduled:
 
 
 class FencedRpcEndpoint(RpcEndpoint):
-    """An endpoint that answers one leader session only. Flink: `runtime.rpc.FencedRpcEndpoint`.
+    """An endpoint that serves a single leader session. Flink: `runtime.rpc.FencedRpcEndpoint`.
 
-    Every call carries a token, checked when it arrives; without a token of its own the endpoint rejects all.
+    Every call carries a token, which is checked on arrival; an endpoint without a token rejects all calls.
     """
 
     def __init__(self, rpc_service: RpcService, name: str, fencing_token: str | None = None) -> None:
@@ -198,7 +198,7 @@ class FencedRpcEndpoint(RpcEndpoint):
         self.fencing_token = fencing_token
 
     def schedule_run_async(self, delay_s: float, callback: Callable[[], object]) -> Timer:
-        """As in `RpcEndpoint`; dropped too if the leader session has changed by then."""
+        """Run `callback` as in `RpcEndpoint`, unless the leader session has changed by then."""
         token = self.fencing_token
         return super().schedule_run_async(delay_s, lambda: callback() if self.fencing_token == token else None)
 

@@ -20,13 +20,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def no_rpc_timeout(method: F) -> F:
-    """Mark a gateway's method whose answer may take as long as it takes."""
+    """Mark a gateway method whose response has no timeout."""
     method.__rpc_without_timeout__ = True  # type: ignore[attr-defined]
     return method
 
 
 def large_arguments(method: F) -> F:
-    """Mark a gateway's method whose arguments may take long to write: a thread does it.
+    """Mark a gateway method whose arguments are large, so that a thread serializes them.
 
     Such a call may start after calls that its caller makes later.
     """
@@ -36,7 +36,7 @@ def large_arguments(method: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class RpcCall:
-    """One call on its way to an endpoint."""
+    """A call to an endpoint."""
 
     address: str
     fencing_token: str | None
@@ -46,33 +46,33 @@ class RpcCall:
 
 
 class RpcServer(Protocol):
-    """The receiving side of an address."""
+    """The receiver of calls to an address."""
 
     def receive(self, call: RpcCall) -> asyncio.Future[Any]:
-        """Start to carry a call out and return its answer to come."""
+        """Start to execute a call and return the future of its response."""
         ...
 
 
 class RpcService(Protocol):
-    """Connects endpoints. Flink: `runtime.rpc.RpcService`."""
+    """A service that connects endpoints. Flink: `runtime.rpc.RpcService`."""
 
     @property
     def clock(self) -> Clock:
-        """The time that timeouts and scheduled calls follow."""
+        """The clock of timeouts and scheduled calls."""
         ...
 
     def address_of(self, name: str) -> str:
-        """The address of this service's endpoint of that name, as others see it."""
+        """Return the address of this service's endpoint with a name, as seen by others."""
         ...
 
     def register(self, address: str, server: RpcServer) -> None:
         """Make an endpoint reachable."""
 
     def unregister(self, address: str) -> None:
-        """Make it unreachable again; unknown addresses are ignored."""
+        """Make an endpoint unreachable; unknown addresses are ignored."""
 
     async def connect(self, address: str, gateway_type: type, fencing_token: str | None = None) -> Any:
-        """A gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
+        """Return a gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
 
         Raises:
             RpcConnectionError: no endpoint runs there.
@@ -80,15 +80,15 @@ class RpcService(Protocol):
 
 
 class InMemoryRpcService:
-    """Connects the endpoints of one process on one loop.
+    """A service that connects the endpoints of one process on one event loop.
 
-    Calls of one caller start in the order made, never in the caller's stack. Flink: `runtime.rpc.pekko.PekkoRpcService`
+    Calls of one caller start in call order, never in the caller's stack. Flink: `runtime.rpc.pekko.PekkoRpcService`
     for local actors; `serialize_calls` is its `pekko.rpc.force-invocation-serialization`.
 
     Args:
-        clock: The time that timeouts follow.
-        timeout_s: How long a caller waits for an answer. Flink: `pekko.ask.timeout`.
-        serialize_calls: Whether arguments and results are written and read back, as between processes.
+        clock: The clock of timeouts.
+        timeout_s: Timeout of responses in seconds. Flink: `pekko.ask.timeout`.
+        serialize_calls: Whether arguments and results are serialized, as between processes.
     """
 
     def __init__(self, clock: Clock | None = None, timeout_s: float = 10.0, serialize_calls: bool = False) -> None:
@@ -100,11 +100,11 @@ class InMemoryRpcService:
 
     @property
     def clock(self) -> Clock:
-        """The time that timeouts and scheduled calls follow."""
+        """The clock of timeouts and scheduled calls."""
         return self._clock
 
     def address_of(self, name: str) -> str:
-        """The name itself."""
+        """Return the name itself."""
         return name
 
     def register(self, address: str, server: RpcServer) -> None:
@@ -118,11 +118,11 @@ class InMemoryRpcService:
         self._servers[address] = server
 
     def unregister(self, address: str) -> None:
-        """Make it unreachable again; unknown addresses are ignored."""
+        """Make an endpoint unreachable; unknown addresses are ignored."""
         self._servers.pop(address, None)
 
     async def connect(self, address: str, gateway_type: type, fencing_token: str | None = None) -> Any:
-        """A gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
+        """Return a gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
 
         Raises:
             RpcConnectionError: no endpoint runs there.
@@ -132,12 +132,12 @@ class InMemoryRpcService:
         return Gateway(self, address, gateway_type, fencing_token)
 
     def call(self, call: RpcCall, with_timeout: bool, is_large: bool = False) -> asyncio.Future[Any]:
-        """Send a call and return its answer to come.
+        """Send a call and return the future of its response.
 
         Args:
-            call: What is called.
-            with_timeout: Whether the answer has to come in time.
-            is_large: Whether a thread writes the arguments, if they leave the process.
+            call: The call.
+            with_timeout: Whether the response has a timeout.
+            is_large: Whether a thread serializes the arguments if they leave the process.
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if with_timeout:
@@ -171,13 +171,13 @@ class InMemoryRpcService:
 
 
 def fail(answer: asyncio.Future[Any], error: BaseException) -> None:
-    """Answer with an error, unless there is an answer already."""
+    """Set an error as the response, unless there is a response already."""
     if not answer.done():
         answer.set_exception(error)
 
 
 class Gateway:
-    """Stands for an endpoint; has the methods of its Protocol only. Made by `RpcService.connect`."""
+    """A proxy of an endpoint with the methods of its Protocol only. Created by `RpcService.connect`."""
 
     __slots__ = ("_address", "_fencing_token", "_gateway_type", "_service")
 

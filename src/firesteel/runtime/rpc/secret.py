@@ -1,4 +1,4 @@
-"""The secret that the processes of a cluster share."""
+"""The shared secret of a cluster's processes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MIN_BYTES = 16
 
 
 def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
-    """The secret, out of the file that `security.rpc.secret-file` names, else of `FIRESTEEL_RPC_SECRET`.
+    """Return the secret from the file named by `security.rpc.secret-file`, else from `FIRESTEEL_RPC_SECRET`.
 
-    Neither shows in a list of processes. Flink has no such secret; it authenticates by TLS certificates.
+    Neither is visible in a process list. Flink has no such secret; it authenticates with TLS certificates.
 
     Raises:
-        InvalidOptionError: there is none, it is too short, or others can read its file.
+        InvalidOptionError: the secret is missing or too short, or other users can read its file.
     """
     name = configuration.get(SECRET_FILE)
     if name is None:
@@ -42,10 +42,10 @@ def rpc_secret(configuration: Mapping[str, str], environment: Mapping[str, str] 
 
 
 def rpc_secret_or_new(configuration: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> bytes:
-    """The secret that is set; where none is, a new one: for a JobManager that hands it to its TaskExecutors itself.
+    """Return the configured secret, or a new one that the JobManager distributes to its TaskExecutors.
 
     Raises:
-        InvalidOptionError: one is set that is too short, or that others can read.
+        InvalidOptionError: the configured secret is too short, or other users can read it.
     """
     if SECRET_FILE in configuration or SECRET_VARIABLE in environment:
         return rpc_secret(configuration, environment)

@@ -26,14 +26,13 @@ _CALL, _FIND, _RESULT, _ERROR, _REFUSED = range(5)
 
 
 class OutgoingConnection:
-    """The caller's side. What is called before the connection is open is sent, in order, once it is.
+    """The caller's side. Calls made before the connection is open are sent, in order, once it is.
 
     Args:
-        host: Of the other process.
-        port: Of the other process.
-        secret: What both have to know.
-        max_bytes: No message is longer.
-        tls: What to speak TLS with; None: not at all.
+        host: Host of the other process. port: Port of the other process.
+        secret: The shared secret.
+        max_bytes: Maximum length of a message.
+        tls: The TLS settings; None disables TLS.
     """
 
     def __init__(self, host: str, port: int, secret: bytes, max_bytes: int, tls: ssl.SSLContext | None = None) -> None:
@@ -46,17 +45,17 @@ class OutgoingConnection:
         self._task = asyncio.ensure_future(self._run(open_channel(host, port, secret, max_bytes, tls)))
 
     def call(self, call: RpcCall, message: bytes, answer: asyncio.Future[Any]) -> None:
-        """Send a call, which was written as `message`; its answer goes to `answer`."""
+        """Send a call, serialized as `message`; its response is set on `answer`."""
         self._request(_CALL, message, f"the call {call.method}() to {call.address}", answer)
 
     def find(self, address: str) -> asyncio.Future[Any]:
-        """Whether an endpoint has that address."""
+        """Return whether an endpoint with an address exists."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._request(_FIND, address.encode(), f"the search for {address}", answer)
         return answer
 
     async def close(self, reason: str) -> None:
-        """Fail the calls that wait and end the connection."""
+        """Fail pending calls and close the connection."""
         self._end(RpcConnectionError(self._peer, reason))
         self._task.cancel()
         await asyncio.wait([self._task])
@@ -120,10 +119,10 @@ class OutgoingConnection:
 
 
 class IncomingConnection:
-    """The side of the endpoints.
+    """The endpoints' side of a connection.
 
     Args:
-        channel: To the caller, who is authenticated.
+        channel: The channel to the authenticated caller.
         servers: The endpoints by address.
     """
 
@@ -133,7 +132,7 @@ class IncomingConnection:
         self._is_closed = False
 
     async def serve(self) -> None:
-        """Take calls until the connection ends."""
+        """Execute calls until the connection ends."""
         try:
             while True:
                 self._take(await self._channel.receive())
@@ -146,7 +145,7 @@ class IncomingConnection:
             await self.close()
 
     async def close(self) -> None:
-        """Send the answers that are ready and end the connection. Idempotent."""
+        """Send the available responses and close the connection. Idempotent."""
         if not self._is_closed:
             self._is_closed = True
             await self._channel.close()
@@ -163,7 +162,7 @@ class IncomingConnection:
             call = pickle.loads(body)
             if not isinstance(call, RpcCall):
                 raise TypeError(f"an RpcCall was expected, not {call!r}")
-        except (Exception, SystemExit) as error:  # Arguments may import modules of the user.
+        except (Exception, SystemExit) as error:  # Unpickling arguments may import modules of the user.
             text = f"the call of {self._channel.peer} can't be read: {type(error).__name__}: {error}"
             self._answer(number, _ERROR, RpcError(text), "a call")
             return
@@ -193,7 +192,7 @@ class IncomingConnection:
 
 
 def _dumps(value: Any) -> bytes:
-    """The value pickled; an error that the other side could not make again is told in words."""
+    """Return the pickled value; an error that the other side can't unpickle is replaced by its text."""
     data: bytes = cloudpickle.dumps(value)
     if isinstance(value, BaseException):
         try:

@@ -27,21 +27,21 @@ FRAMESIZE_BYTES = 10 * 1024 * 1024
 
 
 class TcpRpcService(InMemoryRpcService):
-    """Connects the endpoints of this process with one another and, over TCP, with those of others.
+    """A service that connects the endpoints of this process with each other and, over TCP, with those of others.
 
-    Addresses look like `tcp://host:port/name`. One connection carries all calls to a process, in the order made; it is
-    opened by the first call, and again by the first call after it was lost. Calls that wait for an answer then fail
-    with `RpcConnectionError`. Flink: `runtime.rpc.pekko.PekkoRpcService`.
+    Addresses look like `tcp://host:port/name`. One connection carries all calls to a process, in call order; it is
+    opened by the first call, and again by the first call after it was lost. A loss fails the pending calls with
+    `RpcConnectionError`. Flink: `runtime.rpc.pekko.PekkoRpcService`.
 
     Args:
-        secret: What processes prove to know before anything is read; see `rpc_secret`.
-        host: This process's address as others see it.
-        port: 0 for any free one.
-        bind_host: The interface to listen at; `host` if it is None.
-        clock: The time that timeouts follow.
-        timeout_s: How long a caller waits for an answer. Flink: `pekko.ask.timeout`.
-        framesize_bytes: No call and no answer is larger. Flink: `pekko.framesize`.
-        tls: What to speak TLS with; None: not at all.
+        secret: The shared secret that processes prove to know before anything is read; see `rpc_secret`.
+        host: This process's address as seen by others.
+        port: The port to listen on; 0 for any free one.
+        bind_host: The interface to listen on; `host` if it is None.
+        clock: The clock of timeouts.
+        timeout_s: Timeout of responses in seconds. Flink: `pekko.ask.timeout`.
+        framesize_bytes: Maximum size of a call or response. Flink: `pekko.framesize`.
+        tls: The TLS settings; None disables TLS.
 
     Example:
         >>> async def serve() -> str:
@@ -80,7 +80,7 @@ class TcpRpcService(InMemoryRpcService):
 
     @classmethod
     def of_job_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
-        """As `jobmanager.rpc.address`, `jobmanager.rpc.port` and `jobmanager.bind-host` say.
+        """Return the service for `jobmanager.rpc.address`, `jobmanager.rpc.port` and `jobmanager.bind-host`.
 
         Raises:
             InvalidOptionError: there is no secret, or an option can't be read.
@@ -91,7 +91,7 @@ class TcpRpcService(InMemoryRpcService):
 
     @classmethod
     def of_task_manager(cls, configuration: Mapping[str, str], secret: bytes | None = None) -> TcpRpcService:
-        """As `taskmanager.host`, `taskmanager.rpc.port` and `taskmanager.bind-host` say.
+        """Return the service for `taskmanager.host`, `taskmanager.rpc.port` and `taskmanager.bind-host`.
 
         Raises:
             InvalidOptionError: there is no secret, or an option can't be read.
@@ -116,16 +116,16 @@ class TcpRpcService(InMemoryRpcService):
 
     @property
     def address(self) -> str:
-        """Where this process is reached, without a name."""
+        """The address of this process, without a name."""
         return f"tcp://{self._host}:{self._port}"
 
     async def start(self) -> None:
-        """Listen; endpoints are made after this."""
+        """Start to listen; must be called before endpoints are created."""
         self._listener = await asyncio.start_server(self._accept, self._bind_host, self._port)
         self._port = self._listener.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Stop listening, send the answers that are ready, and fail the calls that still wait. Idempotent."""
+        """Stop listening, send the available responses, and fail pending calls. Idempotent."""
         self._is_stopped = True
         if self._listener is not None:
             self._listener.close()
@@ -135,11 +135,11 @@ class TcpRpcService(InMemoryRpcService):
             await incoming.close()
 
     def address_of(self, name: str) -> str:
-        """The address of this process's endpoint of that name."""
+        """Return the address of this process's endpoint with a name."""
         return f"{self.address}/{name}"
 
     async def connect(self, address: str, gateway_type: type, fencing_token: str | None = None) -> Any:
-        """A gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
+        """Return a gateway to the endpoint at `address`, with the methods of the Protocol `gateway_type`.
 
         Raises:
             RpcConnectionError: no endpoint runs there, or its process can't be reached.

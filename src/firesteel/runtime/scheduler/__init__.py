@@ -1,1 +1,1 @@
-"""When what is deployed where, and what follows from a failure. Pure: nothing here awaits."""
+"""Scheduling: when and where tasks are deployed, and reactions to failures. Pure: nothing here awaits."""

@@ -1,4 +1,4 @@
-"""What a Scheduler asks its JobMaster to do."""
+"""Actions of a Scheduler for its JobMaster."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class RequestSlots:
-    """Ask for the slots of a bulk of subtasks; all of them within `slot.request.timeout`, or the bulk fails."""
+    """Request the slots of a bulk of subtasks; the bulk fails if `slot.request.timeout` expires."""
 
     requests: tuple[LogicalSlotRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSlots:
-    """Give the slots of attempts back, or take their requests back."""
+    """Release the slots of attempts, or cancel their requests."""
 
     request_ids: tuple[str, ...]
     cause: str
@@ -53,7 +53,7 @@ class CancelTask:
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
-    """All subtasks of a region are there: let its records flow."""
+    """Start the query of a region, as all its subtasks are ready."""
 
     region: int
     run: int
@@ -61,7 +61,7 @@ class StartQuery:
 
 @dataclass(frozen=True, slots=True)
 class StopQuery:
-    """Stop the query of a region and report when nothing of it is left."""
+    """Stop the query of a region and report when it has stopped."""
 
     region: int
     run: int
@@ -69,7 +69,7 @@ class StopQuery:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRestart:
-    """Report after a delay that a restart is due."""
+    """Report a due restart after a delay."""
 
     restart_id: int
     delay_s: float
@@ -77,7 +77,7 @@ class ScheduleRestart:
 
 @dataclass(frozen=True, slots=True)
 class JobTerminated:
-    """The job is over; its state is in the ExecutionGraph."""
+    """The job has terminated; its state is in the ExecutionGraph."""
 
 
 SchedulerAction = (

@@ -1,4 +1,4 @@
-"""Subtasks that wait for their slots together."""
+"""Bulks of subtasks that wait for their slots together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Bulks", "IllegalSchedulingError", "WaitingBulk"]
 
 
 class IllegalSchedulingError(FiresteelError):
-    """The job, or a subtask, can't be scheduled as it is now."""
+    """The job or a subtask can't be scheduled in its current state."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,8 +27,8 @@ class WaitingBulk:
     """Subtasks that are deployed once all of them have slots.
 
     Attributes:
-        versions: The subtasks as they were when they were scheduled.
-        missing: How many have no slot.
+        versions: The versions of the subtasks at the time of scheduling.
+        missing: Number of subtasks without a slot.
     """
 
     versions: list[VertexVersion]
@@ -36,12 +36,14 @@ class WaitingBulk:
 
 
 class Bulks:
-    """Who waits for a slot or has one. Pure. Flink: `runtime.scheduler.DefaultExecutionDeployer`, its waiting handles.
+    """The subtasks that wait for or have a slot.
+
+    Pure. Flink: `runtime.scheduler.DefaultExecutionDeployer`, its waiting handles.
 
     Args:
         graph: The job.
-        allocator: Writes the slot requests.
-        versioner: Tells whether something else was decided about a subtask since.
+        allocator: Creates the slot requests.
+        versioner: Detects newer decisions about a subtask.
     """
 
     def __init__(
@@ -53,10 +55,10 @@ class Bulks:
         self._requests: dict[str, tuple[WaitingBulk, VertexVersion]] = {}  # by attempt
 
     def schedule(self, vertices: Sequence[ExecutionVertex]) -> RequestSlots:
-        """Bring subtasks into SCHEDULED and ask for their slots.
+        """Change subtasks to SCHEDULED and request their slots.
 
         Raises:
-            IllegalSchedulingError: a subtask is scheduled already.
+            IllegalSchedulingError: a subtask is already scheduled.
         """
         versions = self._versioner.record(vertices)
         bulk = WaitingBulk(versions, len(versions))
@@ -71,7 +73,7 @@ class Bulks:
         return RequestSlots(self._allocator.requests(vertices))
 
     def assign(self, logical: LogicalSlot) -> WaitingBulk | None:
-        """Give an attempt its slot: its bulk; None if something else was decided about it, or it has one already."""
+        """Assign a slot to an attempt and return its bulk; None if the attempt is outdated or has a slot."""
         bulk, version = self._requests.get(logical.request_id, (None, None))
         slot = logical.slot
         if bulk is not None and version is not None and not self._versioner.is_modified(version):
@@ -83,11 +85,11 @@ class Bulks:
         return None
 
     def still_valid(self, bulk: WaitingBulk) -> Iterable[ExecutionVertex]:
-        """The subtasks of a bulk about which nothing else was decided."""
+        """Return the subtasks of a bulk without newer decisions."""
         return (version.vertex for version in bulk.versions if not self._versioner.is_modified(version))
 
     def lost(self, request_ids: Sequence[str], cause: TaskFailure) -> tuple[list[ExecutionVertex], TaskFailure]:
-        """Slots will not come, or are gone: whose they were, and why; with the number of slots if a bulk waits."""
+        """Process failed or lost slots; return their subtasks and the cause, with the slots of a waiting bulk."""
         hit: list[ExecutionVertex] = []
         for request_id in request_ids:
             bulk, version = self._requests.pop(request_id, (None, None))
@@ -101,19 +103,19 @@ class Bulks:
         return hit, cause
 
     def release(self, vertex: ExecutionVertex) -> bool:
-        """The current attempt needs its slot, or its request, no longer; False if it has none."""
+        """Release the slot or request of the current attempt; return False if it has none."""
         vertex.current.slot_lost()
         return self._requests.pop(vertex.current.attempt_id, None) is not None
 
     def release_of(self, vertices: Collection[ExecutionVertex]) -> list[str]:
-        """Some subtasks need their slots no longer; those of their attempts that had one, or waited for one."""
+        """Release the slots of some subtasks; return the attempts that had or waited for one."""
         attempt_ids = [attempt for attempt, (_, version) in self._requests.items() if version.vertex in vertices]
         for attempt_id in attempt_ids:
             del self._requests[attempt_id]
         return attempt_ids
 
     def release_all(self) -> list[str]:
-        """Nobody needs a slot any more; the attempts that had one, or waited for one."""
+        """Release all slots; return the attempts that had or waited for one."""
         attempt_ids = list(self._requests)
         self._requests.clear()
         return attempt_ids

@@ -1,4 +1,4 @@
-"""From an execution that has its slot to what its TaskExecutor needs."""
+"""Creation of task deployment descriptors for executions with a slot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TaskDeploymentDescriptorFactory"]
 
 
 class TaskDeploymentDescriptorFactory:
-    """Makes the descriptors of one job. Flink: `runtime.deployment.TaskDeploymentDescriptorFactory`.
+    """A factory of a job's descriptors. Flink: `runtime.deployment.TaskDeploymentDescriptorFactory`.
 
     The job graph is serialized once; all subtasks and attempts share the bytes.
     """
@@ -29,7 +29,7 @@ class TaskDeploymentDescriptorFactory:
         self._serialized_job_graph: bytes = serialized_job_graph or cloudpickle.dumps(graph.job_graph)
 
     def descriptor(self, vertex: ExecutionVertex) -> TaskDeploymentDescriptor:
-        """The descriptor of the current attempt, which has its slot."""
+        """Return the descriptor of the current attempt, which has its slot."""
         execution, job_vertex = vertex.current, vertex.job_vertex
         assert execution.allocation_id is not None, f"{vertex.name} has no slot"
         numbering = self._numbering

@@ -1,4 +1,4 @@
-"""From subtasks to the slots they ask for."""
+"""Creation of slot requests for subtasks."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["ExecutionSlotAllocator"]
 
 
 class ExecutionSlotAllocator:
-    """Writes the slot requests of subtasks. Pure. Flink: `runtime.scheduler.SlotSharingExecutionSlotAllocator`.
+    """A factory of subtasks' slot requests. Pure. Flink: `runtime.scheduler.SlotSharingExecutionSlotAllocator`.
 
-    Requests are made under the id of the attempt. Where the slot sharing strategy says who shares a slot, all of a slot
-    ask for what all of them prefer.
+    Requests have the id of the attempt. If the slot sharing strategy decides who shares a slot, the requests of a slot
+    combine the preferences of all its subtasks.
 
     Args:
         graph: The job.
-        options: How it is scheduled.
+        options: Scheduling options.
 
     Attributes:
-        numbering: The numbers of the job's slots; None where who shares a slot is decided later.
+        numbering: The numbers of the job's slots; None if slot sharing is decided later.
     """
 
     def __init__(self, graph: ExecutionGraph, options: SchedulerOptions) -> None:
@@ -40,7 +40,7 @@ class ExecutionSlotAllocator:
         self._groups: dict[str, tuple[str, ResourceProfile]] = {}
         for vertex in graph.job_vertices.values():
             group = vertex.job_vertex.slot_sharing_group
-            # Else by identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
+            # Otherwise by identity: in BATCH mode several groups, one per pipelined region, share the name `default`.
             is_named = isinstance(self.numbering, SlotSharing)
             key = slot_sharing_name(vertex.job_vertex) if is_named else id(vertex if group is None else group)
             number = numbers.setdefault(key, f"group-{len(numbers)}")
@@ -48,7 +48,7 @@ class ExecutionSlotAllocator:
             self._groups[vertex.id] = number, ResourceProfile.of_group(declared)
 
     def requests(self, vertices: Iterable[ExecutionVertex]) -> tuple[LogicalSlotRequest, ...]:
-        """What the current attempts of a bulk ask for."""
+        """Return the slot requests of a bulk's current attempts."""
         vertices = list(vertices)
         preferred = PreferredLocations(self._graph, _location_before)
         reserved = self._allocations_before(self._graph.vertices)
@@ -70,7 +70,7 @@ class ExecutionSlotAllocator:
             job_vertex.id,
             profile,
             shared_slot=shared_slot,
-            # Who shares a slot already sits together.
+            # Subtasks that share a slot are already co-located.
             co_location=(str(co_location), vertex.subtask_index)
             if shared_slot is None and co_location is not None
             else None,
@@ -96,5 +96,5 @@ class ExecutionSlotAllocator:
 
 
 def _location_before(vertex: ExecutionVertex) -> TaskManagerLocation | None:
-    """A subtask that ran before starts from the state that it left there."""
+    """Return the location of the subtask's previous attempt, where its local state is, or None."""
     return vertex.prior[-1].location if vertex.prior else None

@@ -1,4 +1,4 @@
-"""Whether a decision about a subtask still holds."""
+"""Versions of decisions about subtasks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["ExecutionVertexVersioner", "VertexVersion"]
 
 @dataclass(frozen=True, slots=True)
 class VertexVersion:
-    """A subtask as it was when something was decided. Flink: `runtime.scheduler.ExecutionVertexVersion`."""
+    """The version of a subtask at the time of a decision. Flink: `runtime.scheduler.ExecutionVertexVersion`."""
 
     vertex: ExecutionVertex
     version: int
 
 
 class ExecutionVertexVersioner:
-    """Counts what is decided about each subtask. Flink: `runtime.scheduler.ExecutionVertexVersioner`."""
+    """The number of decisions about each subtask. Flink: `runtime.scheduler.ExecutionVertexVersioner`."""
 
     def __init__(self) -> None:
         self._versions: defaultdict[ExecutionVertex, int] = defaultdict(int)
 
     def record(self, vertices: Iterable[ExecutionVertex]) -> list[VertexVersion]:
-        """Something new is decided about them: all that was decided before is void."""
+        """Record a new decision about subtasks, which invalidates all earlier ones."""
         recorded = []
         for vertex in vertices:
             self._versions[vertex] += 1
@@ -34,5 +34,5 @@ class ExecutionVertexVersioner:
         return recorded
 
     def is_modified(self, version: VertexVersion) -> bool:
-        """Whether something else was decided since."""
+        """Return whether there is a newer decision."""
         return self._versions[version.vertex] != version.version

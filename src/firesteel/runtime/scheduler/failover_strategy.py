@@ -1,4 +1,4 @@
-"""What is restarted after a failure: strategies by name."""
+"""Failover strategies by name, which select the subtasks to restart after a failure."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ __all__ = [
 
 
 class FailoverStrategy(Protocol):
-    """Decides what is restarted. Pure. Flink: `runtime.executiongraph.failover.FailoverStrategy`."""
+    """A selector of subtasks to restart. Pure. Flink: `runtime.executiongraph.failover.FailoverStrategy`."""
 
     def tasks_needing_restart(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> set[ExecutionVertex]:
-        """What to restart since `vertices` failed; none of them: since the job failed as a whole."""
+        """Return the subtasks to restart after `vertices` failed; no vertices: after a failure of the whole job."""
         ...
 
 
 class RestartAllFailoverStrategy:
-    """Everything. Flink: `runtime.executiongraph.failover.RestartAllFailoverStrategy`."""
+    """A strategy that restarts all subtasks. Flink: `runtime.executiongraph.failover.RestartAllFailoverStrategy`."""
 
     def __init__(self, graph: ExecutionGraph, topology: SchedulingTopology) -> None:
         self._graph = graph
 
     def tasks_needing_restart(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> set[ExecutionVertex]:
-        """All subtasks."""
+        """Return all subtasks."""
         return set(self._graph.vertices)
 
 
 class RestartPipelinedRegionFailoverStrategy:
-    """The regions of what failed, those that read from them, and those whose results are gone and needed again.
+    """A strategy that restarts failed regions, their consumers, and producers of lost results.
 
-    What was not scheduled yet need not be restarted.
+    Subtasks that were not scheduled yet are not restarted.
     Flink: `runtime.executiongraph.failover.RestartPipelinedRegionFailoverStrategy`.
     """
 
@@ -52,7 +52,7 @@ class RestartPipelinedRegionFailoverStrategy:
         self._topology = topology
 
     def tasks_needing_restart(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> set[ExecutionVertex]:
-        """The subtasks of all regions that have to run again."""
+        """Return the subtasks of all regions to restart."""
         failed = set(vertices)
         if not failed:
             return set(self._graph.vertices)
@@ -99,7 +99,7 @@ FAILOVER_STRATEGIES: dict[str, Callable[[ExecutionGraph, SchedulingTopology], Fa
 
 
 def failover_strategy(name: str, graph: ExecutionGraph, topology: SchedulingTopology) -> FailoverStrategy:
-    """The strategy of that name (`jobmanager.execution.failover-strategy`).
+    """Return the strategy with a name (`jobmanager.execution.failover-strategy`).
 
     Raises:
         InvalidOptionError: there is no such strategy.

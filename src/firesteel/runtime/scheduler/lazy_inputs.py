@@ -1,4 +1,4 @@
-"""Which inputs of a subtask can be read already."""
+"""Availability of a subtask's inputs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["InputDependencyConstraint", "LazyInputs"]
 
 
 class InputDependencyConstraint(Enum):
-    """Whether one readable input is enough. Flink: `api.common.InputDependencyConstraint` (until 1.12)."""
+    """Whether one consumable input is enough. Flink: `api.common.InputDependencyConstraint` (until 1.12)."""
 
     ANY = "ANY"
     ALL = "ALL"
 
 
 class LazyInputs:
-    """Inputs that become readable as their producers go on.
+    """The inputs that become consumable as their producers progress.
 
-    A pipelined input can be read once a producer emitted data, a blocking one once its whole result is finished.
+    A pipelined input is consumable once a producer has emitted data, a blocking one once its whole result is finished.
     Flink: `runtime.scheduler.strategy.InputDependencyConstraintChecker` (until 1.11).
     """
 
@@ -32,17 +32,17 @@ class LazyInputs:
         self._graph = graph
         self._constraint = constraint
         self._done: dict[str, set[ExecutionVertex]] = {id_: set() for id_ in graph.results}
-        self._filled: Counter[int] = Counter()  # piece of a pipelined edge -> how many of its producers emitted data
+        self._filled: Counter[int] = Counter()  # group of a pipelined edge -> number of its producers that emitted data
 
     def are_consumable(self, vertex: ExecutionVertex) -> bool:
-        """Whether the subtask may start; one without inputs always may."""
+        """Return whether the subtask may start; a subtask without inputs always may."""
         if not vertex.consumed:
             return True
         decide = any if self._constraint is InputDependencyConstraint.ANY else all
         return decide(self._is_consumable(group) for group in vertex.consumed)
 
     def finished(self, vertex: ExecutionVertex) -> Iterator[ExecutionVertex]:
-        """A subtask has FINISHED: the consumers of the blocking results that are complete by that."""
+        """Record a FINISHED subtask; yield the consumers of blocking results that are now complete."""
         for result in vertex.job_vertex.results:
             if not result.must_be_pipelined_consumed:
                 self._done[result.id].add(vertex)
@@ -50,7 +50,7 @@ class LazyInputs:
                     yield from self._consumers(result.groups)
 
     def data_produced(self, vertex: ExecutionVertex) -> Iterator[ExecutionVertex]:
-        """A subtask has emitted data: the consumers of the pipelined partitions it fills."""
+        """Record that a subtask has emitted data; yield the consumers of its pipelined partitions."""
         for result in vertex.job_vertex.results:
             if result.must_be_pipelined_consumed and vertex not in self._done[result.id]:
                 self._done[result.id].add(vertex)
@@ -59,7 +59,7 @@ class LazyInputs:
                 yield from self._consumers(group for group in groups if self._filled[id(group)] == 1)
 
     def reset(self, vertex: ExecutionVertex) -> None:
-        """A subtask produces anew."""
+        """Reset a subtask that will produce its results again."""
         for result in vertex.job_vertex.results:
             if vertex in self._done[result.id]:
                 self._done[result.id].discard(vertex)

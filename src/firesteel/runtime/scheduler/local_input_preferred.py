@@ -1,4 +1,4 @@
-"""Which subtasks share a slot, chosen so that a consumer sits with its producer."""
+"""Slot sharing that places a consumer in the slot of a producer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ExecutionSlotSharingGroup:
     """Subtasks that share one slot, at most one of each vertex. Flink: `scheduler.ExecutionSlotSharingGroup`.
 
     Attributes:
-        group: The slot sharing group of the job that they are of; None for a vertex that shares with nobody.
+        group: Their slot sharing group; None for a vertex that shares no slots.
     """
 
     group: SlotSharingGroup | None
@@ -26,10 +26,10 @@ class ExecutionSlotSharingGroup:
 
 
 def local_input_preferred(graph: ExecutionGraph) -> list[ExecutionSlotSharingGroup]:
-    """The slots that a job needs, in the order in which they were first needed.
+    """Return the slots that a job needs, in the order in which they were first needed.
 
-    Vertex by vertex from the sources on: a subtask joins a slot of its co-location constraint, else of a producer it
-    reads from, else any slot of its slot sharing group that has no subtask of its vertex yet, else a new one. Flink:
+    Vertices are processed from the sources on. A subtask joins a slot of its co-location constraint, else of one of its
+    producers, else any slot of its slot sharing group without a subtask of its vertex, else a new one. Flink:
     `scheduler.LocalInputPreferredSlotSharingStrategy`.
     """
     return _Builder(graph).build()
@@ -69,7 +69,7 @@ class _Builder:
     def _producers_slot(
         self, subtask: ExecutionVertex, taken: set[int], producers: dict[int, Iterator[ExecutionSlotSharingGroup]]
     ) -> ExecutionSlotSharingGroup | None:
-        """The first free slot of a producer; consumers of the same partitions go on where the former one stopped."""
+        """Return the first free slot of a producer; consumers of the same partitions share an iterator."""
         for number, edge in enumerate(subtask.consumed):
             candidates = producers.setdefault(id(edge), self._slots_of_producers(subtask, number, edge))
             for slot in candidates:

@@ -1,4 +1,4 @@
-"""How a job is scheduled."""
+"""Options of scheduling."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ __all__ = ["SchedulerOptions"]
 
 @dataclass(frozen=True, slots=True)
 class SchedulerOptions:
-    """How a job is scheduled and restarted.
+    """Options of scheduling and restarts.
 
     Attributes:
         scheduling_strategy: A key of `SCHEDULING_STRATEGIES`.
         failover_strategy: A key of `FAILOVER_STRATEGIES`.
         slot_sharing_strategy: A key of `SLOT_SHARING_STRATEGIES`.
-        has_queries: Whether the records of each connected part of the job flow through a query. Then that is a region:
-            its subtasks are scheduled and restarted at once, and keep their slots until then, or until it has finished.
-        keeps_allocations: Whether a subtask should have the very slot again that it had before.
+        has_queries: Whether the records of each connected component of the job flow through a query. Then each is one
+        region: its subtasks are scheduled and restarted together, and keep their slots until the restart or the end of
+        the region.
+        keeps_allocations: Whether a subtask should get its previous slot again.
     """
 
     scheduling_strategy: str = "pipelined-region"
@@ -29,12 +30,12 @@ class SchedulerOptions:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str], has_queries: bool) -> SchedulerOptions:
-        """What a configuration asks for, as far as the data plane leaves a choice."""
+        """Return the options of a configuration, as far as the data plane leaves a choice."""
         default = cls()
         scheduling = configuration.get("jobmanager.scheduler.scheduling-strategy", default.scheduling_strategy)
         failover = configuration.get("jobmanager.execution.failover-strategy", default.failover_strategy)
         if has_queries:
-            # A query needs all subtasks of its region, so these can't come one after the other.
+            # A query needs all subtasks of its region, so they must be scheduled together.
             scheduling = default.scheduling_strategy if scheduling == "lazy-from-sources" else scheduling
             return cls(scheduling, failover, "numbered", has_queries=True)
         from_local = configuration.get("execution.state-recovery.from-local", "false")

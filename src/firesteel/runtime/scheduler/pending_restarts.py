@@ -1,4 +1,4 @@
-"""Restarts that wait for their delay, and for the tasks that are being cancelled."""
+"""Restarts that wait for their delay, and for tasks that are being cancelled."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["PendingRestart", "PendingRestarts"]
 
 @dataclass(slots=True, eq=False)
 class PendingRestart:
-    """Subtasks that are to be started again together.
+    """Subtasks that will be restarted together.
 
     Attributes:
         restart_id: Its number in the job.
-        vertices: What belongs to it; a later restart takes away what it needs itself.
-        running: How many of them are not over.
-        is_due: Whether the delay is over.
+        vertices: Its subtasks; a later restart takes over those that it needs itself.
+        running: Number of its subtasks that have not terminated.
+        is_due: Whether the delay has passed.
     """
 
     restart_id: int
@@ -30,7 +30,7 @@ class PendingRestart:
 
 
 class PendingRestarts:
-    """The restarts of a job that have not begun. Each event costs what it is about, not more."""
+    """The pending restarts of a job. The cost of an event depends only on the subtasks concerned."""
 
     def __init__(self) -> None:
         self._ids = itertools.count()
@@ -40,11 +40,11 @@ class PendingRestarts:
 
     @property
     def is_any_waiting(self) -> bool:
-        """Whether a subtask waits to be started again."""
+        """Whether a subtask waits for its restart."""
         return bool(self._of)
 
     def add(self, vertices: Iterable[ExecutionVertex]) -> int:
-        """Subtasks are to be started again; the number of that restart."""
+        """Add a restart of subtasks and return its number."""
         restart = PendingRestart(next(self._ids))
         self._pending[restart.restart_id] = restart
         for vertex in vertices:
@@ -60,23 +60,23 @@ class PendingRestarts:
         return restart.restart_id
 
     def over(self, vertex: ExecutionVertex) -> None:
-        """The current attempt of a subtask is over."""
+        """Note that the current attempt of a subtask has terminated."""
         restart = self._of.get(vertex)
         if restart is not None:
             restart.running -= 1
             self._check(restart)
 
     def due(self, restart_id: int) -> None:
-        """The delay of a restart is over; numbers of dropped ones are ignored."""
+        """Note that the delay of a restart has passed; numbers of dropped restarts are ignored."""
         restart = self._pending.get(restart_id)
         if restart is not None:
             restart.is_due = True
             self._check(restart)
 
     def pop_ready(self, may_begin: Callable[[set[ExecutionVertex]], bool]) -> set[ExecutionVertex] | None:
-        """What is to be started again now, of that which may begin; None if there is nothing more."""
+        """Return the subtasks of a ready restart that may begin, or None."""
         for restart in list(self._ready):
-            # It may have lost all its subtasks meanwhile, or be done.
+            # The restart may have lost all its subtasks meanwhile, or be done.
             if restart.restart_id not in self._pending or not restart.vertices:
                 self._pending.pop(restart.restart_id, None)
                 self._ready.remove(restart)
@@ -89,11 +89,11 @@ class PendingRestarts:
         return None
 
     def is_waiting(self, vertex: ExecutionVertex) -> bool:
-        """Whether a subtask waits to be started again."""
+        """Return whether a subtask waits for its restart."""
         return vertex in self._of
 
     def clear(self) -> None:
-        """Drop all: the job is giving up."""
+        """Drop all restarts, as the job is ending."""
         self._pending.clear()
         self._of.clear()
         self._ready.clear()

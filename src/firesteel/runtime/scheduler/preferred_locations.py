@@ -1,4 +1,4 @@
-"""Where a subtask should run: near its state, or near its inputs."""
+"""Preferred locations of subtasks: near their state, or near their inputs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from firesteel.runtime.slotpool.slot import TaskManagerLocation
 __all__ = ["LocationPreferenceConstraint", "PreferredLocations"]
 
 MAX_DISTINCT_LOCATIONS = 8
-"""An input with more distinct producers' locations says nothing. Flink: `MAX_DISTINCT_LOCATIONS_TO_CONSIDER`."""
+"""An input with more distinct locations of producers is ignored. Flink: `MAX_DISTINCT_LOCATIONS_TO_CONSIDER`."""
 
 Locations = tuple[TaskManagerLocation, ...]
 StateLocation = Callable[[ExecutionVertex], TaskManagerLocation | None]
 
 
 class LocationPreferenceConstraint(Enum):
-    """Which producers count. Flink: `runtime.jobmanager.scheduler.LocationPreferenceConstraint`."""
+    """The producers to consider. Flink: `runtime.jobmanager.scheduler.LocationPreferenceConstraint`."""
 
     ALL = "ALL"
     ANY = "ANY"
 
 
 class PreferredLocations:
-    """Finds the preferred locations of subtasks. Flink: `runtime.scheduler.DefaultPreferredLocationsRetriever`.
+    """The preferred locations of subtasks. Flink: `runtime.scheduler.DefaultPreferredLocationsRetriever`.
 
-    What it found out about an edge piece is kept, so that subtasks that read the same do not look again: make a new one
-    for each bulk of subtasks.
+    Results per edge group are cached for subtasks with the same inputs, so create a new object for each bulk.
 
     Args:
         graph: The job.
-        location_of_state: Where the state lies that a subtask starts from; None: it starts from none, or anywhere.
+        location_of_state: Returns the location of a subtask's state, None if it has none or no preference.
         constraint: ALL waits for the locations of all producers, ANY takes those known now.
     """
 
@@ -52,7 +51,7 @@ class PreferredLocations:
         self._found: dict[int, Locations | None] = {}
 
     def of(self, vertex: ExecutionVertex) -> Locations | None:
-        """The locations; empty: no preference; None: some producer's is not known and the constraint is ALL."""
+        """Return the locations (empty: no preference); None if one is unknown and the constraint is ALL."""
         state = self._location_of_state(vertex)
         if state is not None:
             return (state,)

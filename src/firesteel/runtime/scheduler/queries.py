@@ -1,4 +1,4 @@
-"""The queries of a job: one for each pipelined region, if its records flow through queries."""
+"""The queries of a job, one per pipelined region, if its records flow through queries."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class RegionQuery:
     Attributes:
         region: Number of the region.
         vertices: Its subtasks.
-        run: The run of the job in which the region was started last.
-        up: How many of its subtasks have been RUNNING in that run.
+        run: The run of the job in which the region was last started.
+        up: Number of its subtasks that have been RUNNING in that run.
         is_alive: Whether records may flow.
-        is_stopping: Whether it was told to stop.
-        to_cancel: What is cancelled once it has stopped: tasks that still get records must not be torn down.
+        is_stopping: Whether it is being stopped.
+        to_cancel: Tasks to cancel after it has stopped, as tasks that still get records must not be torn down.
     """
 
     region: int
@@ -37,29 +37,29 @@ class RegionQuery:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all subtasks are there and no records flow yet."""
+        """Whether all subtasks are ready and the query is not running yet."""
         return not self.is_alive and self.up == len(self.vertices)
 
     def is_at(self, run: int) -> bool:
-        """Whether records flow in that run, and nobody has stopped them."""
+        """Return whether the query runs in the given run and is not being stopped."""
         return self.is_alive and not self.is_stopping and run == self.run
 
     def starts(self) -> None:
-        """Records flow from now on."""
+        """Mark the query as running."""
         self.is_alive = True
         self.up = 0
 
     def is_over(self) -> None:
-        """Nothing of it runs any more."""
+        """Mark the query as stopped."""
         self.is_alive = self.is_stopping = False
 
     def begins_anew(self, run: int) -> None:
-        """Its subtasks are started again."""
+        """Reset the query for a restart of its subtasks."""
         self.run, self.up = run, 0
 
 
 class Queries:
-    """The queries of a job by region; none if tasks move their records themselves.
+    """The queries of a job by region; empty if tasks move their records themselves.
 
     Args:
         graph: The job.
@@ -73,15 +73,15 @@ class Queries:
             self.all[self._region_of[vertex.job_vertex.id]].vertices.append(vertex)
 
     def of(self, vertex: ExecutionVertex) -> RegionQuery | None:
-        """Return the query that feeds a subtask."""
+        """Return the query of a subtask, or None."""
         return self.all[self._region_of[vertex.job_vertex.id]] if self.all else None
 
     def of_all(self, vertices: Iterable[ExecutionVertex]) -> list[RegionQuery]:
-        """Return the queries that feed some subtasks, each once."""
+        """Return the distinct queries of some subtasks."""
         regions = {self._region_of[vertex.job_vertex.id] for vertex in vertices} if self.all else set()
         return [self.all[region] for region in sorted(regions)]
 
     @property
     def is_any_alive(self) -> bool:
-        """Whether records may flow anywhere."""
+        """Whether any query may be running."""
         return any(query.is_alive for query in self.all)

@@ -1,4 +1,4 @@
-"""Whether and when a failed job is restarted."""
+"""Restart strategies: whether and when a failed job is restarted."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = [
 
 
 class RestartStrategy(Protocol):
-    """Decides about restarts. Pure. Flink: `runtime.executiongraph.failover.RestartBackoffTimeStrategy`."""
+    """A restart strategy. Pure. Flink: `runtime.executiongraph.failover.RestartBackoffTimeStrategy`."""
 
     def notify_failure(self, now_s: float) -> None:
-        """Take a failure into account."""
+        """Record a failure."""
 
     def can_restart(self) -> bool:
-        """Whether the job may be restarted after the last failure."""
+        """Return whether the job may be restarted after the last failure."""
         ...
 
     def backoff_s(self) -> float:
-        """How long to wait before the restart."""
+        """Return the delay before the restart in seconds."""
         ...
 
     @property
@@ -41,17 +41,17 @@ class RestartStrategy(Protocol):
 
 
 class NoRestartStrategy:
-    """The first failure fails the job."""
+    """A strategy without restarts: the first failure fails the job."""
 
     def notify_failure(self, now_s: float) -> None:
-        """Nothing to count."""
+        """Do nothing."""
 
     def can_restart(self) -> bool:
-        """Never."""
+        """Return False."""
         return False
 
     def backoff_s(self) -> float:
-        """No wait."""
+        """Return 0."""
         return 0.0
 
     @property
@@ -64,7 +64,7 @@ class NoRestartStrategy:
 
 
 class FixedDelayRestartStrategy:
-    """A number of restarts over the job's life, each after the same delay."""
+    """A strategy with a maximum number of restarts per job, each after the same delay."""
 
     def __init__(self, attempts: int, delay_s: float) -> None:
         self._attempts = attempts
@@ -76,11 +76,11 @@ class FixedDelayRestartStrategy:
         self._failures += 1
 
     def can_restart(self) -> bool:
-        """Whether attempts are left."""
+        """Return whether attempts are left."""
         return self._failures <= self._attempts
 
     def backoff_s(self) -> float:
-        """The delay."""
+        """Return the delay."""
         return self._delay_s
 
     @property
@@ -96,7 +96,7 @@ class FixedDelayRestartStrategy:
 
 
 class FailureRateRestartStrategy:
-    """Restarts as long as there are not too many failures within an interval."""
+    """A strategy that restarts unless there are too many failures within an interval."""
 
     def __init__(self, max_failures: int, interval_s: float, delay_s: float) -> None:
         self._max_failures = max_failures
@@ -105,17 +105,17 @@ class FailureRateRestartStrategy:
         self._failures_s: deque[float] = deque(maxlen=max_failures + 1)
 
     def notify_failure(self, now_s: float) -> None:
-        """Remember when it failed."""
+        """Record the time of a failure."""
         self._failures_s.append(now_s)
 
     def can_restart(self) -> bool:
-        """Whether the last interval saw at most the allowed failures."""
+        """Return whether the number of failures in the last interval is within the limit."""
         if len(self._failures_s) <= self._max_failures:
             return True
         return self._failures_s[-1] - self._failures_s[0] > self._interval_s
 
     def backoff_s(self) -> float:
-        """The delay."""
+        """Return the delay."""
         return self._delay_s
 
     @property
@@ -134,9 +134,9 @@ class FailureRateRestartStrategy:
 
 
 class ExponentialDelayRestartStrategy:
-    """Restarts after a delay that grows, and starts anew after a quiet time.
+    """A strategy with a growing delay, which is reset after a time without failures.
 
-    Failures within the present delay count as one.
+    Failures within the current delay count as one.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class ExponentialDelayRestartStrategy:
         self._restart_at_s: float | None = None
 
     def notify_failure(self, now_s: float) -> None:
-        """Let the delay grow, or start anew."""
+        """Increase or reset the delay."""
         if self._restart_at_s is not None and now_s <= self._restart_at_s:
             return
         if self._restart_at_s is None or now_s - self._restart_at_s >= self._reset_threshold_s:
@@ -173,11 +173,11 @@ class ExponentialDelayRestartStrategy:
         self._restart_at_s = now_s + base_s
 
     def can_restart(self) -> bool:
-        """Whether attempts are left before the delay starts anew."""
+        """Return whether attempts are left before the delay is reset."""
         return self._failures <= self._attempts
 
     def backoff_s(self) -> float:
-        """The present delay, with jitter."""
+        """Return the current delay with jitter in seconds."""
         return self._backoff_s * (1 + self._jitter * (2 * self._random() - 1))
 
     @property
@@ -245,9 +245,9 @@ _STRATEGIES: dict[str, Callable[[Mapping[str, str]], RestartStrategy]] = {
 
 
 def restart_strategy(configuration: Mapping[str, str]) -> RestartStrategy:
-    """The strategy that a configuration asks for (`restart-strategy.type`).
+    """Return the strategy of a configuration (`restart-strategy.type`).
 
-    If it asks for none, a job without checkpoints is not restarted, and one with checkpoints after a growing delay.
+    By default, a job without checkpoints is not restarted, and one with checkpoints is restarted after a growing delay.
 
     Raises:
         InvalidOptionError: there is no such strategy, or one of its options can't be read.
@@ -256,7 +256,7 @@ def restart_strategy(configuration: Mapping[str, str]) -> RestartStrategy:
 
 
 def describe_restart_strategy(configuration: Mapping[str, str]) -> str:
-    """What a job's own configuration asks for, in the words of Flink's REST API.
+    """Return the strategy of a job's own configuration in the words of Flink's REST API.
 
     Example:
         >>> describe_restart_strategy({"restart-strategy.type": "fixed-delay",
@@ -289,7 +289,7 @@ def _default(configuration: Mapping[str, str]) -> str:
 
 
 def _iso(seconds: float) -> str:
-    """A duration as Java writes it."""
+    """Return a duration in Java's ISO 8601 format."""
     hours, rest = divmod(seconds, 3600)
     minutes, rest = divmod(rest, 60)
     parts = [f"{amount:g}{unit}" for amount, unit in ((hours, "H"), (minutes, "M"), (rest, "S")) if amount]

@@ -1,4 +1,4 @@
-"""The course of one job: slots, deployment, failures, restarts, end."""
+"""The scheduler of one job: slots, deployment, failures, restarts, termination."""
 
 from __future__ import annotations
 
@@ -44,31 +44,29 @@ _ENDS = {
     JobStatus.CANCELLING: JobStatus.CANCELED,
     JobStatus.FAILING: JobStatus.FAILED,
 }
-"""What a job that is giving up becomes once all its executions are over."""
+"""The terminal status of an ending job once all its executions have terminated."""
 
 _UP = frozenset({ExecutionState.DEPLOYING, ExecutionState.INITIALIZING, ExecutionState.RUNNING})
 _DEPLOYED = _UP | {ExecutionState.CANCELING}
 
 
 class Scheduler:
-    """Decides the course of one job. Pure: events in, actions out. Flink: `runtime.scheduler.DefaultScheduler`.
+    """The scheduler of one job. Pure: events in, actions out. Flink: `runtime.scheduler.DefaultScheduler`.
 
-    When what is scheduled and what is restarted is up to strategies. Slots are asked for bulk by bulk, and nothing of a
-    bulk is deployed before all its slots are there. What was decided about a subtask is void once something newer is.
-    A *run* is what lies between two restarts; what belongs to a former run is dropped.
+    Strategies decide when subtasks are scheduled and which are restarted. Slots are requested per bulk, and a bulk is
+    deployed when all its slots are available. A newer decision about a subtask invalidates older ones. A *run* is the
+    time between two restarts; events of former runs are dropped.
 
     Args:
-        graph: The job; its states are changed here only.
-        restart_strategy: Whether a failure is followed by a restart.
-        clock: The time.
-        options: How the job is scheduled and restarted.
-        serialized_job_graph: The job as tasks get it; None: it is serialized here.
+        graph: The job; only the Scheduler changes its states.
+        restart_strategy: Decides whether a failure is followed by a restart.
+        clock: The clock.
+        options: Options of scheduling and restarts.
+        serialized_job_graph: The job serialized for tasks; None to serialize it here.
 
     Attributes:
-        run: How often something was restarted; the version of the graph as a whole.
-        numbering: The numbers of the job's slots; None where they have none.
-
-    Raises:
+        run: Number of restarts; the version of the whole graph.
+        numbering: The numbers of the job's slots; None if they are not numbered. Raises:
         InvalidOptionError: there is no such strategy.
     """
 
@@ -97,14 +95,15 @@ class Scheduler:
         self._order = {vertex: number for number, vertex in enumerate(graph.vertices)}
         self._restarts = PendingRestarts()
         self._to_cancel: list[CancelTask] = []
-        self._unconfirmed: set[str] = set()  # Attempts that are over here and may still run where they were deployed.
+        # Attempts that have terminated here but may still run on their TaskExecutor.
+        self._unconfirmed: set[str] = set()
         self._to_release: list[str] = []
         self._out: Actions = []
         graph.transition_job(JobStatus.CREATED)
 
     @property
     def numbering(self) -> SlotNumbering | None:
-        """The numbers of the job's slots; None where they have none."""
+        """The numbers of the job's slots; None if they are not numbered."""
         return self._allocator.numbering
 
     # Slots
@@ -124,7 +123,7 @@ class Scheduler:
         return self._progressed()
 
     def slots_allocated(self, slots: Sequence[LogicalSlot]) -> Actions:
-        """Requested slots are there; with the last one of a bulk it is deployed."""
+        """Process allocated slots; the last one of a bulk triggers its deployment."""
         for logical in slots:
             bulk = self._bulks.assign(logical)
             if bulk is None:
@@ -134,7 +133,7 @@ class Scheduler:
         return self._progressed()
 
     def slots_failed(self, request_ids: Sequence[str], cause: TaskFailure) -> Actions:
-        """Slots will not come, or are lost: the executions that share them fail."""
+        """Process slots that failed or are lost: the executions that share them fail."""
         hit, cause = self._bulks.lost(request_ids, cause)
         self._fail_executions(hit, cause)
         failed = [vertex for vertex in hit if vertex.current.failure is cause]
@@ -145,7 +144,7 @@ class Scheduler:
         return self._progressed()
 
     def task_manager_lost(self, task_manager_id: str) -> Actions:
-        """A TaskExecutor is gone, with the results that lie there: what still waits to read them needs them again."""
+        """Process a lost TaskExecutor; its results that are still needed must be produced again."""
         readers = self._topology.task_manager_lost(task_manager_id)
         self._produce_again(r for r in readers if r.vertices[0].current.state is ExecutionState.CREATED)
         return self._progressed()
@@ -153,28 +152,28 @@ class Scheduler:
     # Tasks
 
     def task_deployment_failed(self, attempt_id: str, cause: TaskFailure) -> Actions:
-        """A task could not be handed to its TaskExecutor, as far as is known; it is cancelled there to be sure."""
+        """Fail a task whose deployment seems to have failed; it is cancelled on the TaskExecutor to be sure."""
         vertex = self.graph.vertex_of(attempt_id)
         if not vertex.current.state.is_terminal:
             self._stop_to_be_sure(vertex)
         return self.task_state_reported(attempt_id, ExecutionState.FAILED, cause)[1]
 
     def task_stopped(self, attempt_id: str) -> Actions:
-        """A task that was to be cancelled runs no more, or nobody is left who could run it."""
+        """Process that a cancelled task no longer runs, or that its TaskExecutor is lost."""
         self._unconfirmed.discard(attempt_id)
         if self.graph.has_attempt(attempt_id) and not self.graph.is_over(attempt_id):
             return self.task_state_reported(attempt_id, ExecutionState.CANCELED)[1]
         return self._progressed()
 
     def cancellation_acknowledged(self, attempt_id: str) -> Actions:
-        """A TaskExecutor stops a task; one that is over already needs no further report."""
+        """Process that a TaskExecutor stops a task; a terminated one needs no further report."""
         self._unconfirmed.discard(attempt_id)
         return self._progressed()
 
     def task_state_reported(
         self, attempt_id: str, state: ExecutionState, failure: TaskFailure | None = None
     ) -> tuple[bool, Actions]:
-        """A TaskExecutor says how a task is: whether that was in place, and what follows.
+        """Process a task state; return whether the report was expected, and the actions.
 
         Raises:
             ExecutionNotFoundError: the attempt is not current.
@@ -197,7 +196,7 @@ class Scheduler:
         return acknowledged, self._progressed()
 
     def data_produced(self, attempt_id: str) -> Actions:
-        """A task has emitted its first data.
+        """Process that a task has emitted its first data.
 
         Raises:
             ExecutionNotFoundError: the attempt is not current.
@@ -208,16 +207,16 @@ class Scheduler:
     # The queries
 
     def is_at(self, region: int, run: int) -> bool:
-        """Whether the query of a region runs in that run."""
+        """Return whether the query of a region runs in the given run."""
         return self._queries.all[region].is_at(run)
 
     def subtask_finished(self, vertex_id: str, subtask_index: int) -> Actions:
-        """The query is through with one subtask."""
+        """Process that the query has finished one subtask."""
         self._finish(self.graph.job_vertices[vertex_id].vertices[subtask_index])
         return self._progressed()
 
     def query_finished(self, region: int, run: int) -> Actions:
-        """All input of a region is processed: what still runs of it is FINISHED."""
+        """Process that all input of a region is processed: its running subtasks become FINISHED."""
         query = self._queries.all[region]
         if not query.is_at(run):
             return []
@@ -229,14 +228,14 @@ class Scheduler:
         return self._progressed()
 
     def _end_tasks(self, vertices: list[ExecutionVertex]) -> None:
-        """End the tasks of a region that has finished, while others go on, and give their slots back."""
+        """End the tasks of a finished region while others continue, and release their slots."""
         for vertex in vertices:
             self._cancel_later(vertex)
             self._unconfirmed.add(vertex.current.attempt_id)
         self._to_release += self._bulks.release_of(vertices)
 
     def query_failed(self, region: int, run: int, failure: TaskFailure) -> Actions:
-        """A query ended by a failure; the subtask it names fails, the others of its region are cancelled."""
+        """Process a failed query: the named subtask fails, the others of its region are cancelled."""
         query = self._queries.all[region]
         if not query.is_at(run):
             return []
@@ -247,7 +246,7 @@ class Scheduler:
         return self._progressed()
 
     def query_stopped(self, region: int, run: int) -> Actions:
-        """Nothing of a query runs any more."""
+        """Process that a query has stopped."""
         query = self._queries.all[region]
         if run != query.run or not query.is_stopping:
             return []
@@ -257,12 +256,12 @@ class Scheduler:
     # The job
 
     def restart_due(self, restart_id: int) -> Actions:
-        """The delay before a restart is over."""
+        """Process that the delay before a restart has passed."""
         self._restarts.due(restart_id)
         return self._progressed()
 
     def cancel(self) -> Actions:
-        """Cancel the job; no effect where it is over or being cancelled."""
+        """Cancel the job; no effect if it has ended or is being cancelled."""
         if self.graph.status not in CANCELLABLE:
             return []
         self.graph.transition_job(JobStatus.CANCELLING)
@@ -271,7 +270,7 @@ class Scheduler:
         return self._progressed()
 
     def suspend(self, cause: TaskFailure) -> Actions:
-        """Give the job up here, so that another leader may take it up."""
+        """Suspend the job here, so that another leader may take it over."""
         if self.graph.status.is_terminal:
             return []
         for vertex in self.graph.vertices:
@@ -281,7 +280,7 @@ class Scheduler:
         return [JobTerminated()]
 
     def schedule(self, bulks: Iterable[Sequence[ExecutionVertex]]) -> None:
-        """Ask for the slots of bulks.
+        """Request the slots of bulks.
 
         Raises:
             IllegalSchedulingError: a subtask is scheduled already.
@@ -303,7 +302,7 @@ class Scheduler:
             self._emit(Deploy(vertex.current.task_manager_id, descriptor))
 
     def _over(self, vertex: ExecutionVertex) -> None:
-        """An attempt is over: its slot goes back, unless the query needs it; what waited for its end may begin."""
+        """Process the end of an attempt: release its slot unless the query needs it, and start waiting restarts."""
         if not self._options.has_queries and self._bulks.release(vertex):
             self._to_release.append(vertex.current.attempt_id)
         self._restarts.over(vertex)
@@ -313,7 +312,7 @@ class Scheduler:
                 self.schedule(self._strategy.finished(vertex, ready))
 
     def _progressed(self) -> Actions:
-        """What follows once all executions run, or are over; and all that was decided on the way."""
+        """Advance the job if all executions run or have terminated; return all pending actions."""
         self._out += self._to_cancel
         self._to_cancel = []
         for query in self._queries.all:
@@ -332,7 +331,7 @@ class Scheduler:
         return out
 
     def _may_restart(self, vertices: Iterable[ExecutionVertex]) -> bool:
-        """No attempt begins while a former one, or the query that feeds it, may still run."""
+        """Return whether no former attempt, or query that feeds it, may still run."""
         if any(query.is_alive for query in self._queries.of_all(vertices)):
             return False
         return not any(vertex.current.attempt_id in self._unconfirmed for vertex in vertices)
@@ -355,11 +354,12 @@ class Scheduler:
         self._emit(JobTerminated())
 
     def _failed(self, vertices: Sequence[ExecutionVertex], failure: TaskFailure) -> None:
-        """React to a failure of subtasks, or of the job as a whole; their executions are over already."""
+        """React to a failure of subtasks, or of the whole job; their executions have already terminated."""
         status = self.graph.status
         if status not in FAILABLE and status is not JobStatus.RESTARTING:
             return
-        # A region with a query that restarts is giving up this run already: what else fails there changes nothing.
+        # A region with a query that is being restarted is already abandoning this run, so further failures have no
+        # effect.
         if self._options.has_queries and vertices and all(map(self._restarts.is_waiting, vertices)):
             return
         self._restart_strategy.notify_failure(self._clock.monotonic_s())
@@ -385,7 +385,7 @@ class Scheduler:
         self._cancel_executions(self.graph.vertices)
 
     def _cancel_executions(self, vertices: Iterable[ExecutionVertex]) -> None:
-        """Stop the queries, then the tasks: tasks that still get records must not be torn down."""
+        """Stop the queries, then the tasks, as tasks that still get records must not be torn down."""
         vertices = list(vertices)
         for version in self._versioner.record(vertices):
             vertex, execution = version.vertex, version.vertex.current
@@ -423,7 +423,7 @@ class Scheduler:
         self._produce_again({self._topology.region_of(vertex) for vertex in vertices})
 
     def _produce_again(self, readers: Iterable[Region]) -> None:
-        """Results that regions wait for and that are lost are produced again: nobody else would notice."""
+        """Restart the producers of lost results that regions wait for, as nothing else would detect the loss."""
         lost = {vertex for region in readers for vertex in self._topology.lost_producers(region)}
         if lost:
             producers = sorted(lost, key=self._order.__getitem__)
@@ -439,7 +439,7 @@ class Scheduler:
             self._out.append(ReleaseSlots(released, cause))
 
     def _emit(self, action: SchedulerAction) -> None:
-        """Slots go back before new ones are asked for."""
+        """Emit an action, after releasing slots, so that they are available for new requests."""
         self._flush_releases("no task needs the slot any more")
         self._out.append(action)
 
@@ -449,7 +449,7 @@ class Scheduler:
             self._over(vertex)
 
     def _fail_executions(self, vertices: Iterable[ExecutionVertex], cause: TaskFailure) -> None:
-        """Fail what is not over; what was being cancelled is CANCELED. What was deployed is stopped."""
+        """Fail active executions; those being cancelled become CANCELED. Deployed ones are stopped."""
         for vertex in vertices:
             if not vertex.current.state.is_terminal:
                 self._stop_to_be_sure(vertex)
@@ -457,7 +457,7 @@ class Scheduler:
                 self._over(vertex)
 
     def _stop_to_be_sure(self, vertex: ExecutionVertex) -> None:
-        """An attempt is taken for failed though its TaskExecutor did not say so: it may still run there."""
+        """Cancel an attempt that failed without a report of its TaskExecutor, where it may still run."""
         execution = vertex.current
         if execution.task_manager_id is not None and execution.state in _DEPLOYED:
             self._cancel_later(vertex)

@@ -1,4 +1,4 @@
-"""When which subtasks are scheduled: strategies by name."""
+"""Scheduling strategies by name, which decide when subtasks are scheduled."""
 
 from __future__ import annotations
 
@@ -27,50 +27,53 @@ Bulk = tuple[ExecutionVertex, ...]
 
 
 class SchedulingStrategy(Protocol):
-    """Decides when subtasks are scheduled. Pure. Flink: `runtime.scheduler.strategy.SchedulingStrategy`."""
+    """A decision when subtasks are scheduled. Pure. Flink: `runtime.scheduler.strategy.SchedulingStrategy`."""
 
     def start(self) -> list[Bulk]:
-        """What to schedule first."""
+        """Return the bulks to schedule first."""
         ...
 
     def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
-        """What to schedule of subtasks that were reset."""
+        """Return the bulks to schedule among subtasks that were reset."""
         ...
 
     def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
-        """What to schedule since a subtask has FINISHED; the inputs of the regions `ready` are consumable by that."""
+        """Return the bulks to schedule after a subtask FINISHED, which made the inputs of `ready` consumable."""
         ...
 
     def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
-        """What to schedule since a subtask has emitted its first data."""
+        """Return the bulks to schedule after a subtask has emitted its first data."""
         ...
 
 
 class EagerSchedulingStrategy:
-    """Everything at once. Flink: `runtime.scheduler.strategy.EagerSchedulingStrategy` (until 1.13)."""
+    """A strategy that schedules everything at once.
+
+    Flink: `runtime.scheduler.strategy.EagerSchedulingStrategy` (until 1.13).
+    """
 
     def __init__(self, graph: ExecutionGraph, topology: SchedulingTopology) -> None:
         self._graph = graph
 
     def start(self) -> list[Bulk]:
-        """All subtasks."""
+        """Return all subtasks as one bulk."""
         return [tuple(self._graph.vertices)]
 
     def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
-        """All that were reset."""
+        """Return all reset subtasks as one bulk."""
         return [tuple(vertex for vertex in self._graph.vertices if vertex in vertices)]
 
     def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
-        """Nothing: everything is scheduled."""
+        """Return nothing, as everything is scheduled."""
         return []
 
     def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
-        """Nothing: everything is scheduled."""
+        """Return nothing, as everything is scheduled."""
         return []
 
 
 class PipelinedRegionSchedulingStrategy:
-    """A region once all that it reads from others is finished.
+    """A strategy that schedules a region once all its inputs from other regions are finished.
 
     Flink: `runtime.scheduler.strategy.PipelinedRegionSchedulingStrategy`, the default since 1.12.
     """
@@ -79,20 +82,20 @@ class PipelinedRegionSchedulingStrategy:
         self._topology = topology
 
     def start(self) -> list[Bulk]:
-        """The regions that read nothing from others."""
+        """Return the regions without inputs from other regions."""
         return self._bulks(self._topology.regions)
 
     def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
-        """Those regions of the reset subtasks that can start at once, in topological order."""
+        """Return the regions of the reset subtasks that can start at once, in topological order."""
         regions = {self._topology.region_of(vertex) for vertex in vertices}
         return self._bulks(region for region in self._topology.regions if region in regions)
 
     def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
-        """The regions that can start now."""
+        """Return the regions that can start now."""
         return self._bulks(ready)
 
     def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
-        """Nothing: a region starts as a whole."""
+        """Return nothing, as a region starts as a whole."""
         return []
 
     def _bulks(self, regions: Iterable[Region]) -> list[Bulk]:
@@ -100,7 +103,7 @@ class PipelinedRegionSchedulingStrategy:
 
 
 class LazyFromSourcesSchedulingStrategy:
-    """Sources first, then each subtask once its inputs can be read.
+    """A strategy that schedules sources first, then each subtask once its inputs are consumable.
 
     Flink: `runtime.scheduler.strategy.LazyFromSourcesSchedulingStrategy` (until 1.11).
 
@@ -120,25 +123,25 @@ class LazyFromSourcesSchedulingStrategy:
         self._inputs = LazyInputs(graph, constraint)
 
     def start(self) -> list[Bulk]:
-        """The sources."""
+        """Return the sources."""
         return self._bulks(self._graph.vertices)
 
     def restart(self, vertices: Set[ExecutionVertex]) -> list[Bulk]:
-        """Those whose inputs can be read."""
+        """Return the subtasks with consumable inputs."""
         for vertex in vertices:
             self._inputs.reset(vertex)
         return self._bulks(vertex for vertex in self._graph.vertices if vertex in vertices)
 
     def finished(self, vertex: ExecutionVertex, ready: list[Region]) -> list[Bulk]:
-        """The consumers of results that are finished by that."""
+        """Return the consumers of results that are now finished."""
         return self._bulks(self._inputs.finished(vertex))
 
     def data_produced(self, vertex: ExecutionVertex) -> list[Bulk]:
-        """The consumers of pipelined results that have data by that."""
+        """Return the consumers of pipelined results that now have data."""
         return self._bulks(self._inputs.data_produced(vertex))
 
     def _bulks(self, vertices: Iterable[ExecutionVertex]) -> list[Bulk]:
-        """Each on its own, so that it is deployed as soon as it has its slot."""
+        """Return each subtask as its own bulk, so that it is deployed as soon as it has its slot."""
         return [(vertex,) for vertex in vertices if _is_new((vertex,)) and self._inputs.are_consumable(vertex)]
 
 
@@ -150,7 +153,7 @@ SCHEDULING_STRATEGIES: dict[str, Callable[[ExecutionGraph, SchedulingTopology], 
 
 
 def scheduling_strategy(name: str, graph: ExecutionGraph, topology: SchedulingTopology) -> SchedulingStrategy:
-    """The strategy of that name.
+    """Return the strategy of that name.
 
     Raises:
         InvalidOptionError: there is no such strategy.

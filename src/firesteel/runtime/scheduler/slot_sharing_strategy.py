@@ -1,4 +1,4 @@
-"""Which subtasks share a slot: rules by name."""
+"""Slot sharing strategies by name, which decide which subtasks share a slot."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["SLOT_SHARING_STRATEGIES", "SharedSlots", "SlotNumbering", "slot_numb
 
 
 class SlotNumbering(Protocol):
-    """The number of each subtask's slot in its job."""
+    """The numbers of the subtasks' slots."""
 
     @property
     def slots(self) -> int:
-        """How many slots the job needs."""
+        """The number of slots that the job needs."""
         ...
 
     def slot_of(self, vertex_id: str, subtask_index: int) -> int:
-        """The number of a subtask's slot."""
+        """Return the number of a subtask's slot."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SharedSlots:
-    """Slots as they were found subtask by subtask. Flink: `runtime.scheduler.ExecutionSlotSharingGroup`, all of a job.
+    """Slots determined per subtask. Flink: `runtime.scheduler.ExecutionSlotSharingGroup`, all of a job.
 
     Attributes:
-        slots: How many.
+        slots: Number of slots.
         numbers: Vertex id -> the slot of each of its subtasks.
     """
 
@@ -40,7 +40,7 @@ class SharedSlots:
     numbers: Mapping[str, list[int]]
 
     def slot_of(self, vertex_id: str, subtask_index: int) -> int:
-        """The number of a subtask's slot."""
+        """Return the number of a subtask's slot."""
         return self.numbers[vertex_id][subtask_index]
 
 
@@ -66,16 +66,17 @@ SLOT_SHARING_STRATEGIES: dict[str, Callable[[ExecutionGraph], SlotNumbering | No
     "local-input-preferred": _local_input_preferred,
     "location-preferred": _any,
 }
-"""Rules by name.
+"""Slot sharing strategies by name.
 
-`numbered`: subtask i of every vertex of a group is in slot base(group) + i, as a data plane with partitions needs it.
-`local-input-preferred`: as Flink since 1.12. `location-preferred`: decided by the SlotProvider when a slot is asked
-for, by what is near then, as Flink up to 1.11.
+`numbered`: subtask i of every vertex of a group is in slot base(group) + i, as required by a data plane with
+partitions.
+`local-input-preferred`: as Flink since 1.12. `location-preferred`: decided by the SlotProvider when a slot is
+requested, by location, as Flink up to 1.11.
 """
 
 
 def slot_numbering(graph: ExecutionGraph, strategy: str) -> SlotNumbering | None:
-    """The slots of a job by the strategy of that name; None: it decides when slots are asked for.
+    """Return the slots of a job according to a strategy; None if it decides when slots are requested.
 
     Raises:
         InvalidOptionError: there is no such strategy.

@@ -1,4 +1,4 @@
-"""The regions of a job, and what lies between them."""
+"""The regions of a job, and the results that they exchange."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Region:
 
     Attributes:
         vertices: In topological order.
-        inputs: What the region reads from others.
-        missing: How many of its inputs are not consumable.
+        inputs: Results that the region reads from other regions.
+        missing: Number of inputs that are not consumable.
     """
 
     __slots__ = ("inputs", "missing", "vertices")
@@ -31,14 +31,14 @@ class Region:
 
 
 class BlockingGroup:
-    """Partitions that regions read once all of them are finished; a complete bipartite piece of a blocking edge.
+    """Partitions that regions read once all of them are finished; a complete bipartite part of a blocking edge.
 
     Attributes:
         producers: One per partition.
         consumers: The regions that read them.
-        missing: How many partitions are not finished.
-        lost: How many partitions were there and are gone.
-        is_read_once: Whether a region that starts anew can't read them again.
+        missing: Number of partitions that are not finished.
+        lost: Number of lost partitions.
+        is_read_once: Whether a restarted region can't read them again.
     """
 
     __slots__ = ("consumers", "is_read_once", "lost", "missing", "producers")
@@ -52,15 +52,15 @@ class BlockingGroup:
 
 
 class SchedulingTopology:
-    """The regions of a job and the availability of what they exchange. Flink: `SchedulingTopology`.
+    """The regions of a job and the availability of their results. Flink: `SchedulingTopology`.
 
-    A partition is available from when its producer has FINISHED until that is started again; it is lost if its
-    TaskExecutor is, or if it can't be read any more. Each event costs what depends on it, not more. In a job with
-    co-located subtasks all are one region, so that these are restarted together.
+    A partition is available from the time its producer has FINISHED until the producer is restarted; it is lost with
+    its TaskExecutor, or if it can't be read any more. The cost of an event depends only on the partitions concerned. A
+    job with co-located subtasks is a single region, so that they are restarted together.
 
     Args:
         graph: The job.
-        parts: What runs together; None: its pipelined regions.
+        parts: The groups of subtasks that run together; None for its pipelined regions.
 
     Attributes:
         regions: In topological order.
@@ -84,11 +84,11 @@ class SchedulingTopology:
         self.regions = list(_in_order(regions, self._outputs))
 
     def region_of(self, vertex: ExecutionVertex) -> Region:
-        """The region of a subtask."""
+        """Return the region of a subtask."""
         return self._region_of[vertex]
 
     def outputs_of(self, vertex: ExecutionVertex) -> Iterator[BlockingGroup]:
-        """What others read of a subtask."""
+        """Yield the results of a subtask that other regions read."""
         for result in vertex.job_vertex.results:
             for group in result.partitions[vertex.subtask_index].groups:
                 blocking = self._groups.get(id(group))
@@ -96,18 +96,18 @@ class SchedulingTopology:
                     yield blocking
 
     def is_lost(self, vertex: ExecutionVertex) -> bool:
-        """Whether what a subtask produced was there and is gone."""
+        """Return whether the results of a subtask were lost."""
         return vertex in self._lost
 
     def producer(self, data_set_id: str, partition: int) -> ExecutionVertex | None:
-        """The subtask that produces a partition."""
+        """Return the subtask that produces a partition."""
         for vertex in self._graph.job_vertices.values():
             if any(result.id == data_set_id for result in vertex.results):
                 return vertex.vertices[partition] if 0 <= partition < vertex.parallelism else None
         return None
 
     def finished(self, vertex: ExecutionVertex) -> list[Region]:
-        """A subtask has FINISHED: the regions whose inputs are all consumable by that."""
+        """Record a FINISHED subtask; return the regions whose inputs are all consumable now."""
         if vertex in self._available:
             return []
         self._available.add(vertex)
@@ -124,7 +124,7 @@ class SchedulingTopology:
         return ready
 
     def produces_anew(self, vertex: ExecutionVertex) -> None:
-        """A subtask is to be started again; what it produced is void."""
+        """Invalidate the results of a subtask that will be restarted."""
         if vertex in self._lost:
             self._lost.discard(vertex)
             for group in self.outputs_of(vertex):
@@ -137,14 +137,14 @@ class SchedulingTopology:
                     region.missing += 1
 
     def lose(self, vertex: ExecutionVertex) -> None:
-        """What a subtask produced is gone."""
+        """Mark the results of a subtask as lost."""
         self.produces_anew(vertex)
         self._lost.add(vertex)
         for group in self.outputs_of(vertex):
             group.lost += 1
 
     def task_manager_lost(self, task_manager_id: str) -> list[Region]:
-        """A TaskExecutor is gone with what was produced there: the regions that read some of that."""
+        """Mark the results on a TaskExecutor as lost; return the regions that read some of them."""
         readers: dict[Region, None] = {}
         for vertex in self._produced_at.pop(task_manager_id, ()):
             if vertex.current.task_manager_id == task_manager_id and vertex in self._available:
@@ -153,7 +153,7 @@ class SchedulingTopology:
         return list(readers)
 
     def lost_producers(self, region: Region) -> Iterator[ExecutionVertex]:
-        """The subtasks that have to produce again what a region reads."""
+        """Yield the subtasks that must produce a region's lost inputs again."""
         for group in region.inputs:
             if group.lost:
                 yield from (vertex for vertex in group.producers if vertex in self._lost)
@@ -180,7 +180,7 @@ class SchedulingTopology:
 
 
 def _in_order(regions: list[Region], outputs: Callable[[Region], Iterable[BlockingGroup]]) -> Iterator[Region]:
-    """The regions so that each comes after those it reads from."""
+    """Yield the regions in topological order."""
     partitions = {group: len(group.producers) for region in regions for group in region.inputs}
     inputs = {region: len(region.inputs) for region in regions}
     ready = deque(region for region in regions if not region.inputs)

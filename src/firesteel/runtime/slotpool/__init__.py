@@ -1,1 +1,1 @@
-"""The slots of one job: what was asked for, what was offered, who uses what. Pure: nothing here awaits."""
+"""The slots of one job: requested, offered and used. Pure: nothing here awaits."""

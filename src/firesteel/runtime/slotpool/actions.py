@@ -1,4 +1,4 @@
-"""What the slots of a job ask its JobMaster to do, or tell it."""
+"""Actions and events of a job's slots for its JobMaster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SendSlotRequest:
-    """Ask the ResourceManager for a slot under this allocation id."""
+    """Request a slot from the ResourceManager under this allocation id."""
 
     allocation_id: str
     resource_profile: ResourceProfile = UNKNOWN
@@ -31,14 +31,14 @@ class SendSlotRequest:
 
 @dataclass(frozen=True, slots=True)
 class CancelSlotRequest:
-    """Tell the ResourceManager that the allocation is no longer wanted."""
+    """Cancel the request for an allocation at the ResourceManager."""
 
     allocation_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class SlotAllocated:
-    """A request has its slot."""
+    """A request was assigned a slot."""
 
     request_id: str
     slot: AllocatedSlot
@@ -47,7 +47,7 @@ class SlotAllocated:
 
 @dataclass(frozen=True, slots=True)
 class SlotRequestFailed:
-    """A request will get no slot."""
+    """A request failed."""
 
     request_id: str
     cause: str
@@ -55,7 +55,7 @@ class SlotRequestFailed:
 
 @dataclass(frozen=True, slots=True)
 class SlotLost:
-    """A slot that a request had is gone; what runs in it fails."""
+    """An allocated slot is lost; its tasks fail."""
 
     request_id: str
     cause: str
@@ -63,7 +63,7 @@ class SlotLost:
 
 @dataclass(frozen=True, slots=True)
 class FreeSlot:
-    """Tell the TaskExecutor that the job gives the slot back."""
+    """Return the slot to its TaskExecutor."""
 
     task_manager_id: str
     allocation_id: str
@@ -72,14 +72,14 @@ class FreeSlot:
 
 @dataclass(frozen=True, slots=True)
 class LogicalSlotsAllocated:
-    """Tasks have their parts of a slot."""
+    """Tasks were assigned their logical slots."""
 
     slots: tuple[LogicalSlot, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalSlotsFailed:
-    """Tasks get no slot, or have lost the one they shared; `was_allocated` tells which."""
+    """Tasks did not get a slot, or lost their shared one, according to `was_allocated`."""
 
     request_ids: tuple[str, ...]
     cause: str

@@ -1,4 +1,4 @@
-"""The slots of a job that nobody uses, found by place."""
+"""The unused slots of a job, indexed by location."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NO_HOST: Mapping[str, None] = {}
 
 
 class AvailableSlots:
-    """Slots that nobody uses, in the order in which they became available.
+    """Unused slots in the order in which they became available.
 
     Flink: `runtime.jobmaster.slotpool.SlotPoolImpl.AvailableSlots`.
 
     Args:
-        utilization: Which part of a TaskExecutor's slots is in use, 0 to 1, by the TaskExecutor's id.
+        utilization: Returns the fraction (0 to 1) of a TaskExecutor's slots that are in use, by id.
     """
 
     def __init__(self, utilization: Callable[[str], float] = lambda _: 0.0) -> None:
@@ -40,17 +40,17 @@ class AvailableSlots:
 
     @property
     def task_managers(self) -> Iterable[str]:
-        """The TaskExecutors that have a slot here."""
+        """The TaskExecutors with an available slot."""
         return self._by_task_manager.keys()
 
     def add(self, slot: AllocatedSlot, now_s: float) -> None:
-        """Nobody uses `slot` from now on."""
+        """Add a slot that is no longer used."""
         self._slots[slot.allocation_id] = slot, now_s
         self._by_task_manager.setdefault(slot.task_manager_id, {})[slot.allocation_id] = slot
         self._task_managers_of_host.setdefault(slot.host, {})[slot.task_manager_id] = None
 
     def remove(self, allocation_id: str) -> AllocatedSlot | None:
-        """Take a slot out; None if it is not here."""
+        """Remove a slot and return it, or None if it is not available."""
         slot, _ = self._slots.pop(allocation_id, (None, 0.0))
         if slot is not None:
             _discard(self._by_task_manager, slot.task_manager_id, allocation_id)
@@ -59,23 +59,23 @@ class AvailableSlots:
         return slot
 
     def get(self, allocation_id: str) -> AllocatedSlot | None:
-        """The slot of an allocation; None if it is not here."""
+        """Return the slot of an allocation, or None if it is not available."""
         return self._slots.get(allocation_id, (None, 0.0))[0]
 
     def all(self) -> Iterable[AllocatedSlot]:
-        """All, the one that waits longest first."""
+        """Return all slots, the one available longest first."""
         return (slot for slot, _ in self._slots.values())
 
     def of_task_manager(self, task_manager_id: str) -> Iterable[AllocatedSlot]:
-        """Those of a TaskExecutor."""
+        """Return the available slots of a TaskExecutor."""
         return self._by_task_manager.get(task_manager_id, _NONE).values()
 
     def task_managers_of_host(self, host: str) -> Iterable[str]:
-        """The TaskExecutors on a host that have a slot here; none for the empty name, an unknown host."""
+        """Return the TaskExecutors on a host with an available slot; none for an unknown (empty) host."""
         return self._task_managers_of_host.get(host, _NO_HOST).keys() if host else ()
 
     def idle_since(self, latest_s: float) -> list[AllocatedSlot]:
-        """Those that became available at `latest_s` or before."""
+        """Return the slots that became available at or before `latest_s`."""
         idle = []
         for slot, since_s in self._slots.values():
             if since_s > latest_s:
@@ -84,7 +84,7 @@ class AvailableSlots:
         return idle
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all slots."""
         self._slots.clear()
         self._by_task_manager.clear()
         self._task_managers_of_host.clear()

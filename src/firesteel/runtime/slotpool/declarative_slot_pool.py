@@ -1,4 +1,4 @@
-"""The slots of one job, wanted as so many of a profile."""
+"""The slots of a job that declares the number of slots per profile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Requirements = Mapping[ResourceProfile, int]
 
 @dataclass(frozen=True, slots=True)
 class DeclareRequirements:
-    """Tell the ResourceManager how many slots of each profile the job wants in all."""
+    """Declare to the ResourceManager how many slots of each profile the job needs in total."""
 
     requirements: tuple[tuple[ResourceProfile, int], ...]
 
@@ -29,8 +29,8 @@ Actions = list[DeclareRequirements | FreeSlot]
 class DeclarativeSlotPool:
     """The slots of one job, declared instead of requested. Flink: `jobmaster.slotpool.DefaultDeclarativeSlotPool`.
 
-    The job says how many slots of each profile it wants; a slot that is offered is taken for a requirement it matches
-    that has too few, else it is rejected. Who uses which slot is up to the caller: it reserves and frees them.
+    The job declares how many slots of each profile it needs; an offered slot is accepted for a matching unmet
+    requirement, else rejected. The caller decides who uses which slot: it reserves and frees them.
     """
 
     def __init__(self) -> None:
@@ -42,24 +42,24 @@ class DeclarativeSlotPool:
 
     @property
     def requirements(self) -> dict[ResourceProfile, int]:
-        """How many slots of each profile are wanted."""
+        """The required number of slots of each profile."""
         return {profile: count for profile, count in self._required.items() if count}
 
     @property
     def missing(self) -> dict[ResourceProfile, int]:
-        """How many slots of each profile are wanted that are not there."""
+        """The missing number of slots of each profile."""
         return {profile: count for profile, count in (self._required - self._fulfilled).items() if count > 0}
 
     def increase_requirements(self, by: Requirements) -> Actions:
-        """More slots are wanted."""
+        """Increase the requirements."""
         self._required.update(by)
         return self._declare()
 
     def decrease_requirements(self, by: Requirements) -> Actions:
-        """Fewer slots are wanted; those too many are given back once they have been idle for long enough.
+        """Decrease the requirements; excess slots are returned once they have been idle for long enough.
 
         Raises:
-            ValueError: more than is wanted would be taken back.
+            ValueError: a requirement would become negative.
         """
         for profile, count in by.items():
             if count > self._required[profile]:
@@ -70,7 +70,7 @@ class DeclarativeSlotPool:
     def offer_slots(
         self, task_manager_id: str, offers: Sequence[SlotOffer], now_s: float
     ) -> tuple[list[SlotOffer], list[AllocatedSlot]]:
-        """A TaskExecutor offers slots: the accepted offers, and the slots that are new."""
+        """Process offers of a TaskExecutor; return the accepted offers and the new slots."""
         accepted, new = [], []
         for offer in offers:
             if offer.allocation_id in self._serves:
@@ -89,20 +89,20 @@ class DeclarativeSlotPool:
         return accepted, new
 
     def reserve(self, allocation_id: str) -> AllocatedSlot | None:
-        """Take a free slot into use; None if it is unknown or in use."""
+        """Reserve a free slot; return None if it is unknown or in use."""
         slot = self._free.remove(allocation_id)
         if slot is not None:
             self._reserved[allocation_id] = slot
         return slot
 
     def free_reserved(self, allocation_id: str, now_s: float) -> None:
-        """A slot is not used any more; unknown ones are ignored."""
+        """Free a reserved slot; unknown ones are ignored."""
         slot = self._reserved.pop(allocation_id, None)
         if slot is not None:
             self._free.add(slot, now_s)
 
     def release_idle(self, now_s: float, idle_timeout_s: float) -> Actions:
-        """Give back what is free for `idle_timeout_s` and not required."""
+        """Return slots that have been free for `idle_timeout_s` and are not required."""
         actions: Actions = []
         for slot in self._free.idle_since(now_s - idle_timeout_s):
             requirement = self._serves[slot.allocation_id]

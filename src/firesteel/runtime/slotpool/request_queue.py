@@ -13,7 +13,7 @@ __all__ = ["RequestQueue"]
 class RequestQueue:
     """Ids of waiting requests, oldest first.
 
-    Those of equal profiles are kept together, so that a slot finds its request without looking at each.
+    Requests are grouped by profile, so that the request for a slot is found without a scan.
     """
 
     def __init__(self) -> None:
@@ -29,16 +29,16 @@ class RequestQueue:
         return request_id in self._profiles
 
     def __iter__(self) -> itertools.chain[str]:
-        """All, those of one profile after those of another."""
+        """Return an iterator over all requests, grouped by profile."""
         return itertools.chain.from_iterable(list(requests) for requests in list(self._by_profile.values()))
 
     def push(self, request_id: str, profile: ResourceProfile) -> None:
-        """A request waits from now on."""
+        """Add a waiting request."""
         self._profiles[request_id] = profile
         self._by_profile.setdefault(profile, OrderedDict())[request_id] = next(self._numbers)
 
     def remove(self, request_id: str) -> bool:
-        """A request waits no longer; False if it did not wait."""
+        """Remove a request; return False if it was not waiting."""
         profile = self._profiles.pop(request_id, None)
         if profile is None:
             return False
@@ -49,7 +49,7 @@ class RequestQueue:
         return True
 
     def first_matching(self, offered: ResourceProfile) -> str | None:
-        """The request that waits longest among those that a slot can serve."""
+        """Return the oldest request that a slot can serve, or None."""
         firsts = [
             next((number, request_id) for request_id, number in requests.items())
             for profile, requests in self._by_profile.items()
@@ -58,7 +58,7 @@ class RequestQueue:
         return min(firsts)[1] if firsts else None
 
     def drain(self) -> list[str]:
-        """Take all out, oldest first."""
+        """Remove and return all requests, oldest first."""
         numbered = [(number, id_) for requests in self._by_profile.values() for id_, number in requests.items()]
         self._profiles.clear()
         self._by_profile.clear()

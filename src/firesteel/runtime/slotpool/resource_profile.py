@@ -1,4 +1,4 @@
-"""What a slot offers, and what a request needs."""
+"""Resource profiles of slots and requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AMOUNTS = ("cpu_cores", "task_heap_bytes", "task_off_heap_bytes", "managed_byte
 
 
 class InsufficientResourcesError(FiresteelError, ValueError):
-    """More is to be taken than there is."""
+    """More resources would be taken than are available."""
 
     def __str__(self) -> str:
         available, wanted = self.args
@@ -26,16 +26,16 @@ class InsufficientResourcesError(FiresteelError, ValueError):
 class ResourceProfile:
     """Amounts of resources. Flink: `runtime.clusterframework.types.ResourceProfile`.
 
-    `UNKNOWN` is a request that says nothing, every slot serves it. `ANY` is a slot that serves every request.
+    `UNKNOWN` is a request without requirements, which every slot matches. `ANY` is a slot that matches every request.
 
     Attributes:
         cpu_cores: CPU cores; fractions are allowed.
         task_heap_bytes: Heap of the tasks.
         task_off_heap_bytes: Their memory outside the heap.
-        managed_bytes: Memory that is handed out by the TaskExecutor.
+        managed_bytes: Memory managed by the TaskExecutor.
         network_bytes: Memory of network buffers.
         extended: Other resources with their amounts, sorted by name.
-        is_unknown: Whether nothing is declared; the amounts mean nothing then.
+        is_unknown: Whether nothing is declared; the amounts are meaningless then.
 
     Example:
         >>> slot, wanted = ResourceProfile(cpu_cores=2), ResourceProfile(cpu_cores=0.5)
@@ -53,7 +53,7 @@ class ResourceProfile:
 
     @classmethod
     def of_group(cls, declared: Any) -> ResourceProfile:
-        """What a slot sharing group of the DataStream API declares; UNKNOWN if it declares nothing, or is None."""
+        """Return the profile of a slot sharing group, UNKNOWN if it declares nothing or is None."""
         if declared is None or declared.get_cpu_cores() is None:
             return UNKNOWN
         memory = (
@@ -67,15 +67,15 @@ class ResourceProfile:
 
     @property
     def is_any(self) -> bool:
-        """Whether a slot of this profile serves every request."""
+        """Whether a slot of this profile matches every request."""
         return self is ANY or self.cpu_cores == math.inf
 
     def is_matching(self, required: ResourceProfile) -> bool:
-        """Whether a slot of this profile serves a request: equal profiles do, UNKNOWN requests and ANY slots always."""
+        """Return whether a slot of this profile matches a request: equal, UNKNOWN request, or ANY slot."""
         return required.is_unknown or self.is_any or self == required
 
     def all_fields_no_less_than(self, other: ResourceProfile) -> bool:
-        """Whether `other` fits into this; an UNKNOWN one always does."""
+        """Return whether `other` fits into this profile; UNKNOWN always does."""
         if other.is_unknown or self.is_any:
             return True
         extended = dict(self.extended)
@@ -84,21 +84,21 @@ class ResourceProfile:
         )
 
     def merge(self, other: ResourceProfile) -> ResourceProfile:
-        """Both together; ANY if one is ANY, else UNKNOWN if one is UNKNOWN."""
+        """Return the sum of both; ANY if one is ANY, else UNKNOWN if one is UNKNOWN."""
         return self._combined(other, 1)
 
     def subtract(self, other: ResourceProfile) -> ResourceProfile:
-        """What is left; ANY of ANY, else UNKNOWN if one is UNKNOWN.
+        """Return the difference; ANY if this is ANY, else UNKNOWN if one is UNKNOWN.
 
         Raises:
-            InsufficientResourcesError: `other` does not fit into this.
+            InsufficientResourcesError: `other` does not fit into this profile.
         """
         if not self.all_fields_no_less_than(other):
             raise InsufficientResourcesError(self, other)
         return self if self.is_any else self._combined(other, -1)
 
     def split(self, parts: int) -> ResourceProfile:
-        """One of so many equal parts; of ANY and UNKNOWN what they are."""
+        """Return one of `parts` equal parts; ANY and UNKNOWN are unchanged."""
         if self.is_any or self.is_unknown or parts < 1:
             return self
         amounts = [_part(amount, parts) for amount in self._amounts()]
@@ -134,7 +134,7 @@ class ResourceProfile:
 
 
 def _part(amount: float, parts: int) -> float:
-    """Rounded down, so that all parts together are no more than the whole."""
+    """Return a share, rounded down so that all shares together do not exceed the whole."""
     return math.floor(amount / parts * 1e6) / 1e6
 
 

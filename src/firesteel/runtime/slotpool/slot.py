@@ -1,4 +1,4 @@
-"""A slot as a job sees it, and what a job asks for."""
+"""Slots from a job's view, and requests for them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = [
 
 
 class UnfulfillableSlotRequestError(FiresteelError):
-    """No slot of the cluster could ever serve the request, not even one that is occupied now.
+    """No slot of the cluster, free or occupied, can ever serve the request.
 
     Flink: `resourcemanager.exceptions.UnfulfillableSlotRequestException`.
     """
 
 
 class Locality(Enum):
-    """How near a slot is to where a task wanted to run. Flink: `runtime.jobmanager.scheduler.Locality`."""
+    """The distance of a slot from the preferred location. Flink: `runtime.jobmanager.scheduler.Locality`."""
 
     UNCONSTRAINED = "UNCONSTRAINED"
     LOCAL = "LOCAL"
@@ -38,11 +38,11 @@ class Locality(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerLocation:
-    """Where a TaskExecutor is. Flink: `runtime.taskmanager.TaskManagerLocation`.
+    """The location of a TaskExecutor. Flink: `runtime.taskmanager.TaskManagerLocation`.
 
     Attributes:
         task_manager_id: The TaskExecutor.
-        host: Its host; empty if that is not known.
+        host: Its host; empty if unknown.
     """
 
     task_manager_id: str
@@ -54,10 +54,8 @@ class SlotOffer:
     """A slot that a TaskExecutor offers to a job. Flink: `runtime.taskexecutor.slot.SlotOffer`.
 
     Attributes:
-        allocation_id: The allocation it was given to the job under.
-        slot_index: Which of the TaskExecutor's slots.
-        address: The slot's data address, opaque.
-        resource_profile: What it offers.
+        allocation_id: The allocation to the job. slot_index: Index of the slot in the TaskExecutor.
+        address: The slot's data address, opaque. resource_profile: Its resources.
     """
 
     allocation_id: str
@@ -68,12 +66,11 @@ class SlotOffer:
 
 @dataclass(frozen=True, slots=True)
 class AllocatedSlot:
-    """A slot that the job has. Flink: `runtime.jobmaster.slotpool.AllocatedSlot`.
+    """A slot of the job. Flink: `runtime.jobmaster.slotpool.AllocatedSlot`.
 
     Attributes:
-        allocation_id: The allocation it was given to the job under.
-        task_manager_id: Whose slot it is.
-        slot_index: Which of that TaskExecutor's slots.
+        allocation_id: The allocation to the job. task_manager_id: The TaskExecutor of the slot. slot_index: Index of
+        the slot in the TaskExecutor.
         address: Its data address, opaque.
         resource_profile: What it offers.
         host: Where the TaskExecutor is; empty if that is not known.
@@ -88,19 +85,19 @@ class AllocatedSlot:
 
     @property
     def location(self) -> TaskManagerLocation:
-        """Where it is."""
+        """The location of the slot."""
         return TaskManagerLocation(self.task_manager_id, self.host)
 
 
 @dataclass(frozen=True, slots=True)
 class SlotProfile:
-    """What slot is wanted, and where. Flink: `clusterframework.types.SlotProfile`.
+    """The resources and locations wanted for a slot. Flink: `clusterframework.types.SlotProfile`.
 
     Attributes:
-        resource_profile: What it has to offer.
-        preferred_locations: Where it should be; a place that is named twice counts twice.
-        preferred_allocations: Slots to be had again, before all others.
-        reserved_allocations: Slots that others are to have again; never taken unless preferred.
+        resource_profile: The required resources.
+        preferred_locations: The preferred locations; duplicates count.
+        preferred_allocations: Previous slots, preferred over all others.
+        reserved_allocations: Previous slots of others; never taken unless preferred.
     """
 
     resource_profile: ResourceProfile = UNKNOWN

@@ -33,13 +33,13 @@ Actions = list[SlotPoolAction]
 
 @dataclass(slots=True)
 class _Request:
-    """A request that waits.
+    """A waiting request.
 
     Attributes:
-        profile: What is wanted.
+        profile: The wanted slot.
         is_batch: Whether it may wait for slots that are in use now.
-        allocation_id: What the ResourceManager was asked for; None while it was not.
-        unfulfillable_since_s: Since when no slot of the pool could serve a batch request; None: one could.
+        allocation_id: The allocation requested from the ResourceManager; None before.
+        unfulfillable_since_s: Time since which no slot of the pool could serve a batch request; None if one could.
     """
 
     profile: SlotProfile
@@ -50,7 +50,7 @@ class _Request:
 
 @dataclass(slots=True)
 class _TaskManager:
-    """A TaskExecutor whose offers are taken, and all slots the job has there."""
+    """A registered TaskExecutor, with all its slots of the job."""
 
     host: str
     slots: dict[str, AllocatedSlot] = field(default_factory=dict)
@@ -60,12 +60,12 @@ class _TaskManager:
 class SlotPool:
     """The slots of one job: requested, offered, in use, free. Flink: `runtime.jobmaster.slotpool.SlotPoolImpl` (1.10).
 
-    A request is in one place: stashed (no ResourceManager yet), pending (sent, under an allocation id) or served.
-    A slot is in one place: allocated to a request or available. No event looks at all slots or requests.
+    A request is in exactly one state: stashed (no ResourceManager yet), pending (sent, under an allocation id) or
+    served. A slot is either allocated to a request or available. No event scans all slots or requests.
 
     Args:
         job_id: Makes allocation ids unique.
-        selection: Picks among available slots.
+        selection: Selects among available slots.
     """
 
     def __init__(self, job_id: str, selection: SlotSelectionStrategy | None = None) -> None:
@@ -85,32 +85,32 @@ class SlotPool:
 
     @property
     def task_managers(self) -> frozenset[str]:
-        """The TaskExecutors whose offers are taken."""
+        """The registered TaskExecutors."""
         return frozenset(self._task_managers)
 
     def utilization(self, task_manager_id: str) -> float:
-        """Which part of the slots at a TaskExecutor is in use, 0 to 1."""
+        """Return the fraction of the slots at a TaskExecutor that are in use, 0 to 1."""
         task_manager = self._task_managers.get(task_manager_id)
         return task_manager.allocated / len(task_manager.slots) if task_manager and task_manager.slots else 0.0
 
     def connect_to_resource_manager(self) -> Actions:
-        """A ResourceManager is there: what was stashed is sent, in order."""
+        """Connect to a ResourceManager and send it the stashed requests, in order."""
         self._is_connected = True
         return [self._send(request_id) for request_id in self._stashed.drain()]
 
     def disconnect_resource_manager(self) -> None:
-        """The ResourceManager is gone: what was sent stays pending, what comes is stashed."""
+        """Disconnect from the ResourceManager: sent requests stay pending, new ones are stashed."""
         self._is_connected = False
 
     def request_slot(self, request_id: str, profile: SlotProfile = ANYWHERE, is_batch: bool = False) -> Actions:
-        """A slot is wanted: the best available one, else one of the ResourceManager."""
+        """Request a slot: the best available one, else one from the ResourceManager."""
         slot, locality = self.select_available(profile) or (None, Locality.UNKNOWN)
         if slot is None:
             return self.request_new_slot(request_id, profile, is_batch)
         return self.allocate_available_slot(request_id, slot.allocation_id, locality)
 
     def request_new_slot(self, request_id: str, profile: SlotProfile = ANYWHERE, is_batch: bool = False) -> Actions:
-        """A slot is wanted of the ResourceManager; what is available is not looked at."""
+        """Request a slot from the ResourceManager, without regard to available ones."""
         self._requests[request_id] = _Request(profile, is_batch)
         if self._is_connected:
             return [self._send(request_id)]
@@ -118,22 +118,22 @@ class SlotPool:
         return []
 
     def select_available(self, profile: SlotProfile) -> SlotAndLocality | None:
-        """The available slot that a request would get; nothing changes."""
+        """Return the available slot that a request would get, without changes."""
         return self._selection.select(self._available, profile) if len(self._available) else None
 
     def allocate_available_slot(
         self, request_id: str, allocation_id: str, locality: Locality = Locality.UNKNOWN
     ) -> Actions:
-        """Give an available slot to a request; nothing follows if it is unknown or in use."""
+        """Allocate an available slot to a request; no effect if it is unknown or in use."""
         slot = self._available.remove(allocation_id)
         return [] if slot is None else [self._allocate(slot, request_id, locality)]
 
     def request_timed_out(self, request_id: str, cause: str) -> Actions:
-        """A request waited too long: it fails and the ResourceManager is told. No effect once it is served."""
+        """Fail a request that timed out and cancel it at the ResourceManager; no effect once it is served."""
         return self._abandon(request_id, cause)
 
     def resource_manager_failed(self, allocation_id: str, cause: str, is_unfulfillable: bool = False) -> Actions:
-        """The ResourceManager answered a request with an error; a batch request waits on unless it never can be met."""
+        """Process an error of the ResourceManager; a batch request keeps waiting unless it is unfulfillable."""
         request_id = self._request_of.get(allocation_id)
         if request_id is None or (self._requests[request_id].is_batch and not is_unfulfillable):
             return []
@@ -157,7 +157,7 @@ class SlotPool:
         return actions
 
     def register_task_manager(self, task_manager_id: str, host: str = "") -> bool:
-        """Take offers of a TaskExecutor from now on; False if they were taken already."""
+        """Register a TaskExecutor, whose offers are then considered; return False if it was registered."""
         if task_manager_id in self._task_managers:
             return False
         self._task_managers[task_manager_id] = _TaskManager(host)
@@ -166,7 +166,7 @@ class SlotPool:
     def offer_slots(
         self, task_manager_id: str, offers: Sequence[SlotOffer], now_s: float
     ) -> tuple[list[SlotOffer], Actions]:
-        """A TaskExecutor offers slots: those accepted, and what follows."""
+        """Process offers of a TaskExecutor; return the accepted ones and the actions."""
         accepted: list[SlotOffer] = []
         actions: Actions = []
         for offer in offers:
@@ -177,7 +177,7 @@ class SlotPool:
         return accepted, actions
 
     def release_slot(self, request_id: str, now_s: float, cause: str) -> Actions:
-        """A request is no longer wanted: its slot serves the next one; unknown requests are ignored."""
+        """Release the slot of a request, which then serves the next one; unknown requests are ignored."""
         allocation_id = self._allocation_of.pop(request_id, None)
         if allocation_id is None:
             return self._abandon(request_id, cause)
@@ -186,7 +186,7 @@ class SlotPool:
         return self._offer_around(slot, now_s)
 
     def fail_allocation(self, allocation_id: str, cause: str) -> tuple[str | None, Actions]:
-        """An allocation failed: the TaskExecutor it emptied by that, if any, and what follows."""
+        """Fail an allocation; return the TaskExecutor that has no slots left, if any, and the actions."""
         request_id = self._forget_pending(allocation_id)
         if request_id is not None:
             return None, [SlotRequestFailed(request_id, cause)]
@@ -198,7 +198,7 @@ class SlotPool:
         return (slot.task_manager_id if is_empty else None), actions
 
     def release_task_manager(self, task_manager_id: str, cause: str) -> tuple[bool, Actions]:
-        """A TaskExecutor is gone: whether it was known, and what follows."""
+        """Remove a lost TaskExecutor; return whether it was known, and the actions."""
         task_manager = self._task_managers.get(task_manager_id)
         if task_manager is None:
             return False, []
@@ -210,14 +210,14 @@ class SlotPool:
         return True, actions
 
     def release_idle(self, now_s: float, idle_timeout_s: float) -> Actions:
-        """Give back what nobody used for `idle_timeout_s`; forgotten here before the TaskExecutor is asked."""
+        """Return slots unused for `idle_timeout_s`; they are removed here before the TaskExecutor is called."""
         idle = self._available.idle_since(now_s - idle_timeout_s)
         for slot in idle:
             self._drop(slot.allocation_id, "")
         return [FreeSlot(slot.task_manager_id, slot.allocation_id, "the slot was idle") for slot in idle]
 
     def suspend(self) -> Actions:
-        """Forget everything without freeing slots: their TaskExecutors offer them to the next leader."""
+        """Discard all state without freeing slots; their TaskExecutors offer them to the next leader."""
         actions: Actions = [CancelSlotRequest(allocation_id) for allocation_id in self._request_of]
         self._is_connected = False
         self._stashed.drain()
@@ -229,12 +229,12 @@ class SlotPool:
         return actions
 
     def close(self, cause: str) -> Actions:
-        """Give all slots back and take back all requests."""
+        """Return all slots and cancel all requests."""
         slots = self.slots()
         return [*self.suspend(), *(FreeSlot(slot.task_manager_id, slot.allocation_id, cause) for slot in slots)]
 
     def allocated_slot_report(self, task_manager_id: str) -> tuple[SlotOffer, ...]:
-        """What the job believes to have at a TaskExecutor."""
+        """Return the job's slots at a TaskExecutor."""
         task_manager = self._task_managers.get(task_manager_id)
         return tuple(
             SlotOffer(slot.allocation_id, slot.slot_index, slot.address, slot.resource_profile)
@@ -242,12 +242,12 @@ class SlotPool:
         )
 
     def wanted_by(self, request_id: str) -> ResourceProfile | None:
-        """What a waiting request wants; None if it does not wait."""
+        """Return the resources wanted by a waiting request, None if it does not wait."""
         request = self._requests.get(request_id)
         return None if request is None else request.profile.resource_profile
 
     def slots(self) -> list[AllocatedSlot]:
-        """All slots that the job has, in use or not."""
+        """Return all slots of the job, in use or not."""
         return [slot for task_manager in self._task_managers.values() for slot in task_manager.slots.values()]
 
     def _send(self, request_id: str) -> SendSlotRequest:
@@ -264,7 +264,7 @@ class SlotPool:
         return SlotAllocated(request_id, slot, locality)
 
     def _offer(self, task_manager_id: str, offer: SlotOffer, now_s: float) -> Actions | None:
-        """What follows from accepting the offer; None if it is rejected."""
+        """Return the actions of accepting an offer, None if it is rejected."""
         task_manager = self._task_managers.get(task_manager_id)
         if task_manager is None:
             return None
@@ -290,7 +290,7 @@ class SlotPool:
         return self._available.get(allocation_id) if allocated is None else allocated[0]
 
     def _offer_around(self, slot: AllocatedSlot, now_s: float) -> Actions:
-        """Let a slot serve the request that waits longest, sent ones before stashed ones."""
+        """Let a slot serve the oldest waiting request, pending ones before stashed ones."""
         request_id = self._pending.first_matching(slot.resource_profile)
         if request_id is not None:
             allocation_id = self._requests[request_id].allocation_id
@@ -306,7 +306,7 @@ class SlotPool:
         return []
 
     def _forget_pending(self, allocation_id: str) -> str | None:
-        """The request that was sent under that id; it waits no longer."""
+        """Remove and return the request that was sent under an allocation id."""
         request_id = self._request_of.pop(allocation_id, None)
         if request_id is not None:
             self._pending.remove(request_id)
@@ -326,7 +326,7 @@ class SlotPool:
         return [failed, CancelSlotRequest(request.allocation_id)]
 
     def _drop(self, allocation_id: str, cause: str) -> tuple[AllocatedSlot | None, Actions]:
-        """Forget a slot; whoever has it loses it."""
+        """Remove a slot; its request loses it."""
         slot, request_id = self._allocated.pop(allocation_id, (None, ""))
         if slot is None:
             slot = self._available.remove(allocation_id)

@@ -27,16 +27,17 @@ Actions = list[SlotPoolAction]
 
 @dataclass(frozen=True, slots=True)
 class LogicalSlotRequest:
-    """A task wants its part of a slot. Flink: `runtime.jobmanager.scheduler.ScheduledUnit` with its `SlotProfile`.
+    """A task's request for a logical slot. Flink: `runtime.jobmanager.scheduler.ScheduledUnit` with its `SlotProfile`.
 
     Attributes:
-        request_id: Unique; what follows is told under it.
+        request_id: The unique id of the request.
         sharing_group: Id of the slot sharing group.
         vertex_id: The task's vertex: two of its tasks never share a slot.
         profile: The physical slot that is wanted.
-        needs: What the task itself declared to need.
-        shared_slot: Name of the slot of the group that the task is to share; None: any.
-        co_location: Co-location group and subtask: tasks that agree in both share a slot in any case; None: no wish.
+        needs: The resources declared by the task itself.
+        shared_slot: Name of the group's slot that the task must share; None for any.
+        co_location: Co-location group and subtask: tasks that agree in both always share a slot; None for no
+        constraint.
         is_batch: Whether the request may wait for slots that are in use now.
     """
 
@@ -52,20 +53,20 @@ class LogicalSlotRequest:
 
 @dataclass(slots=True)
 class _CoLocationConstraint:
-    """Where co-located tasks are. Flink: `runtime.jobmanager.scheduler.CoLocationConstraint`."""
+    """The location of co-located tasks. Flink: `runtime.jobmanager.scheduler.CoLocationConstraint`."""
 
     request_id: str | None = None
     location: TaskManagerLocation | None = None
 
 
 class SlotProvider:
-    """Gives tasks their parts of slots. Pure. Flink: `runtime.jobmaster.slotpool.SchedulerImpl` (1.10).
+    """The provider of logical slots for tasks. Pure. Flink: `runtime.jobmaster.slotpool.SchedulerImpl` (1.10).
 
-    Where requests name the slot that they share it is `scheduler.SlotSharingExecutionSlotAllocator` (since 1.12).
+    If requests name their shared slot, it acts like `scheduler.SlotSharingExecutionSlotAllocator` (since 1.12).
 
     Args:
-        pool: Where physical slots come from; its events are told to this.
-        selection: Picks among the slots of a group that another task may share.
+        pool: The source of physical slots; its events must be passed to the provider.
+        selection: Selects among the slots of a group that another task may share.
     """
 
     def __init__(self, pool: SlotPool, selection: SlotSelectionStrategy | None = None) -> None:
@@ -77,11 +78,11 @@ class SlotProvider:
         self._shared: dict[tuple[str, str], str] = {}  # group and name of a shared slot -> its root
         self._name_of: dict[str, tuple[str, str]] = {}
         self._constraints: dict[tuple[str, int], _CoLocationConstraint] = {}
-        # Root that is still to come -> constraints that wait for its place, with the node each points at.
+        # Pending root -> constraints that wait for its location, with the node that each refers to.
         self._waiting: dict[str, list[tuple[_CoLocationConstraint, str]]] = {}
 
     def request_slot(self, request: LogicalSlotRequest, now_s: float) -> Actions:
-        """A task wants its part of a slot."""
+        """Request a logical slot for a task."""
         manager = self.manager(request.sharing_group)
         if request.co_location is not None:
             return self._co_located(manager, request, request.co_location, now_s)
@@ -89,14 +90,14 @@ class SlotProvider:
         return [*actions, *self._leaf(manager, request, parent, locality)]
 
     def manager(self, sharing_group: str) -> SlotSharingManager:
-        """The shared slots of a group."""
+        """Return the shared slots of a group."""
         manager = self._managers.get(sharing_group)
         if manager is None:
             manager = self._managers[sharing_group] = SlotSharingManager(self._selection)
         return manager
 
     def slot_allocated(self, allocated: SlotAllocated, now_s: float) -> Actions:
-        """The pool has a physical slot for a root; it goes back if nobody waits for it any more."""
+        """Process a physical slot for a root; it is returned if nothing waits for it any more."""
         group = self._group_of.get(allocated.request_id)
         if group is None:
             return self._pool.release_slot(allocated.request_id, now_s, "the tasks that wanted the slot are gone")
@@ -111,7 +112,7 @@ class SlotProvider:
         return [LogicalSlotsAllocated(tuple(slots))] if slots else []
 
     def slot_failed(self, failed: SlotRequestFailed | SlotLost) -> Actions:
-        """A physical slot will not come, or is lost: so are the parts of it."""
+        """Process a physical slot that failed or is lost, with its logical slots."""
         group = self._group_of.get(failed.request_id)
         if group is None:
             return []
@@ -122,7 +123,7 @@ class SlotProvider:
         return [LogicalSlotsFailed(released.leaves, failed.cause, isinstance(failed, SlotLost))]
 
     def release_slot(self, request_id: str, now_s: float, cause: str) -> Actions:
-        """A task needs its part no longer; the last one returns the slot. Unknown requests are ignored."""
+        """Release a task's logical slot; the last one returns the physical slot. Unknown requests are ignored."""
         group = self._group_of.get(request_id)
         if group is None:
             return []
@@ -138,16 +139,16 @@ class SlotProvider:
         return [*told, *(action for action in follows if not isinstance(action, SlotRequestFailed))]
 
     def request_timed_out(self, request_ids: Iterable[str], cause: str) -> Actions:
-        """Tasks waited too long: the physical slots that they still wait for are given up."""
+        """Abandon the physical slots that timed-out requests still wait for."""
         waiting = [root.request_id for root in self._roots_of(request_ids) if root.slot is None]
         return [action for root_id in waiting for action in self._pool.request_timed_out(root_id, cause)]
 
     def is_waiting(self, request_ids: Iterable[str]) -> bool:
-        """Whether one of the tasks waits for its slot."""
+        """Return whether one of the tasks waits for its slot."""
         return any(root.slot is None for root in self._roots_of(request_ids))
 
     def is_fulfillable(self, request_ids: Iterable[str]) -> bool:
-        """Whether the slots that tasks wait for could be had once the tasks of others are through.
+        """Return whether the slots that tasks wait for would be available once other tasks have finished.
 
         Flink: `runtime.jobmaster.slotpool.PhysicalSlotRequestBulkCheckerImpl`.
         """
@@ -164,7 +165,7 @@ class SlotProvider:
         return True
 
     def clear(self) -> None:
-        """Forget everything: the pool is suspended or closed."""
+        """Discard all state, as the pool is suspended or closed."""
         self._managers.clear()
         self._group_of.clear()
         self._shared.clear()
@@ -192,7 +193,7 @@ class SlotProvider:
     def _parent_for(
         self, manager: SlotSharingManager, request: LogicalSlotRequest, group: str
     ) -> tuple[MultiTaskSlot, Locality, Actions]:
-        """The root for a task, how near it is, and what follows where it had to be made."""
+        """Return the root for a task, its locality, and the actions if it had to be created."""
         if request.shared_slot is not None:
             return self._named_root(manager, request, (request.sharing_group, request.shared_slot))
         resolved, nearness = manager.best_resolved_root(group, request.profile, request.needs) or (None, None)

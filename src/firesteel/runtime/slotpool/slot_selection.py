@@ -1,4 +1,4 @@
-"""Which of the available slots a request gets."""
+"""Strategies that select an available slot for a request."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ __all__ = [
 SlotAndLocality = tuple[AllocatedSlot, Locality]
 
 SAME_TASK_MANAGER, SAME_HOST = 10, 1
-"""What a preferred location adds to the weight of a slot."""
+"""The weight that a preferred location adds to a slot."""
 
 
 class SlotSelectionStrategy(Protocol):
-    """Picks a slot. Pure. Flink: `runtime.jobmaster.slotpool.SlotSelectionStrategy`."""
+    """A strategy that selects a slot. Pure. Flink: `runtime.jobmaster.slotpool.SlotSelectionStrategy`."""
 
     def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
-        """The best slot for a request and how near it is; None if none matches its resources."""
+        """Return the best slot for a request and its locality; None if none matches its resources."""
         ...
 
 
 class LocationPreferenceSlotSelection:
-    """The slot nearest to the preferred locations; without any, the one that is available longest.
+    """A selection of the slot nearest to the preferred locations, else the one available longest.
 
     Flink: `runtime.jobmaster.slotpool.LocationPreferenceSlotSelectionStrategy` and its default.
     """
 
     def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
-        """The best slot for a request and how near it is."""
+        """Return the best slot for a request and its locality."""
         if not profile.preferred_locations:
             slot = self._anywhere(available, profile)
             return None if slot is None else (slot, Locality.UNCONSTRAINED)
@@ -50,7 +50,7 @@ class LocationPreferenceSlotSelection:
         return None if slot is None else (slot, Locality.NON_LOCAL)
 
     def _near(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
-        """The slot with the highest weight, if any has one. Looks at preferred places only."""
+        """Return the slot with the highest weight, if any; only preferred locations are examined."""
         task_managers = Counter(location.task_manager_id for location in profile.preferred_locations)
         hosts = Counter(location.host for location in profile.preferred_locations if location.host)
         on_hosts = (name for host in hosts for name in available.task_managers_of_host(host))
@@ -74,9 +74,9 @@ class LocationPreferenceSlotSelection:
 
 
 class EvenlySpreadOutSlotSelection(LocationPreferenceSlotSelection):
-    """As `LocationPreferenceSlotSelection`; among equally near slots one of the least used TaskExecutor.
+    """A `LocationPreferenceSlotSelection` that prefers the least used TaskExecutor among equally near slots.
 
-    Looks at every TaskExecutor that has a slot. Flink: `EvenlySpreadOutLocationPreferenceSlotSelectionStrategy`.
+    It examines every TaskExecutor with a slot. Flink: `EvenlySpreadOutLocationPreferenceSlotSelectionStrategy`.
     """
 
     def _anywhere(self, available: AvailableSlots, profile: SlotProfile) -> AllocatedSlot | None:
@@ -92,7 +92,7 @@ class EvenlySpreadOutSlotSelection(LocationPreferenceSlotSelection):
 
 
 class PreviousAllocationSlotSelection:
-    """The very slot that the request had before; else what `fallback` picks out of those nobody had before.
+    """A selection of the request's previous slot, else by `fallback` among slots without previous owner.
 
     Flink: `runtime.jobmaster.slotpool.PreviousAllocationSlotSelectionStrategy`.
     """
@@ -101,7 +101,7 @@ class PreviousAllocationSlotSelection:
         self._fallback = fallback
 
     def select(self, available: AvailableSlots, profile: SlotProfile) -> SlotAndLocality | None:
-        """The best slot for a request and how near it is."""
+        """Return the best slot for a request and its locality."""
         for allocation_id in sorted(profile.preferred_allocations):
             slot = available.get(allocation_id)
             if slot is not None and slot.resource_profile.is_matching(profile.resource_profile):
@@ -110,7 +110,7 @@ class PreviousAllocationSlotSelection:
 
 
 def slot_selection_strategy(configuration: Mapping[str, str]) -> SlotSelectionStrategy:
-    """The strategy that a configuration asks for.
+    """Return the strategy of a configuration.
 
     `cluster.evenly-spread-out-slots` spreads over the TaskExecutors; `execution.state-recovery.from-local` (before 2.0:
     `state.backend.local-recovery`) lets tasks return to the slots that hold their state.
@@ -131,7 +131,7 @@ def _matching(slots: Iterable[AllocatedSlot], profile: SlotProfile) -> Iterable[
 
 
 def _first(slots: Iterable[AllocatedSlot], profile: SlotProfile) -> Iterable[AllocatedSlot]:
-    """The first match, or nothing."""
+    """Yield the first match, or nothing."""
     for slot in _matching(slots, profile):
         yield slot
         return

@@ -1,4 +1,4 @@
-"""The slots that the tasks of one slot sharing group share, as trees of tasks."""
+"""The slots shared by the tasks of one slot sharing group, as trees of tasks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["LogicalSlot", "MultiTaskSlot", "Released", "SingleTaskSlot", "SlotSh
 
 @dataclass(frozen=True, slots=True)
 class LogicalSlot:
-    """The part of a slot that one task has. Flink: `runtime.jobmaster.slotpool.SingleLogicalSlot`.
+    """The share of a slot that one task has. Flink: `runtime.jobmaster.slotpool.SingleLogicalSlot`.
 
     Attributes:
         request_id: The task's request.
-        slot: The slot that it shares.
-        locality: How near that is to where the task wanted to run.
+        slot: The shared physical slot.
+        locality: Its locality with respect to the preferred location.
     """
 
     request_id: str
@@ -41,18 +41,18 @@ class SingleTaskSlot:
 
 @dataclass(eq=False, slots=True)
 class MultiTaskSlot:
-    """A node with children: a root stands for a physical slot, one below it for co-located tasks.
+    """A node with children: a root for a physical slot, or an inner node for co-located tasks.
 
     Flink: `SlotSharingManager.MultiTaskSlot`.
 
     Attributes:
-        request_id: Under which it is found; of a root also that of its physical slot.
-        group: What it is in its parent: an id of co-located tasks; None: a root.
-        parent: None: a root.
-        children: By group; a group is a vertex, or an id of co-located tasks.
+        request_id: Its id; for a root also the id of the physical slot's request.
+        group: Its group in the parent: an id of co-located tasks; None for a root.
+        parent: Its parent; None for a root.
+        children: Its children by group: a vertex, or an id of co-located tasks.
         slot: The physical slot, once a root is resolved.
-        locality: How near that is.
-        reserved: What the tasks below declared to need, together.
+        locality: The locality of the physical slot.
+        reserved: The total resources declared by its tasks.
     """
 
     request_id: str
@@ -65,24 +65,24 @@ class MultiTaskSlot:
 
     @property
     def root(self) -> MultiTaskSlot:
-        """The root above, or this itself."""
+        """The root of the tree."""
         return self if self.parent is None else self.parent.root
 
     def contains(self, group: str) -> bool:
-        """Whether a child, or one below it, is of that group."""
+        """Return whether a descendant belongs to a group."""
         return group in self.children or any(
             isinstance(child, MultiTaskSlot) and child.contains(group) for child in self.children.values()
         )
 
     def leaves(self) -> list[SingleTaskSlot]:
-        """All tasks below."""
+        """Return all tasks of the subtree."""
         found: list[SingleTaskSlot] = []
         for child in self.children.values():
             found += [child] if isinstance(child, SingleTaskSlot) else child.leaves()
         return found
 
     def has_room_for(self, wanted: ResourceProfile) -> bool:
-        """Whether the slot has so much left; a slot that is still to come may have."""
+        """Return whether the slot has enough resources left; a pending slot always may."""
         if self.slot is None or wanted.is_unknown:
             return True
         return self.slot.resource_profile.subtract(self.reserved).all_fields_no_less_than(wanted)
@@ -90,11 +90,11 @@ class MultiTaskSlot:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What a release took away.
+    """The result of a release.
 
     Attributes:
-        leaves: The requests of all tasks that had been there.
-        root: The request of the physical slot, if nobody needs that any more.
+        leaves: The requests of all removed tasks.
+        root: The request of the physical slot, if it is no longer needed.
     """
 
     leaves: tuple[str, ...] = ()
@@ -104,10 +104,10 @@ class Released:
 class SlotSharingManager:
     """The shared slots of one slot sharing group. Pure. Flink: `runtime.jobmaster.slotpool.SlotSharingManager` (1.8).
 
-    A root is unresolved until its physical slot is there. Roots are found by the groups that they do not contain.
+    A root is unresolved until its physical slot is allocated. Roots are indexed by the groups that they do not contain.
 
     Args:
-        selection: Picks among resolved roots.
+        selection: Selects among resolved roots.
     """
 
     def __init__(self, selection: SlotSelectionStrategy) -> None:
@@ -119,24 +119,24 @@ class SlotSharingManager:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is kept."""
+        """Whether there are no slots."""
         return not (
             self._nodes or self._roots or self._by_allocation or any(len(index) for index in self._indexes.values())
         )
 
     def get(self, request_id: str) -> SingleTaskSlot | MultiTaskSlot | None:
-        """The node of a request."""
+        """Return the node of a request."""
         return self._nodes.get(request_id)
 
     def is_resolved(self, request_id: str) -> bool:
-        """Whether the physical slot of a node is there."""
+        """Return whether the physical slot of a node is allocated."""
         node = self._nodes.get(request_id)
         if isinstance(node, SingleTaskSlot):
             node = node.parent
         return node is not None and node.root.slot is not None
 
     def create_root_slot(self, request_id: str) -> MultiTaskSlot:
-        """A root whose physical slot is still to come."""
+        """Create a root whose physical slot is pending."""
         root = MultiTaskSlot(request_id)
         self._nodes[request_id] = self._roots[request_id] = root
         for index in self._indexes.values():
@@ -144,7 +144,7 @@ class SlotSharingManager:
         return root
 
     def resolve(self, request_id: str, slot: AllocatedSlot, locality: Locality) -> list[LogicalSlot] | None:
-        """The physical slot of a root is there: what its tasks have now; None if the root is gone."""
+        """Set the physical slot of a root; return the logical slots of its tasks, None if the root is gone."""
         root = self._roots.get(request_id)
         if root is None:
             return None
@@ -156,13 +156,13 @@ class SlotSharingManager:
         return [LogicalSlot(leaf.request_id, slot, leaf.locality) for leaf in root.leaves()]
 
     def has_allocation(self, allocation_id: str) -> bool:
-        """Whether a physical slot is a root already."""
+        """Return whether a physical slot already belongs to a root."""
         return allocation_id in self._by_allocation
 
     def best_resolved_root(
         self, group: str, profile: SlotProfile, needs: ResourceProfile = UNKNOWN
     ) -> tuple[MultiTaskSlot, Locality] | None:
-        """The best resolved root that does not contain `group`, and how near it is."""
+        """Return the best resolved root that does not contain `group`, and its locality."""
         resolved = self._index(group).resolved
         found = self._selection.select(resolved, profile) if len(resolved) else None
         if found is None:
@@ -175,7 +175,7 @@ class SlotSharingManager:
         return None if other is None else (other, Locality.UNKNOWN)
 
     def unresolved_root(self, group: str) -> MultiTaskSlot | None:
-        """The oldest unresolved root that does not contain `group`."""
+        """Return the oldest unresolved root that does not contain `group`."""
         return next(iter(self._index(group).unresolved.values()), None)
 
     def allocate_single(
@@ -186,10 +186,10 @@ class SlotSharingManager:
         locality: Locality,
         needs: ResourceProfile = UNKNOWN,
     ) -> SingleTaskSlot:
-        """Put a task below a node.
+        """Add a task below a node.
 
         Raises:
-            ValueError: a task of that group is there already.
+            ValueError: the slot already has a task of that group.
         """
         leaf = SingleTaskSlot(request_id, group, parent, locality, needs)
         self._attach(parent, group, leaf)
@@ -198,17 +198,17 @@ class SlotSharingManager:
         return leaf
 
     def allocate_multi(self, parent: MultiTaskSlot, request_id: str, group: str) -> MultiTaskSlot:
-        """Put a node for co-located tasks below a root.
+        """Add a node for co-located tasks below a root.
 
         Raises:
-            ValueError: there is one of that group already.
+            ValueError: the slot already has a node of that group.
         """
         node = MultiTaskSlot(request_id, group, parent)
         self._attach(parent, group, node)
         return node
 
     def release(self, request_id: str) -> Released:
-        """Take a node away with all below it, and all above it that has no child any more."""
+        """Remove a node with its descendants, and ancestors that become empty."""
         node = self._nodes.get(request_id)
         if node is None:
             return Released()
@@ -232,7 +232,7 @@ class SlotSharingManager:
         self._nodes[node.request_id] = node
 
     def _detach(self, node: SingleTaskSlot | MultiTaskSlot, below: list[SingleTaskSlot]) -> None:
-        """Remove what has siblings; so that no parent becomes empty."""
+        """Remove a node that has siblings, so that no parent becomes empty."""
         assert node.parent is not None
         assert node.group is not None
         root = node.parent.root
@@ -270,7 +270,7 @@ class SlotSharingManager:
 
 
 class _Index:
-    """Roots that do not contain a group."""
+    """The roots that do not contain a group."""
 
     __slots__ = ("resolved", "unresolved")
 

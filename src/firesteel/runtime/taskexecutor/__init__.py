@@ -1,1 +1,1 @@
-"""The owner of slots: it runs the tasks that JobMasters deploy into them."""
+"""The TaskExecutor owns slots and runs the tasks that JobMasters deploy into them."""

@@ -1,4 +1,4 @@
-"""The JobMasters of the jobs that have slots at a TaskExecutor."""
+"""The JobMasters of the jobs with slots at a TaskExecutor."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ __all__ = ["JobLeaderListener", "JobLeaderService"]
 
 
 class JobLeaderListener(Protocol):
-    """Hears of the JobMaster of a job. Flink: `runtime.taskexecutor.JobLeaderListener`."""
+    """A listener to the JobMaster of a job. Flink: `runtime.taskexecutor.JobLeaderListener`."""
 
     def job_master_gained_leadership(
         self, job_id: str, gateway: JobMasterGateway, success: TaskManagerRegistrationSuccess
     ) -> None:
-        """The TaskExecutor is registered at a JobMaster."""
+        """Handle the registration of the TaskExecutor at a JobMaster."""
 
     def job_master_lost_leadership(self, job_id: str, cause: str) -> None:
-        """It is not any more: the JobMaster does not lead, is gone, or another one leads."""
+        """Handle the loss of the registration: the JobMaster no longer leads or is lost."""
 
 
 class JobLeaderService:
-    """Keeps a TaskExecutor registered at the JobMasters that lead. Flink: `taskexecutor.DefaultJobLeaderService`.
+    """A service that keeps a TaskExecutor registered at leading JobMasters.
+
+    Flink: `taskexecutor.DefaultJobLeaderService`.
 
     Args:
         endpoint: The TaskExecutor.
-        ha: Tells who leads.
+        ha: Finds the leaders.
         register: Registers at a JobMaster.
-        options: How patiently to register.
+        options: Timeouts and delays of the registration.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class JobLeaderService:
         return job_id in self._jobs
 
     def add_job(self, job_id: str, listener: JobLeaderListener) -> None:
-        """Follow the leader of a job; a listener that was there before hears no more."""
+        """Follow the leader of a job; the listener replaces an earlier one."""
         self.remove_job(job_id, "another listener follows the job", tell=False)
         connection = LeaderConnection(
             self._endpoint,
@@ -69,7 +71,7 @@ class JobLeaderService:
         connection.start()
 
     def remove_job(self, job_id: str, cause: str, tell: bool = True) -> None:
-        """Follow a job no more; unless `tell`, its listener does not hear of that either."""
+        """Stop following a job; its listener is notified only if `tell`."""
         connection = self._jobs.get(job_id)
         if connection is not None:
             if not tell:
@@ -78,23 +80,23 @@ class JobLeaderService:
             self._jobs.pop(job_id, None)
 
     def reconnect(self, job_id: str, cause: str) -> None:
-        """Register again at the present leader; unknown jobs are ignored."""
+        """Register again at the current leader; unknown jobs are ignored."""
         connection = self._jobs.get(job_id)
         if connection is not None:
             connection.reconnect(cause)
 
     def gateway(self, job_id: str) -> JobMasterGateway | None:
-        """The JobMaster of a job while registered there."""
+        """Return the JobMaster of a job while registered there."""
         connection = self._jobs.get(job_id)
         return None if connection is None else connection.gateway
 
     def session_id(self, job_id: str) -> str | None:
-        """The session of the present leader of a job."""
+        """Return the session of the current leader of a job."""
         connection = self._jobs.get(job_id)
         return None if connection is None else connection.session_id
 
     def close(self, cause: str) -> None:
-        """Follow no job any more; nobody hears of it."""
+        """Stop following all jobs, without notifying listeners."""
         for job_id in list(self._jobs):
             self.remove_job(job_id, cause, tell=False)
 

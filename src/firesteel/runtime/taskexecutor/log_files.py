@@ -1,4 +1,4 @@
-"""The log files of a process, read in pieces by others."""
+"""The log files of a process, which other processes read in pieces."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["LOG_PATH", "MAX_PIECE_BYTES", "LogFile", "LogFileNotFoundError", "Lo
 
 LOG_PATH = "taskmanager.log.path"
 MAX_PIECE_BYTES = 1 << 20
-"""So much is read at once: an answer is one message."""
+"""Maximum size of a piece, as a response is a single message."""
 
 _SUFFIXES, _NAMES = (".log", ".out", ".err"), ("stdout", "stderr")
 
 
 class LogFileNotFoundError(FiresteelError):
-    """There is no such log file."""
+    """The log file does not exist."""
 
     def __str__(self) -> str:
         name, known = self.args
@@ -27,12 +27,12 @@ class LogFileNotFoundError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A file as it is now. Flink: `runtime.rest.messages.LogInfo`.
+    """The current metadata of a log file. Flink: `runtime.rest.messages.LogInfo`.
 
     Attributes:
         name: Its name in the log directory.
-        size: In bytes.
-        modified_ms: When it was written to last (ms since the epoch).
+        size: Size in bytes.
+        modified_ms: Time of the last write (ms since the epoch).
     """
 
     name: str
@@ -41,16 +41,16 @@ class LogFile:
 
     @classmethod
     def at(cls, path: Path) -> LogFile:
-        """The file at a path."""
+        """Return the metadata of the file at a path."""
         stat = path.stat()
         return cls(path.name, stat.st_size, round(stat.st_mtime * 1000))
 
 
 class LogFiles:
-    """The files beside the log of a process that are logs: others in its directory are nobody's business.
+    """The log files in the log directory of a process; other files there are not accessible.
 
     Args:
-        log: The log; None: the process logs to its terminal, and there are no files.
+        log: The main log file; None if the process logs to its terminal only.
 
     Example:
         >>> LogFiles(None).list()
@@ -62,18 +62,18 @@ class LogFiles:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> LogFiles:
-        """Those that `taskmanager.log.path` names."""
+        """Return the log files of `taskmanager.log.path`."""
         return cls(Path(configuration[LOG_PATH]) if LOG_PATH in configuration else None)
 
     def list(self) -> tuple[LogFile, ...]:
-        """All of them, by name."""
+        """Return all log files, by name."""
         return tuple(LogFile.at(path) for path in self._paths())
 
     def read(self, name: str, offset: int, most: int = MAX_PIECE_BYTES) -> bytes:
-        """Some bytes of a file, at most 1 MB; fewer at its end.
+        """Return up to `most` bytes of a file from `offset` on, empty at its end.
 
         Raises:
-            LogFileNotFoundError: there is none of that name.
+            LogFileNotFoundError: the file does not exist.
         """
         paths = {path.name: path for path in self._paths()}
         if name not in paths:

@@ -1,4 +1,4 @@
-"""What a TaskExecutor needs to run one attempt of one subtask."""
+"""The data that a TaskExecutor needs to run one attempt of one subtask."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["TaskDeploymentDescriptor"]
 
 @dataclass(frozen=True, slots=True)
 class TaskDeploymentDescriptor:
-    """One attempt of one subtask, ready to run. Flink: `runtime.deployment.TaskDeploymentDescriptor`.
+    """A deployable attempt of one subtask. Flink: `runtime.deployment.TaskDeploymentDescriptor`.
 
     Attributes:
         job_id: The job, 32 hex digits.
@@ -24,11 +24,11 @@ class TaskDeploymentDescriptor:
         parallelism: Number of subtasks of the vertex.
         max_parallelism: Number of key groups of the vertex.
         allocation_id: The slot allocation to run in.
-        global_slot: The slot's number in the job, 0..S-1; -1 where the job's slots have no numbers.
+        global_slot: The slot's number in the job, 0..S-1; -1 if the job's slots are not numbered.
         region: Number of the pipelined region, see `graph.regions`.
         is_batch: Whether the job runs in BATCH mode.
-        serialized_job_graph: The JobGraph, by cloudpickle; one bytes object is shared by all subtasks of the job. A
-            task needs more than its vertex: how the edges of all vertices are numbered and which slots they lead to.
+        serialized_job_graph: The JobGraph, pickled by cloudpickle; all subtasks of the job share one bytes object. A
+        task needs more than its vertex: the numbering of all edges and their target slots.
         configuration: The job's configuration.
     """
 
@@ -50,11 +50,11 @@ class TaskDeploymentDescriptor:
 
     @property
     def task_name_with_subtask(self) -> str:
-        """The task as users see it: `Map -> Sink (2/4)`."""
+        """The task name shown to users: `Map -> Sink (2/4)`."""
         return f"{self.vertex_name} ({self.subtask_index + 1}/{self.parallelism})"
 
     def failure(self, message: str) -> TaskFailure:
-        """A failure of this task."""
+        """Return a failure of this task."""
         return TaskFailure(
             message,
             vertex_id=self.vertex_id,

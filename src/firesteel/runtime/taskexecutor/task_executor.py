@@ -1,4 +1,4 @@
-"""Runs the tasks of jobs in its slots."""
+"""The TaskExecutor runs the tasks of jobs in its slots."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ __all__ = ["TaskExecutor"]
 logger = logging.getLogger(__name__)
 
 PROGRESS_INTERVAL_S = 0.5
-"""How long the progress of tasks is gathered before it is told."""
+"""Interval in seconds at which the progress of tasks is reported."""
 
 
 class TaskExecutor(RpcEndpoint):
-    """Owner of slots; runs the tasks that JobMasters submit into them. Flink: `runtime.taskexecutor.TaskExecutor`.
+    """The endpoint that owns slots and runs the tasks submitted into them. Flink: `runtime.taskexecutor.TaskExecutor`.
 
-    It registers at the ResourceManager and reports its slots. Asked to give a slot to a job it opens the slot and
-    offers it to the job's JobMaster, which then submits tasks.
+    It registers at the ResourceManager and reports its slots. When the ResourceManager requests a slot for a job, it
+    opens the slot and offers it to the job's JobMaster, which then submits tasks.
 
     Args:
-        rpc_service: What makes it reachable.
+        rpc_service: The RPC service of the endpoint.
         resource_id: Its name, unique in the cluster.
-        slots: How many slots it has.
-        ha: Tells who leads.
-        runner_factory: Makes what runs the tasks.
-        configuration: The cluster's configuration; `taskmanager.host` is the host that it tells JobMasters.
-        resources: What its slots share.
-        on_fatal_error: Called with errors after which the process should end.
+        slots: Number of slots.
+        ha: Finds the leaders.
+        runner_factory: Creates the task runner.
+        configuration: The cluster's configuration; `taskmanager.host` is the host reported to JobMasters.
+        resources: The total resources of its slots.
+        on_fatal_error: Called with errors after which the process should exit.
         logs: The log files of its process; None: it shares the JobManager's.
-        usage: Tells what its process uses of the machine.
+        usage: Returns the resource usage of its process.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class TaskExecutor(RpcEndpoint):
             self.clock, heartbeat_timeout_s, lambda job_id: self._jobs.reconnect(job_id, "its heartbeat timed out")
         )
         self._instance_id = ""
-        self._offers: dict[str, int] = {}  # job -> how often slots were offered to it
+        self._offers: dict[str, int] = {}  # job -> number of slot offers to it
         self._progress: dict[str, TaskProgress] = {}
         self._reports = TaskReports(self, self._job_master, self._give_up)
         self._resource_manager = LeaderConnection(
@@ -125,11 +125,11 @@ class TaskExecutor(RpcEndpoint):
         )
 
     async def on_start(self) -> None:
-        """Look for the ResourceManager."""
+        """Start to connect to the ResourceManager."""
         self._resource_manager.start()
 
     async def on_stop(self) -> None:
-        """Take leave and stop all tasks."""
+        """Disconnect and stop all tasks."""
         self._jobs.close("the TaskExecutor stops")
         resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
         if resource_manager is not None:
@@ -143,7 +143,7 @@ class TaskExecutor(RpcEndpoint):
     # Calls of the ResourceManager
 
     async def request_slot(self, request: TaskSlotRequest) -> None:
-        """Give a slot to a job and offer it to the job's JobMaster."""
+        """Allocate a slot to a job and offer it to the job's JobMaster."""
         if self._resource_manager.gateway is None or request.resource_manager_id != self._resource_manager.session_id:
             raise SlotAllocationError(
                 f"{self.address} is registered at ResourceManager {self._resource_manager.session_id}, "
@@ -156,24 +156,24 @@ class TaskExecutor(RpcEndpoint):
             self.spawn(self._open(slot), f"opening slot {slot.index}")
 
     async def heartbeat_from_resource_manager(self) -> TaskExecutorHeartbeatPayload:
-        """The ResourceManager lives; tell it about the slots, and what the process uses."""
+        """Receive a heartbeat of the ResourceManager; return the slots and the resource usage."""
         self._resource_manager_heartbeats.receive_heartbeat(RESOURCE_MANAGER)
         return TaskExecutorHeartbeatPayload(self._table.report(), self._usage())
 
     async def disconnect_resource_manager(self, cause: str) -> None:
-        """The ResourceManager takes this TaskExecutor for lost: register again."""
+        """Disconnect from a ResourceManager that considers this TaskExecutor lost, and register again."""
         self._resource_manager.reconnect(cause)
 
     # Calls of JobMasters
 
     async def free_slot(self, allocation_id: str, cause: str) -> None:
-        """Take a slot back, with what runs in it; unknown ids are ignored."""
+        """Free a slot and stop its tasks; unknown ids are ignored."""
         slot = self._table.get(allocation_id)
         if slot is not None:
             self._free(slot, cause)
 
     async def submit_task(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
-        """Run a task; answered before it runs."""
+        """Submit a task; returns before it runs."""
         self._check_job_master(tdd, job_master_id)
         self._check_slot(tdd)
         self._table.mark_slot_active(tdd.allocation_id)
@@ -186,12 +186,12 @@ class TaskExecutor(RpcEndpoint):
     async def cancel_task(self, execution_attempt_id: str) -> None:
         """Stop a task."""
         if self._table.slot_of_task(execution_attempt_id) is None:
-            self._table.remove_task(execution_attempt_id)  # It may still be on its way.
+            self._table.remove_task(execution_attempt_id)  # Its submission may still arrive.
             raise TaskNotFoundError(self.address, execution_attempt_id)
         self.spawn(self._runner.cancel(execution_attempt_id), "cancelling a task")
 
     async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> tuple[str, ...]:
-        """The JobMaster lives; slots it does not know are freed, slots not here are reported failed."""
+        """Receive a heartbeat of a JobMaster: free slots unknown to it, and report its missing slots."""
         self._job_master_heartbeats.receive_heartbeat(job_id)
         known = {offer.allocation_id for offer in slots}
         for slot in self._table.slots_of(job_id, TaskSlotState.ACTIVE):
@@ -203,19 +203,19 @@ class TaskExecutor(RpcEndpoint):
         return tuple(attempt_id for slot in self._table.slots_of(job_id) for attempt_id in sorted(slot.tasks))
 
     async def can_be_released(self) -> bool:
-        """Whether nothing that it has is still needed: results live in Spark, so slots are all there is."""
+        """Return whether nothing is needed any more; only slots count, as results are in Spark."""
         return all(status.allocation_id is None for status in self._table.report().slots)
 
     async def request_log_list(self) -> tuple[LogFile, ...] | None:
-        """The log files of its process; None: that is the JobManager's."""
+        """Return the log files of its process, None if that is the JobManager's."""
         return None if self._logs is None else await asyncio.to_thread(self._logs.list)
 
     async def request_log_piece(self, name: str, offset: int) -> bytes:
-        """Some bytes of a log file."""
+        """Return a part of a log file."""
         return await asyncio.to_thread((self._logs or LogFiles(None)).read, name, offset)
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
-        """The JobMaster is through with this TaskExecutor."""
+        """Disconnect a JobMaster that no longer needs this TaskExecutor."""
         for slot in self._table.slots_of(job_id):
             self._free(slot, cause)
         self._leave_job(job_id, cause)
@@ -225,7 +225,7 @@ class TaskExecutor(RpcEndpoint):
     def task_state_changed(
         self, execution_attempt_id: str, state: ExecutionState, failure: TaskFailure | None = None
     ) -> None:
-        """Pass a task's state on to its JobMaster; unknown tasks are ignored."""
+        """Report a task's state to its JobMaster; unknown tasks are ignored."""
         self.validate_runs_in_main_thread()
         slot = self._table.slot_of_task(execution_attempt_id)
         if slot is None:
@@ -236,7 +236,7 @@ class TaskExecutor(RpcEndpoint):
         self._reports.report(slot.job_id, TaskExecutionState(execution_attempt_id, state, failure))
 
     def task_progress(self, execution_attempt_id: str, records_in: int, records_out: int) -> None:
-        """Gather what tasks have read and emitted, and tell it a little later."""
+        """Collect the progress of tasks, which is reported periodically."""
         if not self._progress:
             self.schedule_run_async(PROGRESS_INTERVAL_S, self._flush_progress)
         self._progress[execution_attempt_id] = TaskProgress(execution_attempt_id, records_in, records_out)
@@ -250,7 +250,7 @@ class TaskExecutor(RpcEndpoint):
         except Exception as error:
             slot.open_error = f"slot {slot.index} of {self.address} can't be opened: {type(error).__name__}: {error}"
         if self._table.get(slot.allocation_id) is not slot:
-            await self._runner.close_slot(slot.allocation_id)  # It was freed before it was open.
+            await self._runner.close_slot(slot.allocation_id)  # The slot was freed before it was open.
         elif slot.state is TaskSlotState.ALLOCATED:
             slot.address = address
             self._arm_timeout(slot)
@@ -295,7 +295,7 @@ class TaskExecutor(RpcEndpoint):
                 self._answered(job_id, slots, {offer.allocation_id for offer in accepted})
 
     def _is_latest_offer(self, job_id: str, job_master: JobMasterGateway, number: int) -> bool:
-        """Whether an answer still counts: a later offer has the same slots, another JobMaster is to get its own."""
+        """Return whether an answer is to the latest offer, and from the current JobMaster."""
         return self._job_master(job_id) is job_master and self._offers.get(job_id) == number
 
     def _answered(self, job_id: str, slots: list[TaskSlot], accepted: set[str]) -> None:
@@ -389,7 +389,7 @@ class TaskExecutor(RpcEndpoint):
         self.spawn(self._send_slot_report(gateway), "sending the slot report")
 
     async def _send_slot_report(self, gateway: ResourceManagerGateway) -> None:
-        """A ResourceManager that does not take the report is registered at anew."""
+        """Send the slot report; register again if the ResourceManager rejects it."""
         try:
             await gateway.send_slot_report(self.resource_id, self._instance_id, self._table.report())
         except Exception as error:
@@ -400,7 +400,7 @@ class TaskExecutor(RpcEndpoint):
         return self._jobs.gateway(job_id)
 
     def _follow_job(self, slot: TaskSlot) -> None:
-        """Look for the JobMaster that the slot is for; without one that can be looked for the slot is of no use."""
+        """Follow the JobMaster of a slot's job; free the slot if that is impossible."""
         if slot.job_id in self._jobs:
             return
         try:
@@ -414,12 +414,12 @@ class TaskExecutor(RpcEndpoint):
     def job_master_gained_leadership(
         self, job_id: str, gateway: JobMasterGateway, success: TaskManagerRegistrationSuccess
     ) -> None:
-        """Registered at a JobMaster: watch it and offer it its slots."""
+        """Monitor a JobMaster after the registration, and offer it its slots."""
         self._job_master_heartbeats.monitor_target(job_id)
         self._offer_slots(job_id)
 
     def job_master_lost_leadership(self, job_id: str, cause: str) -> None:
-        """Without its JobMaster a task can't go on; the slots are kept a while for the next leader."""
+        """Stop the tasks of a job without JobMaster; keep its slots for a while for the next leader."""
         self._job_master_heartbeats.unmonitor_target(job_id)
         for slot in self._table.slots_of(job_id, TaskSlotState.ACTIVE):
             for attempt_id in sorted(slot.tasks):

@@ -1,4 +1,4 @@
-"""What others may ask of a TaskExecutor."""
+"""The interface of a TaskExecutor for other components."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 
 
 class SlotAllocationError(FiresteelError):
-    """A slot can't be given. Flink: `taskexecutor.exceptions.SlotAllocationException`."""
+    """A slot can't be allocated. Flink: `taskexecutor.exceptions.SlotAllocationException`."""
 
 
 class SlotOccupiedError(SlotAllocationError):
-    """The slot belongs to somebody else. Flink: `taskexecutor.exceptions.SlotOccupiedException`.
+    """The slot is allocated to another job. Flink: `taskexecutor.exceptions.SlotOccupiedException`.
 
     Attributes:
-        occupied_by: Who has it.
+        occupied_by: The occupant of the slot.
     """
 
     def __init__(self, occupied_by: SlotStatus) -> None:
@@ -53,7 +53,7 @@ class SlotNotFoundError(FiresteelError):
 
 
 class SlotNotActiveError(FiresteelError):
-    """The slot can't be used by its job as it is now. Flink: `runtime.taskexecutor.slot.SlotNotActiveException`."""
+    """The slot is not active for its job. Flink: `runtime.taskexecutor.slot.SlotNotActiveException`."""
 
     def __str__(self) -> str:
         allocation_id, state = self.args
@@ -61,11 +61,11 @@ class SlotNotActiveError(FiresteelError):
 
 
 class TaskSubmissionError(FiresteelError):
-    """A task can't be taken. Flink: `taskexecutor.exceptions.TaskSubmissionException`."""
+    """A task was rejected. Flink: `taskexecutor.exceptions.TaskSubmissionException`."""
 
 
 class TaskNotFoundError(FiresteelError):
-    """No such task runs here."""
+    """The task does not run here."""
 
     def __str__(self) -> str:
         task_executor, attempt_id = self.args
@@ -74,14 +74,14 @@ class TaskNotFoundError(FiresteelError):
 
 @dataclass(frozen=True, slots=True)
 class TaskSlotRequest:
-    """Give a slot to a job.
+    """A request to allocate a slot to a job.
 
     Attributes:
-        slot_index: Which slot.
+        slot_index: Index of the slot.
         job_id: The job.
-        allocation_id: What the slot is known under from now on.
-        resource_manager_id: The session of the ResourceManager that asks.
-        resource_profile: What the slot has to have of the TaskExecutor's resources; UNKNOWN: an equal part.
+        allocation_id: The id of the allocation.
+        resource_manager_id: The session of the requesting ResourceManager.
+        resource_profile: The required share of the TaskExecutor's resources; UNKNOWN for an equal part.
     """
 
     slot_index: int
@@ -92,60 +92,60 @@ class TaskSlotRequest:
 
 
 class TaskExecutorGateway(Protocol):
-    """What others may ask of a TaskExecutor. Flink: `runtime.taskexecutor.TaskExecutorGateway`."""
+    """The interface of a TaskExecutor. Flink: `runtime.taskexecutor.TaskExecutorGateway`."""
 
     async def request_slot(self, request: TaskSlotRequest) -> None:
-        """Give a slot to a job and offer it to the job's JobMaster.
+        """Allocate a slot to a job and offer it to the job's JobMaster.
 
         Raises:
-            SlotOccupiedError: the slot belongs to somebody else.
-            SlotAllocationError: another ResourceManager asks than the one it is registered at, too little is left for
-                the slot, or the job's leader can't be looked for.
+            SlotOccupiedError: the slot is allocated to another job.
+            SlotAllocationError: it is not registered at the requesting ResourceManager, resources are insufficient, or
+            the job's leader can't be followed.
         """
 
     async def free_slot(self, allocation_id: str, cause: str) -> None:
-        """Take a slot back, with what runs in it; unknown ids are ignored."""
+        """Free a slot and stop its tasks; unknown ids are ignored."""
 
     async def submit_task(self, tdd: TaskDeploymentDescriptor, job_master_id: str) -> None:
-        """Run a task; answered before it runs.
+        """Submit a task; returns before it runs.
 
         Raises:
-            TaskSubmissionError: another JobMaster asks than the one it is registered at, or the slot is not the job's.
+            TaskSubmissionError: it is not registered at the calling JobMaster, or the slot is not the job's.
         """
 
     async def cancel_task(self, execution_attempt_id: str) -> None:
         """Stop a task.
 
         Raises:
-            TaskNotFoundError: it does not run here.
+            TaskNotFoundError: the task does not run here.
         """
 
     async def heartbeat_from_job_master(self, job_id: str, slots: tuple[SlotOffer, ...]) -> tuple[str, ...]:
-        """The JobMaster lives, and believes to have these slots: the attempts of the job that run here."""
+        """Receive a heartbeat with the JobMaster's view of its slots; return its running attempts."""
         ...
 
     async def heartbeat_from_resource_manager(self) -> TaskExecutorHeartbeatPayload:
-        """The ResourceManager lives; tell it about the slots, and what the process uses."""
+        """Receive a heartbeat of the ResourceManager; return the slots and the resource usage."""
         ...
 
     async def can_be_released(self) -> bool:
-        """Whether nothing that it has is still needed."""
+        """Return whether nothing that it has is needed any more."""
         ...
 
     async def request_log_list(self) -> tuple[LogFile, ...] | None:
-        """The log files of its process; None: that is the JobManager's process, whose logs are its own."""
+        """Return the log files of its process, None if that is the JobManager's process."""
         ...
 
     async def request_log_piece(self, name: str, offset: int) -> bytes:
-        """Some bytes of a log file from `offset` on; none at its end.
+        """Return a part of a log file from `offset` on, empty at its end.
 
         Raises:
-            LogFileNotFoundError: there is none of that name.
+            LogFileNotFoundError: the file does not exist.
         """
         ...
 
     async def disconnect_job_master(self, job_id: str, cause: str) -> None:
-        """The JobMaster is through with this TaskExecutor."""
+        """Disconnect a JobMaster that no longer needs this TaskExecutor."""
 
     async def disconnect_resource_manager(self, cause: str) -> None:
-        """The ResourceManager takes it for lost: register again."""
+        """Disconnect from a ResourceManager that considers it lost, and register again."""

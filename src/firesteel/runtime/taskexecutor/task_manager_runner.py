@@ -1,9 +1,9 @@
 """A TaskExecutor as a process of its own: `python -m firesteel.runtime.taskexecutor.task_manager_runner -D key=value`.
 
-What it needs to know comes as Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
+It is configured by Flink's options: `taskmanager.numberOfTaskSlots`, `taskmanager.resource-id`,
 `taskmanager.host`, `taskmanager.log.path`, `high-availability.*` or, without high availability,
-`jobmanager.rpc.address` and `.port`. The secret comes by `FIRESTEEL_RPC_SECRET` or `security.rpc.secret-file`, never on
-the command line.
+`jobmanager.rpc.address` and `.port`. The secret is passed by `FIRESTEEL_RPC_SECRET` or `security.rpc.secret-file`,
+never on the command line.
 """
 
 from __future__ import annotations
@@ -39,15 +39,17 @@ SPARK_TASK_RUNNER = "firesteel.spark.slot_processes:SlotProcesses"
 
 
 class TaskManagerRunner:
-    """Runs a TaskExecutor over TCP until it is stopped or can't go on. Flink: `taskexecutor.TaskManagerRunner`.
+    """A process that runs a TaskExecutor over TCP until it is stopped or fails.
+
+    Flink: `taskexecutor.TaskManagerRunner`.
 
     Args:
         configuration: The cluster's configuration.
-        runner_factory: Makes what runs the tasks.
-        secret: For RPC and the entries of high availability; None: as `rpc_secret` finds it.
+        runner_factory: Creates the task runner.
+        secret: The secret for RPC and high availability; None uses `rpc_secret`.
 
     Attributes:
-        ended: Done when the process should end; holds the error that is the reason, or None.
+        ended: Done when the process should exit; its result is the error that is the reason, or None.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class TaskManagerRunner:
         self.ended: asyncio.Future[BaseException | None] = asyncio.get_running_loop().create_future()
 
     async def start(self) -> None:
-        """Listen, and look for the ResourceManager.
+        """Start to listen, and to connect to the ResourceManager.
 
         Raises:
             InvalidOptionError: an option is missing or can't be read.
@@ -82,12 +84,12 @@ class TaskManagerRunner:
         await self._task_executor.start()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Let the process end."""
+        """Request the end of the process."""
         if not self.ended.done():
             self.ended.set_result(error)
 
     async def stop(self) -> None:
-        """Stop the tasks, take leave of the cluster and close the connections."""
+        """Stop the tasks, leave the cluster and close the connections."""
         await self._task_executor.stop()
         await self._ha.close()
         await self._rpc.stop()
@@ -104,10 +106,10 @@ def _who_leads(
 
 
 def _task_runner(name: str) -> TaskRunnerFactory:
-    """What `module:factory` names.
+    """Return the factory named by `module:factory`.
 
     Raises:
-        InvalidOptionError: there is none.
+        InvalidOptionError: the factory does not exist.
     """
     module, _, factory = name.partition(":")
     try:
@@ -137,7 +139,7 @@ async def _run(configuration: Mapping[str, str]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run until stopped by SIGTERM; the exit code."""
+    """Run until stopped by SIGTERM; return the exit code."""
     configuration = _configuration(arguments)
     try:
         configure_logging(configuration, logging.WARNING)

@@ -1,4 +1,4 @@
-"""What a TaskExecutor tells JobMasters of the states of their tasks."""
+"""Reports of task states from a TaskExecutor to JobMasters."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["TaskReports"]
 
 
 class TaskReports:
-    """States of tasks on their way to JobMasters: gathered in each round of the loop, repeated until answered.
+    """Pending reports of task states, batched per iteration of the event loop and repeated until acknowledged.
 
     Args:
         endpoint: The TaskExecutor.
-        job_master: The JobMaster of a job while the TaskExecutor is registered there.
-        give_up: Called with an attempt whose state is not what its JobMaster expects.
+        job_master: Returns the JobMaster of a job while the TaskExecutor is registered there.
+        give_up: Called with an attempt whose report its JobMaster did not expect.
     """
 
     def __init__(
@@ -33,10 +33,10 @@ class TaskReports:
         self._job_master = job_master
         self._give_up = give_up
         self._gathered: dict[str, list[TaskExecutionState]] = {}  # By job.
-        self._latest: dict[str, TaskExecutionState] = {}  # By attempt, until it is answered.
+        self._latest: dict[str, TaskExecutionState] = {}  # By attempt, until it is acknowledged.
 
     def report(self, job_id: str, state: TaskExecutionState) -> None:
-        """Tell a job's JobMaster, together with what else happens in this round of the loop."""
+        """Report a state to a job's JobMaster, together with others of this iteration of the event loop."""
         self._latest[state.execution_attempt_id] = state
         gathered = self._gathered.setdefault(job_id, [])
         if not gathered:
@@ -44,7 +44,7 @@ class TaskReports:
         gathered.append(state)
 
     def flush(self, job_id: str) -> None:
-        """Send what is gathered for a job."""
+        """Send the pending reports of a job."""
         states, job_master = tuple(self._gathered.pop(job_id, ())), self._job_master(job_id)
         if job_master is None or not states:
             self._forget(states)
@@ -76,7 +76,7 @@ class TaskReports:
                 self._give_up(state.execution_attempt_id)
 
     def _repeat(self, job_id: str, states: Iterable[TaskExecutionState]) -> None:
-        """Nobody knows whether a report arrived; of each task its latest state counts."""
+        """Repeat reports that may be lost; only the latest state of each task counts."""
         for state in states:
             if self._latest.get(state.execution_attempt_id) is state:
                 self.report(job_id, state)

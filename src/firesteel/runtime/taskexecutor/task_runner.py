@@ -1,4 +1,4 @@
-"""What runs tasks in the slots of a TaskExecutor. Implemented beside the data plane; simulated in tests."""
+"""The interface of task runners, which run tasks in slots; implemented by the data plane and simulated in tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["TaskRunner", "TaskRunnerFactory", "TaskStateListener"]
 
 
 class TaskStateListener(Protocol):
-    """Hears how tasks go. Implemented by the TaskExecutor; called on its loop only."""
+    """A listener to tasks. Implemented by the TaskExecutor; called on its loop only."""
 
     def task_state_changed(
         self, execution_attempt_id: str, state: ExecutionState, failure: TaskFailure | None = None
@@ -28,27 +28,27 @@ class TaskStateListener(Protocol):
 
 
 class TaskRunner(Protocol):
-    """Runs tasks in slots. A slot's process that dies alone is started again without any state change."""
+    """The interface that runs tasks in slots. A slot process that dies is restarted without a state change."""
 
     async def open_slot(self, allocation_id: str, slot_index: int) -> str:
-        """Start what a slot needs and return its data address, opaque to the control plane (may be empty)."""
+        """Start the resources of a slot and return its data address, which is opaque and may be empty."""
         ...
 
     async def deploy(self, tdd: TaskDeploymentDescriptor) -> None:
-        """Hand a task over; its states come through the listener. An error raised here fails the task."""
+        """Deploy a task; its states are reported to the listener. An error raised here fails the task."""
 
     async def cancel(self, execution_attempt_id: str) -> None:
-        """Stop a task; CANCELED is reported through the listener, once, also if the task is unknown here."""
+        """Stop a task; CANCELED is reported to the listener once, even if the task is unknown here."""
 
     async def close_slot(self, allocation_id: str) -> None:
-        """Stop what the slot started, its tasks included; idempotent."""
+        """Stop everything that the slot started, including its tasks. Idempotent."""
 
     async def close(self) -> None:
         """Stop everything."""
 
 
 class TaskRunnerFactory(Protocol):
-    """Makes the runner of one TaskExecutor: a class or function that takes the listener."""
+    """A factory of a TaskExecutor's runner: a class or function of the listener."""
 
     def __call__(self, listener: TaskStateListener) -> TaskRunner:
         """Return a runner that reports to `listener`."""

@@ -1,4 +1,4 @@
-"""The slots of a TaskExecutor, and the tasks in them."""
+"""The slots of a TaskExecutor and their tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["TaskSlot", "TaskSlotState", "TaskSlotTable"]
 
 
 class TaskSlotState(Enum):
-    """State of a slot. Flink: `runtime.taskexecutor.slot.TaskSlotState`. A free slot is not in the table."""
+    """The state of a slot. Flink: `runtime.taskexecutor.slot.TaskSlotState`. Free slots are not in the table."""
 
     ALLOCATED = "ALLOCATED"
     ACTIVE = "ACTIVE"
@@ -28,18 +28,18 @@ class TaskSlotState(Enum):
 
 @dataclass(slots=True, eq=False)
 class TaskSlot:
-    """A slot that is given to a job.
+    """A slot allocated to a job.
 
     Attributes:
-        index: Which slot.
+        index: Index of the slot.
         job_id: The job.
-        allocation_id: What it is known under.
-        resource_profile: What it has of the TaskExecutor's resources.
+        allocation_id: The id of the allocation.
+        resource_profile: Its share of the TaskExecutor's resources.
         state: ALLOCATED until the JobMaster accepts it, then ACTIVE; RELEASING while its tasks end.
         address: Data address; None until the slot is open.
-        open_error: Why it can't be opened; the JobMaster is told as soon as there is a connection to it.
+        open_error: The error of opening it, reported to the JobMaster once connected.
         tasks: Attempt ids of the tasks in it.
-        ticket: Grows with each change of state, so that a late timeout is known as such.
+        ticket: Incremented with each change of state, so that outdated timeouts are recognised.
     """
 
     index: int
@@ -54,20 +54,20 @@ class TaskSlot:
 
     @property
     def offer(self) -> SlotOffer:
-        """The slot as it is offered."""
+        """The offer of the slot."""
         return SlotOffer(self.allocation_id, self.index, self.address or "", self.resource_profile)
 
 
 MOST_ENDED_TASKS = 20_000
-"""Attempts that a TaskExecutor remembers after their end."""
+"""Maximum number of ended attempts that a TaskExecutor remembers."""
 
 
 class TaskSlotTable:
     """The slots of a TaskExecutor. Pure. Flink: `runtime.taskexecutor.slot.TaskSlotTableImpl`.
 
     Args:
-        slots: How many there are.
-        resources: What they share; a slot for a request that says nothing gets an equal part.
+        slots: Number of slots.
+        resources: Their total resources; a slot for an UNKNOWN request gets an equal part.
     """
 
     def __init__(self, slots: int, resources: ResourceProfile = ANY) -> None:
@@ -81,11 +81,11 @@ class TaskSlotTable:
         self._ended: dict[str, None] = {}  # Attempts that must not run again, oldest first.
 
     def allocate(self, index: int, job_id: str, allocation_id: str, wanted: ResourceProfile = UNKNOWN) -> bool:
-        """Give a slot to a job; False if it has it already under that allocation.
+        """Allocate a slot to a job; return False if the job already has it under this allocation.
 
         Raises:
-            SlotAllocationError: there is no such slot, the allocation has another one, or too little is left for it.
-            SlotOccupiedError: the slot belongs to somebody else.
+            SlotAllocationError: the slot does not exist, the allocation has another one, or resources are insufficient.
+            SlotOccupiedError: the slot is allocated to another job.
         """
         if not 0 <= index < self._count:
             raise SlotAllocationError(f"there is no slot {index}; there are {self._count}, counted from 0")
@@ -108,15 +108,15 @@ class TaskSlotTable:
         return True
 
     def get(self, allocation_id: str) -> TaskSlot | None:
-        """The slot of an allocation."""
+        """Return the slot of an allocation."""
         return self._by_allocation.get(allocation_id)
 
     def mark_slot_active(self, allocation_id: str) -> TaskSlot:
-        """The job uses the slot: its timeout counts no more.
+        """Mark a slot as used by its job, which cancels its timeout.
 
         Raises:
             SlotNotFoundError: no slot has that allocation.
-            SlotNotActiveError: it is being given back.
+            SlotNotActiveError: it is being released.
         """
         slot = self._existing(allocation_id)
         if slot.state is TaskSlotState.RELEASING:
@@ -126,7 +126,7 @@ class TaskSlotTable:
         return slot
 
     def mark_slot_inactive(self, allocation_id: str) -> TaskSlot:
-        """The job does not use the slot: a timeout counts anew.
+        """Mark a slot as unused by its job, which starts a new timeout.
 
         Raises:
             SlotNotFoundError: no slot has that allocation.
@@ -136,16 +136,16 @@ class TaskSlotTable:
         return slot
 
     def set_state(self, slot: TaskSlot, state: TaskSlotState) -> None:
-        """Change a slot's state; timeouts armed before are void."""
+        """Change a slot's state, which invalidates earlier timeouts."""
         slot.state = state
         slot.ticket += 1
 
     def has_timed_out(self, slot: TaskSlot, ticket: int) -> bool:
-        """Whether a timeout that was armed under that ticket still counts."""
+        """Return whether a timeout with this ticket is still valid."""
         return self.get(slot.allocation_id) is slot and slot.ticket == ticket
 
     def free(self, slot: TaskSlot) -> None:
-        """Make a slot free; what ran in it is forgotten."""
+        """Free a slot and remove its tasks."""
         if self._slots.get(slot.index) is not slot:
             return
         for attempt_id in slot.tasks:
@@ -158,16 +158,16 @@ class TaskSlotTable:
         self._left = self._left.merge(slot.resource_profile)
 
     def slots_of(self, job_id: str, *states: TaskSlotState) -> list[TaskSlot]:
-        """A job's slots, in one of `states` if any are given."""
+        """Return a job's slots, in one of `states` if any are given."""
         slots = (slot for _, slot in sorted(self._by_job.get(job_id, {}).items()))
         return [slot for slot in slots if not states or slot.state in states]
 
     def add_task(self, allocation_id: str, attempt_id: str) -> bool:
-        """Put a task into a slot; False if it is in one already, or has ended.
+        """Add a task to a slot; return False if it is already in a slot, or has ended.
 
         Raises:
             SlotNotFoundError: no slot has that allocation.
-            SlotNotActiveError: the job does not use it.
+            SlotNotActiveError: the slot is not active.
         """
         slot = self._existing(allocation_id)
         if slot.state is not TaskSlotState.ACTIVE:
@@ -179,11 +179,11 @@ class TaskSlotTable:
         return True
 
     def slot_of_task(self, attempt_id: str) -> TaskSlot | None:
-        """The slot that a task is in."""
+        """Return the slot that a task is in."""
         return self._by_task.get(attempt_id)
 
     def remove_task(self, attempt_id: str) -> None:
-        """Take a task out. It does not come back: a submission that was late, or doubled on its way, is refused."""
+        """Remove a task; later submissions of the same attempt are rejected."""
         self._ended[attempt_id] = None
         if len(self._ended) > MOST_ENDED_TASKS:
             del self._ended[next(iter(self._ended))]
@@ -192,7 +192,7 @@ class TaskSlotTable:
             slot.tasks.discard(attempt_id)
 
     def report(self) -> SlotReport:
-        """All slots, the free ones too."""
+        """Return the status of all slots, including free ones."""
         return SlotReport(tuple(self._status(index) for index in range(self._count)))
 
     def _existing(self, allocation_id: str) -> TaskSlot:
