@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AlterExecutor:
-    """Carries out ALTER statements.
+    """The executor of ALTER statements.
 
     Args:
         planner: Looks up the queries of views.

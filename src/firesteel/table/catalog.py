@@ -1,4 +1,4 @@
-"""Catalogs and what is in them (module as `pyflink.table.catalog`)."""
+"""Catalogs and their objects (module as `pyflink.table.catalog`)."""
 
 from __future__ import annotations
 

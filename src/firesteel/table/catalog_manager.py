@@ -28,7 +28,7 @@ class ViewEntry:
 
 
 class CatalogManager:
-    """Finds tables, views and functions by their paths.
+    """The registry of catalogs, which looks up tables, views and functions by path.
 
     Args:
         config: Options of the environment.
@@ -38,8 +38,8 @@ class CatalogManager:
 
     Attributes:
         functions: All functions of the user.
-        current_catalog: Where paths without catalog are looked up.
-        current_database: Where names alone are looked up.
+        current_catalog: The catalog of paths without a catalog.
+        current_database: The database of names without a database.
     """
 
     def __init__(self, config: Any, is_streaming: bool, catalog: str, database: str) -> None:
@@ -152,7 +152,7 @@ class CatalogManager:
     # --- tables and views --------------------------------------------------------------------------------------------
 
     def get(self, path: Path) -> CatalogBaseTable | None:
-        """Return a table or view as it was declared; temporary ones hide others. None: there is none."""
+        """Return the declaration of a table or view, or None; temporary ones hide others."""
         qualified = self.qualify(path)
         if qualified in self._temporary:
             return self._temporary[qualified]
@@ -168,7 +168,7 @@ class CatalogManager:
         return self.qualify(path) in self._temporary
 
     def find_table(self, path: Path) -> ResolvedTable | ViewEntry | None:
-        """Return a table with its types, or a view; None: there is none of that path."""
+        """Return a table with its types, or a view; None if the path does not exist."""
         found = self.get(path) if 1 <= len(path) <= 3 else None
         if found is None:
             return None
@@ -187,7 +187,7 @@ class CatalogManager:
     def create_table(
         self, path: Path, table: CatalogBaseTable, is_temporary: bool = False, ignore_if_exists: bool = False
     ) -> None:
-        """Add a table or view; looks up its columns before.
+        """Add a table or view after resolving its columns.
 
         Raises:
             ValidationException: there is one of that path, or a column does not fit.
@@ -216,12 +216,12 @@ class CatalogManager:
         return catalog
 
     def add_anonymous(self, path: Path, table: CatalogBaseTable) -> None:
-        """Add a table that has no name of its own; lists leave it out."""
+        """Add a table without a user-visible name, which lists omit."""
         resolve_table(table, path, self)
         self._anonymous[path] = table
 
     def replace_table(self, path: Path, table: CatalogBaseTable) -> None:
-        """Replace a table or view; looks up its columns before."""
+        """Replace a table or view after resolving its columns."""
         path = self.qualify(path)
         if not table.is_view:
             resolve_table(table, path, self)
@@ -231,7 +231,7 @@ class CatalogManager:
             self.catalog(path[0]).alter_table(ObjectPath(*path[1:]), table, False)
 
     def drop_table(self, path: Path, is_view: bool, is_temporary: bool, ignore_if_not_exists: bool) -> bool:
-        """Remove a table or view; says whether there was one.
+        """Remove a table or view, and return whether it existed.
 
         Raises:
             ValidationException: there is none, or it is hidden by a temporary one.
@@ -296,18 +296,19 @@ class CatalogManager:
             raise ValidationException(f"Database '{database[1]}' does not exist in catalog '{database[0]}'.")
         return catalog
 
-    # --- what the planner asks for -----------------------------------------------------------------------------------
+    # --- interface of the planner
+    # --------------------------------------------------------------------------------------
 
     def create_source(self, table: ResolvedTable) -> ScanSource:
-        """Return what reads a table."""
+        """Return the source that reads a table."""
         return create_source(table, self.config, self.is_streaming)
 
     def create_sink(self, table: ResolvedTable, request: SinkRequest) -> TableSink:
-        """Return what writes a table."""
+        """Return the sink that writes a table."""
         return create_sink(table, request, self.config, self.is_streaming)
 
     def find_function(self, path: Path) -> Any:
-        """Return a function of the user, None: there is none, or a built-in one goes before it."""
+        """Return a function of the user, or None if there is none or a built-in one takes precedence."""
         return self.functions.find(path)
 
 

@@ -55,7 +55,7 @@ class ObjectPath:
         return f"{self._database_name}.{self._object_name}"
 
     def compare_to(self, other: ObjectPath) -> int:
-        """Return 0 if both are equal, else a number whose sign says which is first."""
+        """Return 0 if both are equal, else a negative or positive number that tells the order."""
         mine, others = self.get_full_name(), other.get_full_name()
         return (mine > others) - (mine < others)
 
@@ -181,17 +181,17 @@ class CatalogPartitionSpec:
 
 
 class CatalogBaseTable(_Copyable):
-    """A table or a view, as a catalog keeps it: not looked up yet.
+    """A table or a view, as stored in a catalog, with unresolved names.
 
     Attributes:
-        schema: Declared columns; of a view those of its query where they are known.
-        options: What stands in WITH.
-        partition_keys: Columns of the partitions.
-        comment: What stands in COMMENT.
-        query: Of a view: its query, looked up whenever the view is used.
-        text: Of a view: how the query was written.
-        view_columns: Of a view: names of its columns, empty: those of the query.
-        distribution: What stands in DISTRIBUTED BY.
+        schema: The declared columns; for a view those of its query, if known.
+        options: The options of WITH.
+        partition_keys: The partition columns.
+        comment: The text of COMMENT.
+        query: For a view: its query, resolved whenever the view is used.
+        text: For a view: the text of its query.
+        view_columns: For a view: the names of its columns; empty for those of the query.
+        distribution: The clause DISTRIBUTED BY.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Statistics of tables in catalogs; kept, and not used to plan."""
+"""Statistics of tables in catalogs; they are stored, but not used for planning."""
 
 from __future__ import annotations
 

@@ -9,22 +9,22 @@ __all__ = ["ChangelogMode"]
 
 
 class ChangelogMode:
-    """What kinds of rows a changelog has (Flink: `ChangelogMode`)."""
+    """The kinds of rows in a changelog (Flink: `ChangelogMode`)."""
 
     def __init__(self, kinds: frozenset[Kind]) -> None:
         self._kinds = kinds
 
     @staticmethod
     def insert_only() -> ChangelogMode:
-        """Rows are only added."""
+        """Return the mode in which rows are only added."""
         return ChangelogMode(INSERT_ONLY)
 
     @staticmethod
     def upsert() -> ChangelogMode:
-        """Rows replace those with the same key, or delete them."""
+        """Return the mode in which rows replace, or delete, those with the same key."""
         return ChangelogMode(UPSERT)
 
     @staticmethod
     def all() -> ChangelogMode:
-        """Rows of all kinds."""
+        """Return rows of all kinds."""
         return ChangelogMode(ALL_KINDS)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ColumnOperations:
-    """Select, add, replace, rename and drop columns."""
+    """The methods of a table that select, add, replace, rename and drop columns."""
 
     @property
     @abstractmethod
@@ -34,7 +34,7 @@ class ColumnOperations:
         """Return the table of a query."""
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return other columns; aggregates make one row of all rows."""
+        """Return a table of the given columns; aggregates combine all rows into one."""
         return self._new(queries.Select(self._query, select_items(fields, self._names)))
 
     def _project_names(self, names: list[str]) -> Table:
@@ -54,7 +54,7 @@ class ColumnOperations:
         return self._new(queries.Select(self._query, (*self._refs(), *items)))
 
     def add_or_replace_columns(self, *fields: Expression[Any]) -> Table:
-        """Return all columns and further ones, which replace those of the same name."""
+        """Return a table with additional columns, which replace those with the same name."""
         items = select_items(fields, self._names)
         replacing = {name: item for item in items if (name := _name_of(item)) is not None}
         kept = [replacing.get(name, Ref((name,))) for name in self._names]

@@ -1,4 +1,4 @@
-"""`with_columns`, `without_columns` and ranges as the columns that they stand for."""
+"""Expansion of `with_columns`, `without_columns` and ranges to columns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PROPERTIES = ("WINDOW_START", "WINDOW_END", "WINDOW_ROWTIME", "WINDOW_PROCTIME"
 
 
 def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
-    """Return the nodes of a select, with the columns that selections stand for.
+    """Return the nodes of a select, with column selections expanded.
 
     Args:
         fields: Expressions, or names of columns.
-        names: The columns that there are.
+        names: The available columns.
     """
     items: list[Any] = []
     for field in fields:
@@ -29,7 +29,7 @@ def select_items(fields: Iterable[Any], names: list[str]) -> tuple[Any, ...]:
 
 
 def _unique_aliases(items: list[Any]) -> Iterator[Any]:
-    """Name unnamed items as the Table API does: aggregates `EXPR$0` ..., fields of rows `row$field`, others `_c1`."""
+    """Yield the items, with names for unnamed ones as in the Table API: aggregates `EXPR$0`, others `_c1`."""
     generated = _generated_names(items)
     for position, item in enumerate(items):
         if isinstance(item, (Ref, Alias, Star)) or (isinstance(item, Apply) and item.function == "FLATTEN"):

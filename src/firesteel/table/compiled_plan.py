@@ -12,7 +12,7 @@ __all__ = ["CompiledPlan"]
 
 
 class CompiledPlan:
-    """A plan that was compiled; there are none, as plans are made whenever a statement runs."""
+    """A compiled plan; not supported, as plans are created whenever a statement runs."""
 
     def __init__(self, plan: Any = None, t_env: Any = None) -> None:
         raise _refused()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DdlExecutor:
-    """Carries out statements that create, drop and select objects of catalogs.
+    """The executor of statements that create, drop and select objects of catalogs.
 
     Args:
         planner: Looks up the queries of views.
@@ -73,7 +73,7 @@ class DdlExecutor:
         return merge_like(table, source, statement.like.options)
 
     def create_table_as(self, statement: s.CreateTable, node: Any) -> bool:
-        """Create the table of CREATE TABLE AS; says whether there is anything to insert.
+        """Create the table of CREATE TABLE AS, and return whether there is anything to insert.
 
         The columns of the query come after declared ones, unless these have the same name.
         """

@@ -27,7 +27,7 @@ class Descriptor:
 
 
 class Rowtime(Descriptor):
-    """How a rowtime attribute and its watermarks are made."""
+    """The definition of a rowtime attribute and its watermarks."""
 
     def timestamps_from_field(self, field_name: str) -> Rowtime:
         """Take timestamps from a field."""

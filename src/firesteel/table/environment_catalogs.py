@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CatalogMethods:
-    """What a table environment does with its catalogs."""
+    """The methods of a table environment for catalogs."""
 
     _catalogs: CatalogManager
     _executor: StatementExecutor
@@ -81,7 +81,7 @@ class CatalogMethods:
         return self._catalogs.list_views(self._database())
 
     def list_materialized_tables(self) -> list[str]:
-        """Return the names of all materialized tables: there are none."""
+        """Return an empty list, as there are no materialized tables."""
         return []
 
     def list_temporary_tables(self) -> list[str]:
@@ -123,19 +123,19 @@ class CatalogMethods:
         self._catalogs.create_table(parse_path(path), view, is_temporary, ignore_if_exists)
 
     def drop_temporary_view(self, view_path: str) -> bool:
-        """Drop a temporary view; says whether there was one."""
+        """Drop a temporary view and return whether it existed."""
         return self._catalogs.drop_table(parse_path(view_path), True, True, True)
 
     def drop_temporary_table(self, table_path: str) -> bool:
-        """Drop a temporary table; says whether there was one."""
+        """Drop a temporary table and return whether it existed."""
         return self._catalogs.drop_table(parse_path(table_path), False, True, True)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a table; says whether there was one."""
+        """Drop a table and return whether it existed."""
         return self._catalogs.drop_table(parse_path(table_path), False, False, bool(ignore_if_not_exists))
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a view; says whether there was one."""
+        """Drop a view and return whether it existed."""
         return self._catalogs.drop_table(parse_path(view_path), True, False, bool(ignore_if_not_exists))
 
     # --- functions ---------------------------------------------------------------------------------------------------
@@ -149,15 +149,15 @@ class CatalogMethods:
         self._catalogs.functions.add_temporary(parse_path(path), function)
 
     def drop_temporary_system_function(self, name: str) -> bool:
-        """Drop a temporary system function; says whether there was one."""
+        """Drop a temporary system function and return whether it existed."""
         return self._catalogs.functions.drop_system(name)
 
     def drop_temporary_function(self, path: str) -> bool:
-        """Drop a temporary function; says whether there was one."""
+        """Drop a temporary function and return whether it existed."""
         return self._catalogs.functions.drop_temporary(parse_path(path))
 
     def drop_function(self, path: str) -> bool:
-        """Drop a function of a catalog; says whether there was one."""
+        """Drop a function of a catalog and return whether it existed."""
         return self._catalogs.functions.drop_stored(parse_path(path), True)
 
     def list_user_defined_functions(self) -> list[str]:
@@ -210,25 +210,25 @@ class CatalogMethods:
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
     ) -> None:
-        """Keep a model in a catalog; it can't be run."""
+        """Store a model in a catalog; models can't be run."""
         catalog, path = self._model_place(model_path)
         catalog.create_model(path, _model_of(model_descriptor), bool(ignore_if_exists))
 
     def create_temporary_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
     ) -> None:
-        """Keep a model in this environment; not supported."""
+        """Raise NotImplementedError, as temporary models are not supported."""
         raise NotImplementedError("Temporary models are not supported; use create_model()")
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> bool:
-        """Drop a model; says whether there was one."""
+        """Drop a model and return whether it existed."""
         catalog, path = self._model_place(model_path)
         found = catalog.model_exists(path)
         catalog.drop_model(path, bool(ignore_if_not_exists))
         return found
 
     def drop_temporary_model(self, model_path: str) -> bool:
-        """Drop a temporary model: there are none."""
+        """Return False, as there are no temporary models."""
         return False
 
     def list_models(self) -> list[str]:
@@ -237,7 +237,7 @@ class CatalogMethods:
         return self._catalogs.catalog(catalog).list_models(database)
 
     def list_temporary_models(self) -> list[str]:
-        """Return the names of all temporary models: there are none."""
+        """Return an empty list, as there are no temporary models."""
         return []
 
     def _model_place(self, model_path: str) -> tuple[Catalog, ObjectPath]:

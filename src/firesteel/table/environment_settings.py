@@ -11,7 +11,7 @@ _MODE = "execution.runtime-mode"
 
 
 class EnvironmentSettings:
-    """How a table environment runs: streaming or batch, and the names of what it starts with.
+    """The settings of a table environment: streaming or batch, and the names of its first catalog and database.
 
     Example:
         >>> EnvironmentSettings.new_instance().in_streaming_mode().build().is_streaming_mode()
@@ -19,7 +19,7 @@ class EnvironmentSettings:
     """
 
     class Builder:
-        """Builds `EnvironmentSettings`."""
+        """A builder of `EnvironmentSettings`."""
 
         def __init__(self) -> None:
             self._configuration = Configuration()
@@ -27,7 +27,7 @@ class EnvironmentSettings:
             self._database = _DATABASE
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
-            """Take over options."""
+            """Add the options of a configuration."""
             self._configuration.add_all(config)
             return self
 

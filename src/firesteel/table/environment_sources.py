@@ -33,7 +33,7 @@ _anonymous = count(1)
 
 
 class SourceMethods:
-    """Where tables of a table environment come from."""
+    """The methods of a table environment that create tables."""
 
     _catalogs: CatalogManager
     _planner: Any
@@ -125,7 +125,7 @@ class SourceMethods:
         return self._table(queries.Resolved(Values(rows, row_type)))
 
     def _from_expressions(self, items: list[Expression[Any]], schema: Any) -> Table:
-        """Return the table of expressions: those that make rows give several columns."""
+        """Return the table of expressions; expressions with row types become several columns."""
         nodes = [item._node for item in items]
         rows = tuple(node.operands if isinstance(node, Apply) and node.function == "ROW" else (node,) for node in nodes)
         row_type = schema if isinstance(schema, RowType) else None
@@ -156,13 +156,13 @@ class SourceMethods:
         """Return the table of a DataFrame of Spark.
 
         The DataFrame is computed and fetched now: its rows pass through this process and must fit into its memory.
-        Arrow gives the types of the columns: `TimestampType` becomes TIMESTAMP_LTZ, `TimestampNTZType` TIMESTAMP.
+        Column types follow from Arrow: `TimestampType` becomes TIMESTAMP_LTZ, `TimestampNTZType` TIMESTAMP.
 
         Args:
             dataframe: A `pyspark.sql.DataFrame`.
 
         Raises:
-            TypeError: `dataframe` is something else, or a column has a type that SQL has not.
+            TypeError: `dataframe` is not a DataFrame, or a column has a type without SQL counterpart.
 
         Example:
             >>> table_env.create_temporary_view("people", table_env.from_spark(spark.table("people")))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class StreamMethods:
-    """What a table environment does with DataStreams."""
+    """The methods of a table environment for DataStreams."""
 
     _catalogs: CatalogManager
     _planner: Any
@@ -39,10 +39,11 @@ class StreamMethods:
     # --- streams to tables -------------------------------------------------------------------------------------------
 
     def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Expression[Any] | Schema) -> Table:
-        """Return the table of a stream whose elements are all inserted.
+        """Return the table of an append-only stream.
 
         Args:
-            data_stream: Elements with a declared type; rows give a column per field, others one column `f0`.
+            data_stream: A stream with a declared type; rows have a column per field, other elements a single column
+            `f0`.
             fields_or_schema: Either a schema, or the columns: `col("a")`, `col("a").alias("b")`, and time attributes
                 `col("rt").rowtime`, `col("pt").proctime`.
 

@@ -6,7 +6,7 @@ __all__ = ["ExplainDetail"]
 
 
 class ExplainDetail:
-    """What `explain` adds to the plans."""
+    """Additional information in the output of `explain`."""
 
     ESTIMATED_COST = 0
     CHANGELOG_MODE = 1

@@ -50,9 +50,9 @@ class Expression(
     JsonMethods,
     Generic[T],
 ):
-    """What a program says of columns: a column, a constant, or a call of a function (Flink: `Expression`).
+    """An expression over columns: a column, a constant, or a call of a function (Flink: `Expression`).
 
-    It has no type until a table looks it up.
+    It has no type until a table resolves it.
 
     Example:
         >>> from firesteel.table.expressions import col

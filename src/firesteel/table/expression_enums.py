@@ -41,7 +41,7 @@ class TimePointUnit(Enum):
 
 
 class JsonType(Enum):
-    """What `is_json` looks for."""
+    """The kind of JSON that `is_json` checks for."""
 
     VALUE = auto()
     SCALAR = auto()
@@ -50,7 +50,7 @@ class JsonType(Enum):
 
 
 class JsonExistsOnError(Enum):
-    """What `json_exists` returns on an error."""
+    """The result of `json_exists` on an error."""
 
     TRUE = auto()
     FALSE = auto()
@@ -59,7 +59,7 @@ class JsonExistsOnError(Enum):
 
 
 class JsonValueOnEmptyOrError(Enum):
-    """What `json_value` returns where it finds nothing, or on an error."""
+    """The result of `json_value` if nothing is found, or on an error."""
 
     NULL = auto()
     ERROR = auto()
@@ -67,7 +67,7 @@ class JsonValueOnEmptyOrError(Enum):
 
 
 class JsonQueryWrapper(Enum):
-    """Whether `json_query` wraps its result into an array."""
+    """The rule by which `json_query` wraps its result into an array."""
 
     WITHOUT_ARRAY = auto()
     CONDITIONAL_ARRAY = auto()
@@ -75,7 +75,7 @@ class JsonQueryWrapper(Enum):
 
 
 class JsonQueryOnEmptyOrError(Enum):
-    """What `json_query` returns where it finds nothing, or on an error."""
+    """The result of `json_query` if nothing is found, or on an error."""
 
     NULL = auto()
     EMPTY_ARRAY = auto()
@@ -84,7 +84,7 @@ class JsonQueryOnEmptyOrError(Enum):
 
 
 class JsonOnNull(Enum):
-    """What functions that make JSON do with NULL."""
+    """The treatment of NULL by functions that create JSON."""
 
     NULL = auto()
     ABSENT = auto()

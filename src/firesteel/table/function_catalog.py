@@ -89,15 +89,15 @@ class FunctionCatalog:
         catalog.create_function(ObjectPath(*qualified[1:]), function, ignore_if_exists)
 
     def drop_system(self, name: str) -> bool:
-        """Remove a temporary system function; says whether there was one."""
+        """Remove a temporary system function and return whether it existed."""
         return self._system.pop(name.lower(), None) is not None
 
     def drop_temporary(self, path: Path) -> bool:
-        """Remove a temporary function of a database; says whether there was one."""
+        """Remove a temporary function of a database and return whether it existed."""
         return self._temporary.pop(self._key(path), None) is not None
 
     def drop_stored(self, path: Path, ignore_if_not_exists: bool) -> bool:
-        """Remove a function of a catalog; says whether there was one."""
+        """Remove a function of a catalog and return whether it existed."""
         qualified = self._catalogs.qualify(path)
         catalog, object_path = self._catalogs.catalog(qualified[0]), ObjectPath(*qualified[1:])
         found = catalog.function_exists(object_path)

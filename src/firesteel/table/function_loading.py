@@ -1,4 +1,4 @@
-"""From what a program registers to a function with types."""
+"""Conversion of registered functions to functions with types."""
 
 from __future__ import annotations
 

@@ -44,11 +44,11 @@ class GroupedTable(_Stage):
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """Aggregate each group with a function that may give several columns."""
+        """Aggregate each group with a function that may return several columns."""
         return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """Aggregate each group with a function that may give several rows."""
+        """Aggregate each group with a function that may return several rows."""
         return FlatAggregateTable(self._query, self._t_env, self._keys, *self._call(func))
 
 
@@ -85,11 +85,11 @@ class WindowGroupedTable(_Stage):
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """Aggregate each window with a function that may give several columns."""
+        """Aggregate each window with a function that may return several columns."""
         return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """Aggregate each window with a function that may give several rows."""
+        """Aggregate each window with a function that may return several rows."""
         return FlatAggregateTable(self._query, self._t_env, self._keys, *self._call(func))
 
 
@@ -108,7 +108,7 @@ class OverWindowedTable(_Stage):
 
 
 class AggregatedTable(_Stage):
-    """A table with an aggregate that gives several columns (Flink: `AggregatedTable`)."""
+    """A table with an aggregate that returns several columns (Flink: `AggregatedTable`)."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class AggregatedTable(_Stage):
         """Return columns of the keys and of the aggregate's result.
 
         Raises:
-            ValidationException: the function gives another number of columns.
+            ValidationException: the function returns another number of columns.
         """
         keys, inner = _named_keys(self._keys)
         call: Any = self._function_call
@@ -147,7 +147,7 @@ class AggregatedTable(_Stage):
 
 
 class FlatAggregateTable(_Stage):
-    """A table with an aggregate that gives several rows (Flink: `FlatAggregateTable`)."""
+    """A table with an aggregate that returns several rows (Flink: `FlatAggregateTable`)."""
 
     def __init__(
         self,

@@ -35,10 +35,10 @@ class PlannedInsert:
 
 
 class InsertPlanner:
-    """Makes queries fit tables.
+    """A planner of INSERTs, which adapts queries to tables.
 
     Args:
-        planner: Looks up queries.
+        planner: Resolves queries.
         catalogs: Finds tables.
         is_streaming: Whether queries run continuously.
     """
@@ -60,13 +60,13 @@ class InsertPlanner:
 
         Args:
             path: The table.
-            query: What is written.
-            columns: The columns that the query gives, empty: all of the table.
+            query: The query to write.
+            columns: The columns that the query provides; empty for all columns of the table.
             partition: Columns with constant values.
-            overwrite: INSERT OVERWRITE.
+            overwrite: Whether it is an INSERT OVERWRITE.
 
         Raises:
-            ValidationException: there is no such table, or the columns do not fit.
+            ValidationException: the table does not exist, or the columns do not match.
         """
         table = self._sink_table(path)
         if overwrite and self._is_streaming:

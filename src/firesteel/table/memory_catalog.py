@@ -75,7 +75,7 @@ class GenericInMemoryCatalog(Catalog):
             raise DatabaseAlreadyExistException(self._name, name)
 
     def drop_database(self, name: str, ignore_if_exists: bool, cascade: bool = False) -> None:
-        """Drop a database; `cascade` drops what it holds."""
+        """Drop a database; `cascade` also drops its objects."""
         found = self._databases.get(name)
         if found is None:
             if not ignore_if_exists:

@@ -48,7 +48,7 @@ class ModelDescriptor:
         return self._comment
 
     class Builder:
-        """Builds a `ModelDescriptor`."""
+        """A builder of `ModelDescriptor`."""
 
         def __init__(self, provider: str) -> None:
             self._options: dict[str, str] = {"provider": provider}

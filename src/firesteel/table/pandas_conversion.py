@@ -67,7 +67,7 @@ def arrow_scan(found: pa.Table, schema: Any, name: str) -> StreamScan:
 
 
 class _Collection:
-    """Makes the stream of column batches."""
+    """A factory of the stream of column batches."""
 
     def __init__(self, batches: list[ColumnBatch]) -> None:
         self._batches = batches
@@ -131,12 +131,12 @@ def _logical(kind: pa.DataType, name: str) -> t.DataType:
 
 
 def to_pandas(rows: Iterable[Row], row_type: t.RowType, time_zone: datetime.tzinfo) -> pd.DataFrame:
-    """Return what a changelog leaves as a `pandas.DataFrame`.
+    """Return the final rows of a changelog as a `pandas.DataFrame`.
 
     Args:
         rows: Rows with kinds.
         row_type: Names and types of the columns.
-        time_zone: Of the session, in which TIMESTAMP_LTZ is shown.
+        time_zone: The session time zone, in which TIMESTAMP_LTZ is shown.
     """
     left = materialized(rows)
     columns = {}

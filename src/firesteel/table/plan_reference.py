@@ -9,7 +9,7 @@ __all__ = ["BytesContentPlanReference", "FilePlanReference", "JsonContentPlanRef
 
 
 class PlanReference:
-    """Where a compiled plan is."""
+    """A reference to a compiled plan."""
 
     def __init__(self, content: Any) -> None:
         self._content = content

@@ -1,4 +1,4 @@
-"""Results as text: what `TableResult.print()` shows. Flink: `TableauStyle` and `RawContentStyle`."""
+"""Results as text, printed by `TableResult.print()`. Flink: `TableauStyle` and `RawContentStyle`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _FIXED_WIDTHS: dict[type[t.DataType], int] = {
 
 
 class PrintStyle(Enum):
-    """How rows are shown.
+    """The style in which rows are printed.
 
-    Widths follow the types for queries that may never end (`WIDTHS_OF_TYPES`), and then each row has its kind; or they
-    follow the data, at most 30 characters (`WIDTHS_OF_DATA`) or any number of them (`WIDE`).
+    For unbounded queries, widths depend on the types, and each row shows its kind (`WIDTHS_OF_TYPES`). Otherwise widths
+    depend on the data, up to 30 characters (`WIDTHS_OF_DATA`) or without limit (`WIDE`).
     """
 
     WIDTHS_OF_TYPES = 0
@@ -53,10 +53,10 @@ def print_rows(
     """Write rows as a table.
 
     Args:
-        rows: The rows; those of a query that never ends are written as they come.
+        rows: The rows; those of an unbounded query are written as they arrive.
         row_type: Names and types of the columns.
-        style: How rows are shown.
-        out: Where to write.
+        style: The style of the rows.
+        out: The output stream.
         last_line: Returns the line after the table for the number of rows.
     """
     if style is PrintStyle.RAW:

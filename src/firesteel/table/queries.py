@@ -1,6 +1,6 @@
-"""Queries before they are looked up: what SQL and the methods of `Table` both make. Flink: `QueryOperation`.
+"""Unresolved queries, created by SQL and the methods of `Table`. Flink: `QueryOperation`.
 
-Their expressions are those of `firesteel.table.unresolved`. Nothing here knows columns or types yet.
+Their expressions are those of `firesteel.table.unresolved`. Columns and types are not known yet.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from firesteel.table.unresolved import Ordering, Position, WindowSpec
 
 @dataclass(frozen=True, slots=True)
 class TableRef:
-    """A table, view or CTE by name, with what `/*+ OPTIONS(...) */` says of it.
+    """A table, view or CTE by name, with the options of `/*+ OPTIONS(...) */`.
 
     Attributes:
-        as_of: The expression of `FOR SYSTEM_TIME AS OF`, None: the table as it is.
+        as_of: The expression of `FOR SYSTEM_TIME AS OF`, or None.
     """
 
     path: tuple[str, ...]
@@ -52,7 +52,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class TableFunctionCall:
-    """`LATERAL TABLE(f(x))`, `UNNEST(xs)` (function `UNNEST`): may refer to columns of what stands left of it.
+    """A `LATERAL TABLE(f(x))` or `UNNEST(xs)`, which may refer to columns of items on its left.
 
     Attributes:
         call: An `Apply`.
@@ -85,11 +85,11 @@ class WindowTable:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Two queries side by side.
+    """A join of two queries.
 
     Attributes:
         kind: INNER, LEFT, RIGHT, FULL, CROSS, SEMI or ANTI.
-        condition: What stands behind ON, None: nothing does.
+        condition: The condition of ON, or None.
         using: Columns of USING.
         natural: NATURAL JOIN.
     """
@@ -114,11 +114,11 @@ class Select:
     """One SELECT.
 
     Attributes:
-        source: What it reads, None: no FROM.
+        source: The source; None without FROM.
         items: Expressions, `Alias` or `Star`.
         group_by: Expressions or `GroupingSets`; None: there is no GROUP BY, `()`: one group (`GROUP BY ()`).
         windows: `WINDOW w AS (...)` by name.
-        unnamed: What the names of columns without name begin with; the Table API has `_c`.
+        unnamed: The prefix of the names of unnamed columns; the Table API uses `_c`.
     """
 
     source: Any

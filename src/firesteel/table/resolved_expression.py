@@ -1,4 +1,4 @@
-"""Expressions that were looked up (module as `pyflink.table.resolved_expression`)."""
+"""Resolved expressions (module as `pyflink.table.resolved_expression`)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["ResolvedExpression"]
 
 
 class ResolvedExpression(Expression[Any]):
-    """An expression with its type (Flink: `ResolvedExpression`), as `ResolvedSchema` gives it.
+    """An expression with its type (Flink: `ResolvedExpression`), as returned by `ResolvedSchema`.
 
     Args:
         node: The unresolved expression.
         data_type: The type of its values.
-        text: How it was written; by default made from the node.
+        text: Its text; by default derived from the node.
     """
 
     def __init__(self, node: Any, data_type: Any = None, text: str = "") -> None:

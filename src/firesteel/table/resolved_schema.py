@@ -1,4 +1,4 @@
-"""Schemas that were looked up: columns with types, watermarks and keys; re-exported by `firesteel.table.catalog`."""
+"""Resolved schemas: columns with types, watermarks and keys; re-exported by `firesteel.table.catalog`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Column:
         return self._column.comment
 
     def as_summary_string(self) -> str:
-        """Return name, type and what else it has."""
+        """Return a summary: name, type and extras."""
         extras = self.explain_extras()
         return f"{quoted(self.get_name())} {type_text(self.get_data_type())}" + (f" {extras}" if extras else "")
 
@@ -137,7 +137,7 @@ _CLASSES = {"PHYSICAL": PhysicalColumn, "COMPUTED": ComputedColumn, "METADATA": 
 
 
 def column_extras(column: base.Column) -> str | None:
-    """Return what DESCRIBE shows as extras of a column."""
+    """Return the extras of a column in the output of DESCRIBE."""
     if column.kind == "COMPUTED":
         return f"AS {column.text}"
     if column.kind == "METADATA":
@@ -381,7 +381,7 @@ def resolved_schema(
 
 
 def key_name(columns: tuple[str, ...]) -> str:
-    """Return the name that Flink gives to a primary key: by Java's hash of the list of its columns."""
+    """Return Flink's default name of a primary key, based on Java's hash of the list of its columns."""
     total = 1
     for column in columns:
         code = 0

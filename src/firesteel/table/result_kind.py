@@ -6,7 +6,7 @@ __all__ = ["ResultKind"]
 
 
 class ResultKind:
-    """Whether a statement only succeeded, with `OK`, or has rows to show."""
+    """The kind of a result: only success (`OK`), or rows."""
 
     SUCCESS = 0
     SUCCESS_WITH_CONTENT = 1

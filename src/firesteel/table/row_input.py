@@ -31,7 +31,7 @@ class RowInput(UserDefinedFunction):
             self.function.open(function_context)
 
     def close(self) -> None:
-        """Release what the function holds."""
+        """Release the function's resources."""
         if isinstance(self.function, UserDefinedFunction):
             self.function.close()
 

@@ -1,4 +1,4 @@
-"""Schemas that are not looked up yet (module as `pyflink.table.schema`)."""
+"""Unresolved schemas (module as `pyflink.table.schema`)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Schema:
         return hash(str(self))
 
     class Builder:
-        """Builds a `Schema`."""
+        """A builder of `Schema`."""
 
         def __init__(self) -> None:
             self._columns: list[ColumnDefinition] = []
@@ -67,7 +67,7 @@ class Schema:
             self._constraint_name: str | None = None
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
-            """Take over everything of another schema."""
+            """Copy everything from another schema."""
             self._columns += unresolved_schema._columns
             self._watermarks += unresolved_schema._watermarks
             if unresolved_schema._primary_key:
@@ -75,7 +75,7 @@ class Schema:
             return self
 
         def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Schema.Builder:
-            """Take over everything of a schema that was looked up."""
+            """Copy everything from a resolved schema."""
             return self.from_schema(resolved_schema._unresolved())
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:

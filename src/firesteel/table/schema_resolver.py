@@ -1,4 +1,4 @@
-"""From declared to resolved columns. Flink: `DefaultSchemaResolver`."""
+"""Resolution of declared columns. Flink: `DefaultSchemaResolver`."""
 
 from __future__ import annotations
 

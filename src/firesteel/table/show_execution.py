@@ -30,7 +30,7 @@ _DESCRIBED = ("name", "type", "null", "key", "extras", "watermark")
 
 
 class ShowExecutor:
-    """Carries out SHOW and DESCRIBE.
+    """The executor of SHOW and DESCRIBE.
 
     Args:
         planner: Looks up the queries of views.

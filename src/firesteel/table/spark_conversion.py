@@ -45,12 +45,12 @@ def spark_scan(dataframe: Any) -> StreamScan:
 
 
 def to_spark(rows: Iterable[Row], row_type: t.RowType, spark_session: Any) -> Any:
-    """Return what a changelog leaves as a DataFrame.
+    """Return the final rows of a changelog as a Spark DataFrame.
 
     Args:
         rows: Rows with kinds.
         row_type: Names and types of the columns.
-        spark_session: Makes the DataFrame.
+        spark_session: The session that creates the DataFrame.
 
     Raises:
         TableException: Spark has no type for a column.

@@ -1,4 +1,4 @@
-"""Carries out statements. Flink: `TableEnvironmentImpl.executeInternal`."""
+"""Execution of statements. Flink: `TableEnvironmentImpl.executeInternal`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class StatementExecutor:
-    """Carries out statements.
+    """The executor of statements.
 
     Args:
-        planner: Looks up, explains and runs queries.
+        planner: Resolves, explains and runs queries.
         catalogs: All catalogs.
         config: Options of the environment.
         is_streaming: Whether queries run continuously.
@@ -48,10 +48,10 @@ class StatementExecutor:
         self.shows = ShowExecutor(planner, catalogs, self.ddl.modules)
 
     def execute(self, statement: Any) -> TableResult:
-        """Carry out a statement.
+        """Execute a statement.
 
         Raises:
-            TableException: it does not fit, or is not supported.
+            TableException: the statement is invalid or not supported.
         """
         if isinstance(statement, s.CreateTable) and statement.query is not None:
             return self._create_table_as(statement)
@@ -67,7 +67,7 @@ class StatementExecutor:
     # --- queries -----------------------------------------------------------------------------------------------------
 
     def collect(self, node: Any) -> TableResult:
-        """Run a query and give its rows."""
+        """Run a query and return its rows."""
         job_client, rows = self._planner.collect(node)
         style = PrintStyle.WIDTHS_OF_TYPES if self._is_streaming else PrintStyle.WIDTHS_OF_DATA
         return TableResult(node.row_type, rows, job_client, style=style, is_query=True)
@@ -156,7 +156,8 @@ class StatementExecutor:
     def _explain(self, statement: s.Explain) -> TableResult:
         return texts("result", [self.explain(statement.statement, statement.details)], PrintStyle.RAW)
 
-    # --- what is refused ---------------------------------------------------------------------------------------------
+    # --- unsupported statements
+    # -----------------------------------------------------------------------------------------
 
     def _set(self, statement: s.SetOption) -> TableResult:
         word = "RESET" if statement.reset else "SET"

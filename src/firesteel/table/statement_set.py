@@ -59,7 +59,7 @@ class StatementSet:
         print(self.explain(*extra_details))
 
     def execute(self) -> TableResult:
-        """Start the job, and begin anew.
+        """Start the job and clear the statement set.
 
         Raises:
             ValidationException: there is no INSERT.
@@ -70,7 +70,7 @@ class StatementSet:
         return self._t_env._executor.run_inserts(inserts)
 
     def attach_as_datastream(self) -> None:
-        """Add the INSERTs to the job of the StreamExecutionEnvironment, and begin anew."""
+        """Add the INSERTs to the job of the StreamExecutionEnvironment, and clear the statement set."""
         inserts, self._inserts = self._inserts, []
         self._t_env._executor.attach_inserts(inserts)
 

@@ -1,4 +1,4 @@
-"""SQL statements as plain data: what the parser gives and the table environment carries out. Flink: `Operation`.
+"""SQL statements as plain data, returned by the parser and executed by the table environment. Flink: `Operation`.
 
 A `path` is an identifier as it was written: table, or database and table, or catalog, database and table.
 """
@@ -17,10 +17,10 @@ class ColumnDefinition:
     """A column of CREATE TABLE.
 
     Attributes:
-        type: Its logical type, None: that of `expression`.
-        expression: An unresolved expression where the column is computed; `text` is how it was written.
-        metadata_key: Where it is a metadata column: the key, by default its name. `is_metadata` says so.
-        is_virtual: A metadata column that sinks do not write.
+        type: Its logical type; None for that of `expression`.
+        expression: The unresolved expression of a computed column; `text` is its text.
+        metadata_key: The key of a metadata column (`is_metadata`), by default its name.
+        is_virtual: Whether it is a metadata column that sinks do not write.
     """
 
     name: str
@@ -196,8 +196,8 @@ class Show:
     Attributes:
         what: CATALOGS, CURRENT CATALOG, DATABASES, CURRENT DATABASE, TABLES, VIEWS, COLUMNS, FUNCTIONS, USER FUNCTIONS,
             MODULES, FULL MODULES, PARTITIONS, JARS, JOBS, CREATE TABLE, CREATE VIEW or CREATE CATALOG.
-        path: What it is of (`SHOW TABLES FROM db`, `SHOW CREATE TABLE t`), empty: the current one.
-        pattern: Of LIKE or ILIKE; `negated` for NOT LIKE, `ignore_case` for ILIKE.
+        path: The object concerned (`SHOW TABLES FROM db`, `SHOW CREATE TABLE t`); empty for the current one.
+        pattern: The pattern of LIKE or ILIKE; `negated` for NOT LIKE, `ignore_case` for ILIKE.
     """
 
     what: str

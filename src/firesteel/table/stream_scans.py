@@ -31,7 +31,7 @@ _Column = tuple[str, t.DataType, int | str]
 
 
 class _Make:
-    """Gives the stream of column batches."""
+    """A factory of the stream of column batches."""
 
     def __init__(self, stream: DataStream[Any], columns: list[_Column], has_kinds: bool) -> None:
         self._stream = stream

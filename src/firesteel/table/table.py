@@ -1,4 +1,4 @@
-"""Tables and what can be done with them (module as `pyflink.table.table`)."""
+"""Tables and their operations (module as `pyflink.table.table`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class Table(ColumnOperations):
-    """A query, of which more can be made (Flink: `Table`). Each method looks up its names at once.
+    """A query that can be extended by further operations (Flink: `Table`). Each method resolves its names immediately.
 
     Example:
         >>> table_env.from_path("orders").group_by(col("user")).select(col("user"), col("amount").sum.alias("total"))
@@ -105,7 +105,7 @@ class Table(ColumnOperations):
         return self._new(queries.Select(self._query, (Star(),), distinct=True))
 
     def order_by(self, *fields: Expression[Any]) -> Table:
-        """Order the rows; ascending unless said otherwise."""
+        """Return the rows in order, ascending by default."""
         orderings = tuple(_ordering(field) for field in fields)
         return self._new(queries.OrderBy(self._query, orderings))
 
@@ -124,12 +124,12 @@ class Table(ColumnOperations):
         return self._new(queries.Limit(self._query, offset, fetch))
 
     def map(self, func: Any) -> Table:
-        """Replace each row by the row that a scalar function gives for it."""
+        """Replace each row by the row that a scalar function returns for it."""
         call = self._row_call(func)
         return self._new(queries.Select(self._query, (Apply("FLATTEN", (call,)),)))
 
     def flat_map(self, func: Any) -> Table:
-        """Replace each row by the rows that a table function gives for it."""
+        """Replace each row by the rows that a table function returns for it."""
         call, names = self._row_call(func), ()
         if isinstance(call, Alias):
             call, names = call.expression, call.names
@@ -164,11 +164,11 @@ class Table(ColumnOperations):
         return OverWindowedTable(self._query, self._t_env, tuple((w._name, w._spec) for w in over_windows))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """Aggregate all rows with a function that may give several columns."""
+        """Aggregate all rows with a function that may return several columns."""
         return self.group_by().aggregate(func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """Aggregate all rows with a function that may give several rows."""
+        """Aggregate all rows with a function that may return several rows."""
         return self.group_by().flat_aggregate(func)
 
     # --- joins and sets ----------------------------------------------------------------------------------------------
@@ -199,11 +199,11 @@ class Table(ColumnOperations):
         return self._new(queries.Select(source, (Star(),)))
 
     def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
-        """Join each row with the rows that a table function gives for it."""
+        """Join each row with the rows that a table function returns for it."""
         return self._lateral(table_function_call, "INNER", join_predicate)
 
     def left_outer_join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
-        """Join each row with the rows that a table function gives for it; rows for which it gives none stay."""
+        """Join each row with the rows of a table function; rows without results are kept."""
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
     def _lateral(self, call: Any, kind: str, condition: Any) -> Table:
@@ -273,13 +273,13 @@ class Table(ColumnOperations):
         print(self._schema)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Run the query and return what is left of its rows as a `pandas.DataFrame`."""
+        """Run the query and return its final rows as a `pandas.DataFrame`."""
         return self._t_env._to_pandas(self._node)
 
     def to_spark(self, spark_session: Any) -> Any:
-        """Run the query and return what is left of its rows as a DataFrame of Spark.
+        """Run the query and return its final rows as a Spark DataFrame.
 
-        The query must end. Its rows pass through this process and must fit into its memory.
+        The query must be bounded. Its rows pass through this process and must fit into its memory.
 
         Args:
             spark_session: The `pyspark.sql.SparkSession` that makes the DataFrame.

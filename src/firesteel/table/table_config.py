@@ -28,7 +28,7 @@ _UNITS_MS = {
 
 
 class TableConfig:
-    """The options of a table environment; those of the execution environment are behind them.
+    """The options of a table environment, which fall back to those of the execution environment.
 
     Example:
         >>> table_env.get_config().set("table.local-time-zone", "UTC")
@@ -56,7 +56,7 @@ class TableConfig:
         return self._configuration
 
     def add_configuration(self, configuration: Configuration) -> None:
-        """Take over options."""
+        """Add the options of a configuration."""
         self._configuration.add_all(configuration)
 
     def get_local_timezone(self) -> str:

@@ -54,7 +54,7 @@ class FormatDescriptor:
         return hash((self._format, tuple(sorted(self._options.items()))))
 
     class Builder:
-        """Builds a `FormatDescriptor`."""
+        """A builder of `FormatDescriptor`."""
 
         def __init__(self, format: str) -> None:
             self._format = format
@@ -119,7 +119,7 @@ class TableDescriptor:
         )
 
     class Builder:
-        """Builds a `TableDescriptor`."""
+        """A builder of `TableDescriptor`."""
 
         def __init__(self, connector: str) -> None:
             self._schema: Schema | None = None

@@ -1,4 +1,4 @@
-"""Where a table program starts (module as `pyflink.table.table_environment`)."""
+"""The entry point of table programs (module as `pyflink.table.table_environment`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
 class TableEnvironment(SourceMethods, CatalogMethods):
-    """The context of a table program: its catalogs, its options, and what runs its statements.
+    """The context of a table program: its catalogs and options, and the execution of its statements.
 
     Example:
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -90,11 +90,11 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         return self._table(found[0].query)
 
     def execute_sql(self, stmt: str) -> TableResult:
-        """Carry out a statement.
+        """Execute a statement and return its result.
 
         Raises:
             SqlParserException: the text can't be parsed.
-            ValidationException: a name is unknown, or something does not fit.
+            ValidationException: a name is unknown, or the statement is invalid.
         """
         return self._executor.execute(parse(stmt))
 

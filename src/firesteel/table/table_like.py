@@ -1,4 +1,4 @@
-"""CREATE TABLE ... LIKE: what a table takes over of another one. Flink: `MergeTableLikeUtil`."""
+"""CREATE TABLE ... LIKE: the merge of a declaration with another table. Flink: `MergeTableLikeUtil`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _OVERWRITABLE = ("GENERATED", "METADATA", "OPTIONS", "WATERMARKS")
 def merge_like(
     table: CatalogBaseTable, source: CatalogBaseTable, clauses: tuple[tuple[str, str], ...]
 ) -> CatalogBaseTable:
-    """Return a table with what the clauses take over of another one.
+    """Return a table merged with parts of another one according to the clauses.
 
     Args:
-        table: What CREATE TABLE itself declares.
+        table: The table that CREATE TABLE declares.
         source: The table after LIKE.
         clauses: Pairs such as `("INCLUDING", "ALL")`.
 
     Raises:
-        ValidationException: both declare the same, or a clause does not exist.
+        ValidationException: both tables declare the same, or a clause does not exist.
     """
     modes = _modes(clauses)
     columns = _columns(table, source, modes)

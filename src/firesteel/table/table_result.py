@@ -19,7 +19,7 @@ __all__ = ["CloseableIterator", "TableResult"]
 
 
 class CloseableIterator:
-    """The rows of a result as they come; closing it cancels the job if it still runs.
+    """The rows of a result as they arrive; closing the iterator cancels the job if it is still running.
 
     Example:
         >>> with table_result.collect() as rows:
@@ -51,21 +51,21 @@ class CloseableIterator:
         self.close()
 
     def close(self) -> None:
-        """End the job, if it still runs; may be called again."""
+        """Cancel the job if it is still running. Idempotent."""
         close: Callable[[], None] | None = getattr(self._rows, "close", None)
         if close is not None:
             close()
 
 
 class TableResult:
-    """What a statement gave: rows, and the job that makes them (Flink: `TableResult`).
+    """The result of a statement: its rows, and the job that computes them (Flink: `TableResult`).
 
     Args:
         row_type: Names and types of the columns.
-        rows: The rows; those of a job come while it runs.
-        job_client: The job, None: there is none.
+        rows: The rows; those of a job arrive while it runs.
+        job_client: The client of the job, or None.
         kind: A `ResultKind`.
-        style: How `print` shows the rows.
+        style: The style in which `print` shows the rows.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class TableResult:
         return self._job_client
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Wait until the job has ended; of a query, until it was started.
+        """Wait until the job has ended or, for a query, until it has started.
 
         Raises:
             TimeoutError: it has not ended in time.
@@ -120,7 +120,7 @@ class TableResult:
         return CloseableIterator(self._rows)
 
     def print(self) -> None:
-        """Print the rows as a table; of a query that never ends, as they come."""
+        """Print the rows as a table; rows of an unbounded query are printed as they arrive."""
         with self.collect() as rows:
             print_rows(rows, self._row_type, self._style, sys.stdout)
 
@@ -132,7 +132,7 @@ def ok() -> TableResult:
 
 
 def texts(column: str, values: Iterable[str], style: PrintStyle = PrintStyle.WIDTHS_OF_DATA) -> TableResult:
-    """Return the result of a statement that gives one column of texts."""
+    """Return a result with one column of strings."""
     return TableResult(RowType([_text_field(column)]), [Row(value) for value in values], style=style)
 
 

@@ -98,7 +98,7 @@ class TableSchema:
         return hash(str(self))
 
     class Builder:
-        """Builds a `TableSchema`."""
+        """A builder of `TableSchema`."""
 
         def __init__(self) -> None:
             self._names: list[str] = []

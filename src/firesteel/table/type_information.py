@@ -1,4 +1,4 @@
-"""Types of DataStreams as types of tables. Flink: `TypeInfoDataTypeConverter`."""
+"""Conversion of DataStream types to table types. Flink: `TypeInfoDataTypeConverter`."""
 
 from __future__ import annotations
 

@@ -57,19 +57,19 @@ def udf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make a scalar function: one value per row.
+    """Create a scalar function, which returns one value per row.
 
     Args:
         f: A function, lambda, `ScalarFunction`, `AsyncScalarFunction` or coroutine function; None: a decorator.
         input_types: Types of the arguments; None: any.
-        result_type: Type of the result, as `DataTypes` gives it or as SQL writes it.
-        deterministic: Whether equal arguments give equal results; by default what the function says, else true.
-        name: What it is called in messages; by default the name of the Python function.
+        result_type: Type of the result, as a `DataTypes` type or in SQL syntax.
+        deterministic: Whether equal arguments have equal results; by default as declared by the function, else true.
+        name: The name used in messages; by default the name of the Python function.
         func_type: `general` for one row at a time, `pandas` for columns as `pandas.Series`.
 
     Raises:
         ValueError: `func_type` is neither.
-        TypeError: `f` is no function.
+        TypeError: `f` is not a function.
 
     Example:
         >>> add_one = udf(lambda i: i + 1, result_type=DataTypes.BIGINT())
@@ -94,7 +94,7 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Make a table function: any number of rows per row.
+    """Create a table function, which returns any number of rows per row.
 
     Args:
         f: A function that yields or returns rows, or a `TableFunction`; None: a decorator.
@@ -120,13 +120,13 @@ def udaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make an aggregate function: one value per group.
+    """Create an aggregate function, which returns one value per group.
 
     Args:
         f: An `AggregateFunction`, or with `func_type` `pandas` a function of `pandas.Series`; None: a decorator.
         input_types: Types of the arguments; None: any.
-        result_type: Type of the result; by default what the function's `get_result_type` says.
-        accumulator_type: Type of the accumulator; by default what `get_accumulator_type` says.
+        result_type: Type of the result; by default the result of the function's `get_result_type`.
+        accumulator_type: Type of the accumulator; by default the result of `get_accumulator_type`.
         deterministic: Whether equal arguments give equal results.
         name: What it is called in messages.
         func_type: `general` or `pandas`.
@@ -153,7 +153,7 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make a table aggregate function: any number of rows per group; arguments as of `udaf`.
+    """Create a table aggregate function, which returns any number of rows per group; arguments as for `udaf`.
 
     Raises:
         ValueError: `func_type` is not `general`.

@@ -11,7 +11,7 @@ ACC = TypeVar("ACC")
 
 
 class FunctionContext:
-    """What a function can know of where it runs (Flink: `table.functions.FunctionContext`)."""
+    """The runtime context of a function (Flink: `table.functions.FunctionContext`)."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract met
         """Prepare the function; called once per subtask before anything else."""
 
     def close(self) -> None:  # noqa: B027 - need not be overridden
-        """Release what the function holds; called at the end."""
+        """Release the function's resources; called at the end."""
 
     def is_deterministic(self) -> bool:
         """Return whether equal arguments give equal results."""
@@ -87,7 +87,7 @@ class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract met
 
 
 class ScalarFunction(UserDefinedFunction):
-    """One value per row."""
+    """A function that returns one value per row."""
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -95,7 +95,7 @@ class ScalarFunction(UserDefinedFunction):
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """One value per row, computed by a coroutine."""
+    """A function that returns one value per row, computed by a coroutine."""
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
@@ -103,7 +103,7 @@ class AsyncScalarFunction(UserDefinedFunction):
 
 
 class TableFunction(UserDefinedFunction):
-    """Any number of rows per row."""
+    """A function that returns any number of rows per row."""
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -111,7 +111,7 @@ class TableFunction(UserDefinedFunction):
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
-    """Base of aggregate functions that keep an accumulator."""
+    """The base of aggregate functions with an accumulator."""
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
@@ -139,7 +139,7 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
 
 
 class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
-    """One value per group."""
+    """An aggregate function that returns one value per group."""
 
     @abstractmethod
     def get_value(self, accumulator: ACC) -> T:
@@ -147,7 +147,7 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
 
 
 class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
-    """Any number of rows per group."""
+    """An aggregate function that returns any number of rows per group."""
 
     @abstractmethod
     def emit_value(self, accumulator: ACC) -> Iterable[T]:

@@ -1,4 +1,4 @@
-"""What `udf`, `udtf`, `udaf` and `udtaf` make: functions with their types, callable on expressions."""
+"""The results of `udf`, `udtf`, `udaf` and `udtaf`: functions with their types, callable on expressions."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from firesteel.table.unresolved import Alias, Apply, Star
 
 
 class UserDefinedFunctionWrapper:
-    """A function of the user with what its declaration says. PyFlink: `UserDefinedFunctionWrapper`.
+    """A user-defined function with its declaration. PyFlink: `UserDefinedFunctionWrapper`.
 
     Attributes:
         func: The function, or the object of a function class.
         input_types: Types of the arguments, None: any.
         func_type: `general` or `pandas`.
         deterministic: Whether equal arguments give equal results.
-        name: What it is called.
+        name: Its name.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class UserDefinedFunctionWrapper:
             self.func.open(function_context)
 
     def close(self) -> None:
-        """Release what the function holds."""
+        """Release the function's resources."""
         if isinstance(self.func, UserDefinedFunction):
             self.func.close()
 
@@ -131,8 +131,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
     Attributes:
         result_type: Type of the result.
-        accumulator_type: Type of the accumulator; of a pandas function None.
-        is_table_aggregate: It gives rows.
+        accumulator_type: Type of the accumulator; None for a pandas function.
+        is_table_aggregate: Whether it returns rows.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
     @property
     def eval(self) -> Any:
-        """Of a pandas function: the callable that computes the result from columns."""
+        """The callable that computes the result of a pandas function from columns."""
         if isinstance(self.func, AggregateFunction) or isinstance(
             getattr(self.func, "function", None), AggregateFunction
         ):

@@ -1,4 +1,4 @@
-"""What a program says before it is looked up: expressions by name, as SQL and the Table API both make them.
+"""Unresolved expressions, created by SQL and the Table API.
 
 The planner resolves them against the columns of tables and the functions of catalogs (Flink: `UnresolvedExpression`s
 and Calcite's `SqlNode`s).
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where something stands in a statement: line and column, both from 1."""
+    """The position of an element in a statement: line and column, both from 1."""
 
     line: int
     column: int
@@ -40,10 +40,10 @@ class Apply:
 
     Attributes:
         function: Its name (`+`, `UPPER`, `my_function`, `cat.db.f`), or the user's function object (Table API).
-        operands: What it is called with. `CAST` and `TRY_CAST` have the type as second operand (`TypeName`).
+        operands: Its operands. `CAST` and `TRY_CAST` have the type as second operand (`TypeName`).
         distinct: `COUNT(DISTINCT x)`.
-        condition: What stands in `FILTER (WHERE ...)`.
-        order_by: What stands in `WITHIN GROUP (ORDER BY ...)` or the call's own ORDER BY.
+        condition: The condition of `FILTER (WHERE ...)`.
+        order_by: The items of `WITHIN GROUP (ORDER BY ...)` or of the call's own ORDER BY.
     """
 
     function: Any
@@ -78,7 +78,7 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """One item of ORDER BY. Flink: nulls are the smallest values, so they come first ascending, last descending."""
+    """One item of ORDER BY. As in Flink, nulls are the smallest values: first if ascending, last if descending."""
 
     expression: Any
     descending: bool = False
@@ -87,12 +87,12 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """What stands behind OVER.
+    """The window after OVER.
 
     Attributes:
-        frame: `ROWS` or `RANGE`, None: what the function takes by default.
+        frame: `ROWS` or `RANGE`; None for the function's default.
         preceding: Rows, an interval expression, `UNBOUNDED` or `CURRENT`; likewise `following`.
-        name: A named window that this one refers to.
+        name: The name of the window that this one refers to.
     """
 
     partition_by: tuple[Any, ...] = ()
@@ -117,7 +117,7 @@ class OverCall:
 
 @dataclass(frozen=True, slots=True)
 class Subquery:
-    """A query within an expression: SCALAR, EXISTS or IN (then `operand` is what is looked up)."""
+    """A query within an expression: SCALAR, EXISTS or IN (`operand` is then the value to find)."""
 
     kind: str
     query: Any

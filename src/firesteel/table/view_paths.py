@@ -1,4 +1,4 @@
-"""The query of a view with full paths of tables, so that USE does not change what it reads."""
+"""Full paths of tables in the query of a view, so that USE does not change its meaning."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class GroupWindow:
 
 
 class Tumble:
-    """Windows of a fixed size that follow one another.
+    """Tumbling windows: consecutive windows of a fixed size.
 
     Example:
         >>> Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")
@@ -75,7 +75,7 @@ class TumbleWithSizeOnTime(_OnTime):
 
 
 class Slide:
-    """Windows of a fixed size that begin every so often.
+    """Sliding windows: windows of a fixed size that start at a fixed interval.
 
     Example:
         >>> Slide.over(lit(10).minutes).every(lit(5).minutes).on(col("rowtime")).alias("w")
@@ -115,7 +115,7 @@ class SlideWithSizeAndSlideOnTime(_OnTime):
 
 
 class Session:
-    """Windows that end after a time without rows.
+    """Session windows, which end after a time without rows.
 
     Example:
         >>> Session.with_gap(lit(10).minutes).on(col("rowtime")).alias("w")
@@ -151,7 +151,7 @@ class OverWindow:
 
 
 class Over:
-    """Windows over the rows around each row.
+    """Over windows: the rows around each row.
 
     Example:
         >>> Over.partition_by(col("a")).order_by(col("rowtime")).preceding(UNBOUNDED_RANGE).alias("w")

@@ -29,7 +29,8 @@ class Deploy:
         job: The job graph as bytes.
         slot: Number of the slot in the job.
         region: Number of the task's pipelined region; a process runs tasks of one.
-        attempt: Number of the attempt. sys_path: The client's module search path.
+        attempt: Number of the attempt.
+        sys_path: The client's module search path.
         configuration: The configuration of the job.
     """
 

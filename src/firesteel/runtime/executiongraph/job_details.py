@@ -36,7 +36,8 @@ class JobVertexDetails:
         name: The vertex's name.
         parallelism: Its number of subtasks.
         max_parallelism: Its number of key groups.
-        tasks: Number of subtasks in each state, without states that have none. records_in: Records read by all subtasks
+        tasks: Number of subtasks in each state, without states that have none.
+        records_in: Records read by all subtasks
         in their current attempts.
         records_out: Records emitted by them.
         start_ms: Time in ms at which the first subtask was deployed, or None.

@@ -71,7 +71,8 @@ class HeartbeatManager:
 
     Args:
         clock: The clock for timeouts.
-        timeout_s: Time without heartbeat after which a target is lost. on_timeout: Called with each lost target.
+        timeout_s: Time without heartbeat after which a target is lost.
+        on_timeout: Called with each lost target.
         interval_s: Interval of heartbeat requests; None for the side that only responds. Flink: `heartbeat.interval`.
         request: Called with each target to request a heartbeat.
     """

@@ -21,7 +21,8 @@ class Poller(Generic[T]):
     """A loop that calls `look` in a thread, immediately and then every `interval_s`, and `tell` with each result.
 
     Args:
-        interval_s: Pause between two polls. look: Returns a result; may block.
+        interval_s: Pause between two polls.
+        look: Returns a result; may block.
         tell: Called on the event loop with the result. Errors of both are logged and do not end the polling.
     """
 
@@ -54,7 +55,8 @@ class LeaderPoller:
     """A poller of leaders that serves all listeners with one poll.
 
     Args:
-        interval_s: Pause between two polls. look: Returns the leaders of some components; may block.
+        interval_s: Pause between two polls.
+        look: Returns the leaders of some components; may block.
     """
 
     def __init__(self, interval_s: float, look: Callable[[tuple[str, ...]], dict[str, Published]]) -> None:

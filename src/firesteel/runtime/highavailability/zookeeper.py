@@ -52,7 +52,8 @@ class ZooKeeperLeaderElectionDriver:
     Flink: `leaderelection.ZooKeeperLeaderElectionDriver`, which uses Curator's LeaderLatch; this one uses kazoo's Lock.
 
     Args:
-        connection: The connection to the ensemble. codec: Signs the leaders' addresses.
+        connection: The connection to the ensemble.
+        codec: Signs the leaders' addresses.
     """
 
     def __init__(self, connection: ZooKeeperConnection, codec: EntryCodec) -> None:

@@ -29,7 +29,8 @@ class OutgoingConnection:
     """The caller's side. Calls made before the connection is open are sent, in order, once it is.
 
     Args:
-        host: Host of the other process. port: Port of the other process.
+        host: Host of the other process.
+        port: Port of the other process.
         secret: The shared secret.
         max_bytes: Maximum length of a message.
         tls: The TLS settings; None disables TLS.

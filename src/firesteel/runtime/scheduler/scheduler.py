@@ -66,7 +66,9 @@ class Scheduler:
 
     Attributes:
         run: Number of restarts; the version of the whole graph.
-        numbering: The numbers of the job's slots; None if they are not numbered. Raises:
+        numbering: The numbers of the job's slots; None if they are not numbered.
+
+    Raises:
         InvalidOptionError: there is no such strategy.
     """
 

@@ -54,8 +54,10 @@ class SlotOffer:
     """A slot that a TaskExecutor offers to a job. Flink: `runtime.taskexecutor.slot.SlotOffer`.
 
     Attributes:
-        allocation_id: The allocation to the job. slot_index: Index of the slot in the TaskExecutor.
-        address: The slot's data address, opaque. resource_profile: Its resources.
+        allocation_id: The allocation to the job.
+        slot_index: Index of the slot in the TaskExecutor.
+        address: The slot's data address, opaque.
+        resource_profile: Its resources.
     """
 
     allocation_id: str
@@ -69,7 +71,9 @@ class AllocatedSlot:
     """A slot of the job. Flink: `runtime.jobmaster.slotpool.AllocatedSlot`.
 
     Attributes:
-        allocation_id: The allocation to the job. task_manager_id: The TaskExecutor of the slot. slot_index: Index of
+        allocation_id: The allocation to the job.
+        task_manager_id: The TaskExecutor of the slot.
+        slot_index: Index of
         the slot in the TaskExecutor.
         address: Its data address, opaque.
         resource_profile: What it offers.

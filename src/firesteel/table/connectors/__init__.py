@@ -1,1 +1,1 @@
-"""What `connector` and `format` options stand for."""
+"""Connectors and formats for the options `connector` and `format`."""

@@ -1,4 +1,4 @@
-"""What a connector is to the planner: a source or sink of column batches."""
+"""The interface of connectors to the planner: sources and sinks of column batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """The rowtime column of a table and how its watermarks are made: an unresolved expression and its text."""
+    """The rowtime column of a table and its watermark strategy: an unresolved expression and its text."""
 
     column: str
     expression: Any
@@ -67,12 +67,12 @@ class ResolvedTable:
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What the planner wants to read.
+    """The planner's request to read a table.
 
     Attributes:
         columns: The physical columns to read, in this order (projection push-down).
         metadata: Key and type of the metadata columns to append, in this order.
-        partitions: Which partitions are left by the filter: a predicate over a dict of partition values, None: all.
+        partitions: The partitions that pass the filter: a predicate over a dict of partition values; None for all.
     """
 
     columns: tuple[Column, ...]
@@ -85,35 +85,35 @@ class ScanSource(Protocol):
     """A table that can be read. Flink: `ScanTableSource`.
 
     Attributes:
-        kinds: What kinds of rows it gives.
-        is_bounded: Whether it ends.
+        kinds: The kinds of rows that it emits.
+        is_bounded: Whether it is bounded.
     """
 
     kinds: frozenset[Kind]
     is_bounded: bool
 
     def stream(self, environment: Any, request: ScanRequest, name: str) -> Any:
-        """Return the DataStream of `ColumnBatch` elements with the columns asked for."""
+        """Return the DataStream of `ColumnBatch` elements with the requested columns."""
 
 
 class TableSink(Protocol):
     """A table that can be written. Flink: `DynamicTableSink`."""
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return what it takes of a query that gives these kinds; the planner refuses what is missing."""
+        """Return the kinds that it accepts of a query with these kinds; the planner rejects missing ones."""
 
     def consume(self, stream: Any, name: str) -> Any:
-        """Write a DataStream of `ColumnBatch` elements with all persisted columns; returns the DataStreamSink."""
+        """Write a DataStream of `ColumnBatch` elements with all persisted columns; return the DataStreamSink."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
-    """What the planner wants to write.
+    """The planner's request to write a table.
 
     Attributes:
-        overwrite: INSERT OVERWRITE.
-        static_partition: Values of PARTITION (...), which are columns of the stream all the same.
-        is_bounded: Whether the query ends.
+        overwrite: Whether it is an INSERT OVERWRITE.
+        static_partition: The values of PARTITION (...), which are also columns of the stream.
+        is_bounded: Whether the query is bounded.
     """
 
     overwrite: bool = False

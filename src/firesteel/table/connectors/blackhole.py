@@ -12,20 +12,20 @@ from firesteel.table.connectors.registry import ConnectorContext
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> BlackHole:
-    """Return what takes rows and does nothing with them."""
+    """Return a sink that discards rows."""
     Options(table.options, "blackhole").check((), ())
     return BlackHole()
 
 
 class BlackHole:
-    """Takes rows and does nothing with them."""
+    """A sink that discards rows."""
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
         """Return all kinds."""
         return kinds
 
     def consume(self, stream: Any, name: str) -> Any:
-        """Take the rows."""
+        """Discard the rows."""
         return stream.add_sink(_Nothing()).name(name)
 
 

@@ -21,7 +21,7 @@ _ROWS_PER_SECOND = 10_000
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> DataGenTable:
-    """Return what makes rows."""
+    """Return the source that generates rows."""
     return DataGenTable(table)
 
 
@@ -56,12 +56,12 @@ class DataGenTable:
 
 
 class RowGenerator(Source[Any]):
-    """Makes the same rows whenever it is read at the same positions; a position is a row.
+    """A deterministic source: the same positions always have the same rows; a position is a row.
 
     Args:
-        fields: What makes the columns.
-        numbers: The number of each column, which its random values depend on.
-        count: How many rows there are, None: without end.
+        fields: The generators of the columns.
+        numbers: The number of each column, used as seed of its random values.
+        count: Number of rows; None for an unbounded source.
         rate: Rows per second.
     """
 

@@ -1,4 +1,4 @@
-"""Columns of the connector `datagen`: random values and sequences. Flink: `RandomGeneratorVisitor` and its kin."""
+"""Column generators of the connector `datagen`: random values and sequences. Flink: `RandomGeneratorVisitor`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Values = Callable[[Random, int], list[Any]]
 
 
 class Field:
-    """Makes a column.
+    """A generator of a column.
 
     Attributes:
-        count: How many values there are, None: without end.
+        count: Number of values; None if unbounded.
     """
 
     count: int | None = None
@@ -75,10 +75,10 @@ class RandomField(Field):
 
 
 def field_of(options: Options, kind: t.DataType) -> Field:
-    """Return what makes a column by its options below `fields.<name>.`.
+    """Return the generator of a column from its options `fields.<name>.*`.
 
     Raises:
-        ValidationException: an option does not fit.
+        ValidationException: an option is invalid.
     """
     if options.choice("kind", ("random", "sequence"), "random") == "sequence":
         options.check(("start", "end"), ("kind",))

@@ -25,14 +25,14 @@ BATCH_ROWS = 10_000
 
 @dataclass(frozen=True)
 class TableFiles:
-    """What is read of each file.
+    """The columns to read from each file.
 
     Attributes:
-        format: Reads the columns that are in files.
-        columns: The columns wanted: name, type, and whether it is in the path.
+        format: Reads the columns stored in files.
+        columns: The requested columns: name, type, and whether it is in the path.
         metadata: Keys and types of the metadata columns after these.
         partition_keys: Names and types of all columns that are in the path.
-        default_name: Stands for NULL in a path.
+        default_name: Represents NULL in a path.
     """
 
     format: Format
@@ -70,11 +70,11 @@ class TableFiles:
 
 @dataclass(frozen=True)
 class TablePathFilter:
-    """Selects the files of a table that a query reads.
+    """A filter of the files of a table that a query reads.
 
     Attributes:
-        pattern: Regular expression that the whole path without its scheme matches, None: any path.
-        partitions: A predicate over the partition values, None: all partitions.
+        pattern: Regular expression that the whole path without its scheme must match; None for any path.
+        partitions: A predicate over the partition values; None for all partitions.
         files: Reads partition values from paths.
     """
 
@@ -92,7 +92,7 @@ class TablePathFilter:
 
 
 class ColumnsFileFormat(BulkFormat[Any]):
-    """Reads files as column batches; the source counts bytes."""
+    """A file format that reads column batches; positions are in bytes."""
 
     def __init__(self, reading: TableFiles) -> None:
         super().__init__("columns")

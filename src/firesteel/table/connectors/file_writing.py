@@ -46,12 +46,12 @@ _SAFE = " !#$&'()+,-.;<>@[]^_`{|}~"
 
 
 class PartitionNames:
-    """The directory of each partition.
+    """The mapping of partition values to directories.
 
     Args:
         keys: Names and positions of the partition columns.
         types: Types of all columns.
-        default_name: Stands for NULL and the empty text.
+        default_name: Represents NULL and the empty string.
     """
 
     def __init__(self, keys: tuple[tuple[str, int], ...], types: tuple[DataType, ...], default_name: str) -> None:
@@ -75,7 +75,7 @@ class PartitionNames:
 
 @dataclass(frozen=True)
 class TableFileSettings:
-    """How column batches are split.
+    """The partitioning of column batches.
 
     Attributes:
         names: Directories of partitions.
@@ -87,7 +87,7 @@ class TableFileSettings:
 
 
 class TableFileSink(FileSink):
-    """Writes column batches as part files that become visible when they are committed."""
+    """A sink that writes column batches as part files, which become visible on commit."""
 
     def __init__(
         self,
@@ -139,10 +139,10 @@ def _size(options: Options) -> int:
 
 
 class TableFileCommitter(FileCommitter):
-    """Commits part files, then marks the directories that got some.
+    """A committer of part files that then marks the affected directories.
 
     Args:
-        success_file: Name of the empty file that marks a directory, None: no file is written.
+        success_file: Name of the empty file that marks a directory; None for no file.
     """
 
     def __init__(self, success_file: str | None) -> None:
@@ -150,7 +150,7 @@ class TableFileCommitter(FileCommitter):
         self._success_file = success_file
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
-        """Show the new files, then write the success files."""
+        """Commit the new files, then write the success files."""
         super().commit(requests)
         if self._success_file is not None:
             for directory in _directories(requests):
@@ -158,11 +158,11 @@ class TableFileCommitter(FileCommitter):
 
 
 class OverwritingCommitter(TableFileCommitter):
-    """Removes the visible files of each directory that is written, before the new ones become visible.
+    """A committer that removes the visible files of written directories before it commits the new ones.
 
     Args:
         base: The directory of the table.
-        success_file: Name of the empty file that marks a directory, None: no file is written.
+        success_file: Name of the empty file that marks a directory; None for no file.
     """
 
     def __init__(self, base: str, success_file: str | None) -> None:

@@ -47,17 +47,17 @@ _METADATA = ("file.path", "file.name", "file.size", "file.modification-time")
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> FileTable:
-    """Return what reads a table of files."""
+    """Return the source that reads a table of files."""
     return FileTable(table, context)
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> FileTableSink:
-    """Return what writes a table of files."""
+    """Return the sink that writes a table of files."""
     return FileTableSink(table, request, context)
 
 
 class _Files:
-    """What reading and writing share."""
+    """The base of file sources and sinks."""
 
     def __init__(self, table: ResolvedTable) -> None:
         self.table = table
@@ -134,7 +134,7 @@ class FileTableSink(_Files):
         self._success_file = _success_file(self.options, bool(table.partition_keys), request.is_bounded)
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return what the format can write."""
+        """Return the kinds of rows that the format can write."""
         return self._format.kinds
 
     def consume(self, stream: Any, name: str) -> Any:
@@ -158,7 +158,7 @@ def _check_pattern(options: Options) -> None:
 
 
 def _success_file(options: Options, is_partitioned: bool, is_bounded: bool) -> str | None:
-    """Return the name of the file that marks a committed partition, None: no file is written.
+    """Return the name of the file that marks a committed partition, None for no file.
 
     Raises:
         ValidationException: the options ask for a trigger, delay or policy that is not supported.

@@ -27,12 +27,12 @@ _OPTIONS = (
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> JdbcTable:
-    """Return what reads a table of a database."""
+    """Return the source that reads a table of a database."""
     return JdbcTable(table)
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> JdbcTable:
-    """Return what writes a table of a database."""
+    """Return the sink that writes a table of a database."""
     return JdbcTable(table)
 
 
@@ -64,7 +64,7 @@ class JdbcTable:
         return rows._new_stream(rows._operator("RowsToColumns", RowsToColumnsOperator(fields), None))
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return what can be said by keys; a deletion that occurs fails the job, as only one statement is run."""
+        """Return the upsert kinds if there is a key. Actual deletions fail the job."""
         return UPSERT if self._table.primary_key else INSERT_ONLY
 
     def consume(self, stream: Any, name: str) -> Any:

@@ -46,12 +46,12 @@ _GUARANTEES = {
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
-    """Return what reads a topic."""
+    """Return the source that reads a topic."""
     return KafkaTable(table, False)
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
-    """Return what writes a topic."""
+    """Return the sink that writes a topic."""
     found = KafkaTable(table, False)
     found.check_topic()
     return found
@@ -211,7 +211,7 @@ class KafkaTable:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def accepts(self, kinds: frozenset[Kind]) -> frozenset[Kind]:
-        """Return what can be written: of an upsert table, what its keys can say."""
+        """Return the kinds of rows that can be written; for upsert tables those of a changelog by key."""
         return UPSERT if self._is_upsert else self._value.kinds
 
     def consume(self, stream: Any, name: str) -> Any:

@@ -29,14 +29,14 @@ METADATA: dict[str, Callable[[Any], Any]] = {
 
 
 class KafkaColumns(DeserializationSchema[Any]):
-    """Makes column batches of records.
+    """A deserializer from records to column batches.
 
     Args:
-        key: Reads keys, None: nobody does.
-        value: Reads values.
-        columns: Where each column is from: `("key", index)` or `("value", index)`.
+        key: The format of keys; None to ignore them.
+        value: The format of values.
+        columns: The source of each column: `("key", index)` or `("value", index)`.
         metadata: Keys and types of the metadata columns after these.
-        is_upsert: A record without value deletes the row of its key.
+        is_upsert: Whether a record without value deletes the row of its key.
     """
 
     def __init__(
@@ -108,15 +108,16 @@ class KafkaColumns(DeserializationSchema[Any]):
 
 
 class ColumnsToKafka(KafkaRecordSerializationSchema[Any]):
-    """Makes records of column batches.
+    """A serializer from column batches to records.
 
     Args:
-        topic: Where they are written to.
-        key: Writes keys, None: nobody does.
-        key_columns: Positions of its columns.
-        value: Writes values.
-        value_columns: Positions of its columns.
-        is_upsert: Rows that are deleted become records without value.
+        topic: The target topic.
+        key: The format of keys; None for no keys.
+        key_columns: Positions of the key columns.
+        value: The format of
+        values.
+        value_columns: Positions of the value columns.
+        is_upsert: Whether deleted rows become records without value.
     """
 
     def __init__(

@@ -21,11 +21,11 @@ _MILLISECONDS = {
 
 
 class Options:
-    """Options of a connector or format, which are checked when they are read.
+    """The options of a connector or format, which are validated when they are read.
 
     Args:
         values: Option and value.
-        owner: What the options are of, for messages.
+        owner: The connector or format, for messages.
     """
 
     def __init__(self, values: Mapping[str, str], owner: str) -> None:
@@ -33,15 +33,15 @@ class Options:
         self.owner = owner
 
     def check(self, required: Iterable[str], optional: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
-        """Check that nothing is missing and nothing is unknown.
+        """Check that no option is missing or unknown.
 
         Args:
-            required: Options that must be there.
-            optional: Options that may be there.
-            prefixes: What options of formats, or passed on, begin with.
+            required: The required options.
+            optional: The optional options.
+            prefixes: Prefixes of options that are passed on, for example to formats.
 
         Raises:
-            ValidationException: an option is missing or unknown; the text says which ones there are.
+            ValidationException: an option is missing or unknown; the message lists the supported ones.
         """
         missing = [key for key in required if key not in self.values]
         if missing:

@@ -19,12 +19,12 @@ _KINDS = ("+I", "-U", "+U", "-D")
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> PrintSink:
-    """Return what prints rows."""
+    """Return the sink that prints rows."""
     return PrintSink(table)
 
 
 class PrintSink:
-    """Prints a line per row, such as `+I[1, a]`, to standard output."""
+    """A sink that prints a line per row, such as `+I[1, a]`, to standard output."""
 
     def __init__(self, table: ResolvedTable) -> None:
         options = Options(table.options, "print")
@@ -48,7 +48,7 @@ class PrintSink:
 
 
 class RowTexts(FlatMapFunction[Any, str]):
-    """The text of each row, as Java's `RowData` printers give it."""
+    """The text of each row, formatted like Java's `RowData` printers."""
 
     def __init__(self, types: tuple[DataType, ...]) -> None:
         self._types = types

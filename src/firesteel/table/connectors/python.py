@@ -21,12 +21,12 @@ from firesteel.table.errors import ValidationException
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> PythonSource:
-    """Return what reads a source of the user."""
+    """Return the table of a user-defined source."""
     return PythonSource(table)
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> PythonSink:
-    """Return what writes a sink of the user."""
+    """Return the table of a user-defined sink."""
     return PythonSink(table)
 
 

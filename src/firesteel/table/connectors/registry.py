@@ -22,7 +22,7 @@ _CONNECTORS = {
 
 
 class ConnectorContext:
-    """What a connector knows beside its table.
+    """The context of a connector besides its table.
 
     Attributes:
         config: Options of the environment.
@@ -35,7 +35,7 @@ class ConnectorContext:
 
 
 def create_source(table: ResolvedTable, config: Any, is_streaming: bool) -> ScanSource:
-    """Return what reads a table.
+    """Return the source that reads a table.
 
     Raises:
         ValidationException: the connector can't read, or an option does not fit.
@@ -48,7 +48,7 @@ def create_source(table: ResolvedTable, config: Any, is_streaming: bool) -> Scan
 
 
 def create_sink(table: ResolvedTable, request: SinkRequest, config: Any, is_streaming: bool) -> TableSink:
-    """Return what writes a table.
+    """Return the sink that writes a table.
 
     Raises:
         ValidationException: the connector can't write, or an option does not fit.

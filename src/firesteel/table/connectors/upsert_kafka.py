@@ -8,12 +8,12 @@ from firesteel.table.connectors.registry import ConnectorContext
 
 
 def source(table: ResolvedTable, context: ConnectorContext) -> KafkaTable:
-    """Return what reads a topic whose records replace the rows of their keys."""
+    """Return the source that reads a topic whose records replace the rows of their keys."""
     return KafkaTable(table, True)
 
 
 def sink(table: ResolvedTable, request: SinkRequest, context: ConnectorContext) -> KafkaTable:
-    """Return what writes a topic whose records replace the rows of their keys."""
+    """Return the sink that writes a topic whose records replace the rows of their keys."""
     found = KafkaTable(table, True)
     found.check_topic()
     return found

@@ -1,1 +1,1 @@
-"""From statements and expressions to operators on columns; knows neither Spark nor asyncio."""
+"""The planner: from statements and expressions to columnar operators. Independent of Spark and asyncio."""

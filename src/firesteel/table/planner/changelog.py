@@ -1,4 +1,4 @@
-"""What kinds of rows a query gives, and by what columns they are unique (`FlinkChangelogModeInferenceProgram`)."""
+"""Inference of the kinds of rows and the unique keys of a query (`FlinkChangelogModeInferenceProgram`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALL = frozenset(Kind)
 
 
 def kinds_of(node: Any, is_streaming: bool) -> frozenset[Kind]:
-    """Return the kinds of rows that a node gives; in BATCH mode every result is final."""
+    """Return the kinds of rows that a node emits; in BATCH mode every result is final."""
     if not is_streaming:
         return INSERT_ONLY
     inputs = [kinds_of(child, is_streaming) for child in node.inputs]
@@ -71,7 +71,7 @@ def deduplicates(node: rel.Rank) -> str | None:
 
 
 def is_append_only_rank(node: rel.Rank, input_kinds: frozenset[Kind]) -> bool:
-    """Return whether what a Rank gives once it never takes back."""
+    """Return whether a Rank never retracts a row that it has emitted."""
     if node.window is not None:
         return True
     first = deduplicates(node) is not None and not node.order[0].descending

@@ -40,7 +40,7 @@ def _literal_text(value: Any) -> str:
 
 
 def describe(node: Any) -> str:
-    """Return what Flink shows of a node, such as `GroupAggregate(groupBy=[k], select=[k, COUNT(*) AS n])`."""
+    """Return Flink's description of a node, such as `GroupAggregate(groupBy=[k], select=[k, COUNT(*) AS n])`."""
     rule = _RULES.get(type(node))
     return rule(node) if rule is not None else type(node).__name__
 

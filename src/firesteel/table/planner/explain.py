@@ -1,4 +1,4 @@
-"""EXPLAIN: plans as text, in the three sections that Flink gives."""
+"""EXPLAIN: plans as text, in Flink's three sections."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def explain_text(pairs: Sequence[tuple[Any, Any]], sinks: Sequence[Any], is_stre
     """Return the text of EXPLAIN.
 
     Args:
-        pairs: Each query as it was resolved, and as it runs.
-        sinks: What each is written to (text), empty for queries.
-        is_streaming: Whether nodes give changelogs.
+        pairs: Each query as resolved, and as optimized.
+        sinks: The text of each query's sink; empty for queries.
+        is_streaming: Whether nodes emit changelogs.
         details: Names of `ExplainDetail`.
     """
     with_kinds = any("CHANGELOG_MODE" in detail for detail in details)

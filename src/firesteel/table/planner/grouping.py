@@ -47,7 +47,7 @@ class _Call:
 
 
 class GroupedResolver(ExpressionResolver):
-    """Resolves items over groups: keys, aggregates and what is made of them."""
+    """A resolver of items over groups: keys, aggregates, and expressions over them."""
 
     def __init__(self, layer: GroupedSelect) -> None:
         super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
@@ -86,7 +86,7 @@ class GroupedResolver(ExpressionResolver):
 
 
 class GroupedSelect:
-    """The groups of a SELECT and what is computed over them."""
+    """The groups of a SELECT and the expressions over them."""
 
     def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
         self.queries = queries
@@ -144,7 +144,7 @@ class GroupedSelect:
         sizes = [interval_millis(length, kind) for length in lengths[:2]]
         return rel.Window(kind, time.index, max(sizes), min(sizes), 0, event_time)
 
-    # --- what items refer to ---------------------------------------------------------------------------------------
+    # --- references of items ---------------------------------------------------------------------------------------
 
     def key_of(self, expression: Any) -> Rex | None:
         """Return the key that an expression is, None: it is none."""
@@ -211,7 +211,7 @@ class GroupedSelect:
         return result  # type: ignore[no-any-return]
 
     def call(self, call: Apply) -> Rex:
-        """Take an aggregate call; returns what stands for its result."""
+        """Add an aggregate call and return the reference to its result."""
         made = self._made(call)
         if made not in self._calls:
             self._calls.append(made)
@@ -259,7 +259,7 @@ class GroupedSelect:
     # --- nodes -----------------------------------------------------------------------------------------------------
 
     def finish(self, names: list[str], rexes: list[Any], having: Any) -> Any:
-        """Return the node that gives the columns."""
+        """Return the node that computes the columns."""
         node, place = self._aggregate()
         self.overs.replace(place)
         rexes = [transform(rex, place) for rex in rexes]

@@ -1,4 +1,4 @@
-"""Which kind of join a condition makes: regular, interval, window or temporal."""
+"""Classification of joins by their condition: regular, interval, window or temporal."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def make_join(
         left: The left input.
         right: The right input.
         kind: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
-        condition: Over the columns of both.
-        context: What all parts of resolving share.
-        time: What stands behind FOR SYSTEM_TIME AS OF, over the left input; None: nothing does.
-        null_aware: For NOT IN.
+        condition: The condition over the columns of both inputs.
+        context: The shared context of resolution.
+        time: The expression of FOR SYSTEM_TIME AS OF over the left input, or None.
+        null_aware: Whether the join implements NOT IN.
 
     Raises:
         ValidationException: such a join is not supported.
@@ -91,7 +91,7 @@ def _filtered_sides(left: Any, right: Any, kind: str, parts: list[Any]) -> tuple
 
 
 def split_keys(left: Any, right: Any, parts: list[Any]) -> Sides:
-    """Return both inputs with the columns that must be equal; what else must hold is over the new columns."""
+    """Return both inputs with columns for the equality keys, and the remaining condition over the new columns."""
     width = len(left.row_type)
     left_more: list[Rex] = []
     right_more: list[Rex] = []

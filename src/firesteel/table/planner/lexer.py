@@ -26,12 +26,12 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a statement.
+    """A token of a statement.
 
     Attributes:
         kind: number, bytes, string, quoted, word, operator, hint or end.
-        text: As it is written; of strings and quoted identifiers what they stand for.
-        start: Offset of its first character in the statement, `stop` that behind its last.
+        text: The text as written; for strings and quoted identifiers their value.
+        start: Offset of its first character in the statement; `stop` is the offset after its last one.
     """
 
     kind: str

@@ -38,10 +38,10 @@ class _Over:
 
 
 class OverCalls:
-    """Gathers OVER calls and puts them into one node.
+    """A collector of OVER calls, which are computed by one node.
 
     Args:
-        windows: What WINDOW names.
+        windows: The named windows of the WINDOW clause.
         context: Finds the user's functions.
     """
 
@@ -51,7 +51,7 @@ class OverCalls:
         self._calls: list[_Over] = []
 
     def add(self, call: OverCall, resolver: Any) -> Rex:
-        """Take a call; returns what stands for its result."""
+        """Add a call and return the reference to its result."""
         spec = self._spec(call.window)
         inner: Apply = call.call
         function: Any = inner.function

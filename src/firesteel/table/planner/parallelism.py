@@ -15,13 +15,13 @@ def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
     Args:
         translator: Distributes streams by columns.
         node: The scan.
-        stream: What the connector's source made.
+        stream: The stream of the connector's source.
 
     Returns:
         The stream; changes are distributed by primary key where the parallelism differs, which keeps their order.
 
     Raises:
-        TableException: the source gives changes, and the columns read have no primary key.
+        TableException: the source emits changes, and the columns read have no primary key.
     """
     table, names = node.table, node.row_type.names
     parallelism = parallelism_option(table.options, "scan.parallelism")

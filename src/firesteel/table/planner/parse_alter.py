@@ -9,10 +9,10 @@ from firesteel.table.planner.parse_queries import QueryParser
 
 
 class AlterParser(QueryParser):
-    """Takes ALTER statements and what CREATE TABLE shares with them."""
+    """A parser of ALTER statements and of clauses shared with CREATE TABLE."""
 
     def column(self) -> tuple[s.ColumnDefinition, bool]:
-        """Take a column; says, too, whether PRIMARY KEY stands behind it."""
+        """Parse a column, and return it with whether PRIMARY KEY follows."""
         name = self.name()
         if self.accept("AS"):
             begin = self.token.start

@@ -1,4 +1,4 @@
-"""Calls with a syntax of their own: CAST, EXTRACT, TRIM, CASE, JSON functions and the like."""
+"""Calls with special syntax: CAST, EXTRACT, TRIM, CASE, JSON functions and others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from firesteel.table.planner.token_reader import TokenReader
 from firesteel.table.unresolved import Apply, Lit, Subquery, TypeName
 
 JSON_OPTION = "JSON OPTION"
-"""The pseudo function that stands around a clause of a JSON function: its operands are name and values."""
+"""The pseudo function that represents a clause of a JSON function: its operands are name and values."""
 
 
 class SpecialCalls(TokenReader):
-    """Takes calls that are more than a name and arguments."""
+    """A parser of calls with special syntax."""
 
     expression: Callable[[], Any]
     sum: Callable[[], Any]
@@ -178,7 +178,7 @@ class SpecialCalls(TokenReader):
         return Apply(JSON_OPTION, (Lit(event), Lit(behaviour), *(() if default is None else (default,))))
 
     def _json_object(self, word: str, position: Any) -> Any:
-        """JSON_OBJECT and JSON_OBJECTAGG: keys and values in turn, then what happens to NULL."""
+        """Parse JSON_OBJECT and JSON_OBJECTAGG: alternating keys and values, then the NULL clause."""
         operands: list[Any] = []
         while not self.at(")") and not self._at_on_null():
             operands += self._json_pair()
@@ -194,7 +194,7 @@ class SpecialCalls(TokenReader):
         return [key, self.expression()]
 
     def _json_array(self, word: str, position: Any) -> Any:
-        """JSON_ARRAY and JSON_ARRAYAGG: values, then what happens to NULL."""
+        """Parse JSON_ARRAY and JSON_ARRAYAGG: values, then the NULL clause."""
         operands: list[Any] = []
         if not self.at(")") and not self._at_on_null():
             operands = list(self.comma_list(self.expression))

@@ -30,7 +30,7 @@ _TYPED_LITERALS = frozenset({"DATE", "TIME", "TIMESTAMP"})
 
 
 class ExpressionParser(SpecialCalls):
-    """Takes expressions from the tokens."""
+    """A parser of expressions."""
 
     query: Callable[[], Any]
 
@@ -296,7 +296,7 @@ class ExpressionParser(SpecialCalls):
     table_argument: Callable[[], Any]
 
     def behind_call(self, call: Apply) -> Any:
-        """Take what may follow a call: IGNORE NULLS, WITHIN GROUP, FILTER and OVER."""
+        """Parse the clauses after a call: IGNORE NULLS, WITHIN GROUP, FILTER and OVER."""
         if self.accept("IGNORE", "NULLS"):
             call = Apply(f"{call.function} IGNORE NULLS", call.operands, call.distinct, None, (), call.position)
         else:

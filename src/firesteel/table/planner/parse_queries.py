@@ -32,7 +32,7 @@ _WINDOW_FUNCTIONS = {
 
 
 class QueryParser(ExpressionParser):
-    """Takes queries from the tokens."""
+    """A parser of queries."""
 
     def query(self) -> Any:
         """Take a query with its WITH, ORDER BY and LIMIT."""
@@ -339,7 +339,7 @@ class QueryParser(ExpressionParser):
         return name, self.expression()
 
     def table_argument(self) -> Any:
-        """Take what stands behind TABLE in an argument: a name or a query in parentheses."""
+        """Parse the argument after TABLE: a name or a query in parentheses."""
         if self.accept("("):
             query = self.query()
             self.expect(")")

@@ -10,7 +10,7 @@ from firesteel.table.planner.parse_alter import AlterParser
 
 
 class StatementParser(AlterParser):
-    """Takes statements from the tokens."""
+    """A parser of statements."""
 
     def statement(self) -> Any:
         """Take a statement."""
@@ -99,7 +99,7 @@ class StatementParser(AlterParser):
         return s.Distribution(kind, columns, buckets)
 
     def _table_elements(self) -> dict[str, Any]:
-        """Take what stands in the parentheses of CREATE TABLE."""
+        """Parse the elements in the parentheses of CREATE TABLE."""
         found: dict[str, Any] = {"columns": [], "watermarks": [], "primary_key": (), "constraint_name": None}
         names: list[str] = []
         self.expect("(")

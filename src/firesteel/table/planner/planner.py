@@ -1,4 +1,4 @@
-"""From statements to jobs: resolves, optimizes, translates and runs queries. Flink: `PlannerBase`."""
+"""The planner, which resolves, optimizes, translates and runs queries. Flink: `PlannerBase`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Planner:
         return ExpressionResolver(Scope.of(row_type), self._context.catalogs).resolve(expression)
 
     def kinds(self, node: Any) -> frozenset[Kind]:
-        """Return the kinds of rows that a query gives."""
+        """Return the kinds of rows that a query emits."""
         return kinds_of(optimize(node, self._is_streaming), self._is_streaming)
 
     def column_stream(self, node: Any) -> Any:
@@ -68,7 +68,7 @@ class Planner:
         """Run a query.
 
         Returns:
-            The job's client, None where there is none, and the rows as they come; to be closed.
+            The job's client or None, and an iterator over the rows as they arrive, which must be closed.
         """
         with self._own_job() as environment:
             stream = self.column_stream(node)
@@ -93,7 +93,7 @@ class Planner:
 
     @contextmanager
     def _own_job(self) -> Iterator[Any]:
-        """Keep what the program has put into the environment so far out of the job that is made."""
+        """Exclude the program's existing pipelines in the environment from the job that is created."""
         environment = self._environment
         before = list(environment._transformations)
         try:

@@ -10,7 +10,7 @@ from firesteel.table.planner.rex_tools import refs, row_type, unique_names
 
 
 def extended(node: Any, extra: list[Any], prefix: str) -> Any:
-    """Return a node with further columns behind its own, named with a prefix and a number."""
+    """Return a node with additional columns after its own, named by a prefix and a number."""
     if not extra:
         return node
     names = unique_names([*node.row_type.names, *(f"{prefix}{i}" for i in range(len(extra)))])
@@ -29,5 +29,5 @@ def distinct(node: Any) -> Any:
 
 
 def one_row() -> Any:
-    """Return a node of one row without columns: what SELECT without FROM reads."""
+    """Return a node of one row without columns, the input of SELECT without FROM."""
     return rel.Values(((),), row_type([], []))

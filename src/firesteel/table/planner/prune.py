@@ -1,4 +1,4 @@
-"""Columns that nobody reads are left out, down to the connector. Calcite: `ProjectJoinTransposeRule` and its kin."""
+"""Column pruning, down to the connector. Calcite: `ProjectJoinTransposeRule` and similar rules."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from firesteel.table.planner import rel
 from firesteel.table.planner.rex_tools import input_refs, remap, row_type
 
 Places = dict[int, int]
-"""Where the columns that stay are now, by where they were."""
+"""The new positions of the remaining columns, by old position."""
 
 
 def prune_columns(node: Any) -> Any:
-    """Return an equal plan whose inner nodes have only the columns that are read.
+    """Return an equivalent plan whose inner nodes have only the columns that are read.
 
-    Projections and aggregates say what they read; the nodes below are narrowed to that.
+    Projections and aggregates determine the columns read; the nodes below are narrowed to them.
     """
     if isinstance(node, rel.Project):
         source, places = narrow(node.input, {i for rex in node.expressions for i in input_refs(rex)})

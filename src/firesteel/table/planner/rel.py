@@ -1,4 +1,4 @@
-"""Relational algebra with types: what a query is after all names were looked up. Calcite: `RelNode`.
+"""Relational algebra with types: queries after the resolution of all names. Calcite: `RelNode`.
 
 Each node has `row_type` (a `RowType`: names and types of its columns) and `inputs`. Expressions are those of
 `firesteel.columns.rex` and refer to the columns of the input, of a join's two inputs side by side.
@@ -46,11 +46,11 @@ class TableScan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamScan:
-    """A stream of column batches that a program brings (`from_data_stream`, `from_elements`, `from_pandas`).
+    """A stream of column batches from a program (`from_data_stream`, `from_elements`, `from_pandas`).
 
     Attributes:
-        make: Gives the DataStream of column batches in a StreamExecutionEnvironment.
-        kinds: What kinds of rows it gives.
+        make: Creates the DataStream of column batches in a StreamExecutionEnvironment.
+        kinds: The kinds of rows that it emits.
     """
 
     make: Callable[[Any], Any]
@@ -125,10 +125,10 @@ class AggregateCall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate(OneInput):
-    """Groups by columns; gives the keys, then a column per call.
+    """An aggregation by columns; its result has the keys, then a column per call.
 
     Attributes:
-        flat: The only call is a table aggregate function that gives several rows per group.
+        flat: Whether the only call is a table aggregate function with several rows per group.
     """
 
     input: Any
@@ -140,15 +140,15 @@ class Aggregate(OneInput):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How rows fall into windows of time: TUMBLE, HOP, CUMULATE or SESSION; all lengths in milliseconds.
+    """The assignment of rows to time windows: TUMBLE, HOP, CUMULATE or SESSION; all lengths in ms.
 
     Attributes:
         time: Index of the time attribute.
-        size: Of a session window its gap.
+        size: The size; for a session window its gap.
         step: Slide of HOP, step of CUMULATE.
-        is_rowtime: Event time; else processing time.
-        rows: TUMBLE and HOP of the Table API over numbers of rows.
-        partition: Columns of a session window table function's PARTITION BY.
+        is_rowtime: Whether it uses event time; otherwise processing time.
+        rows: Whether lengths are numbers of rows (TUMBLE and HOP of the Table API).
+        partition: The PARTITION BY columns of a session window table function.
     """
 
     kind: str
@@ -172,13 +172,13 @@ class WindowTableFunction(OneInput):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowAggregate(OneInput):
-    """Groups by keys and window, gives one row per group when the window ends.
+    """An aggregation by keys and window, with one row per group when the window ends.
 
     The columns are the keys, a column per call, then the window properties (`start`, `end`, `rowtime`, `proctime`).
 
     Attributes:
-        window: How rows fall into windows, None: the input has columns of windows already.
-        window_columns: Then: indexes of start, end and time in the input (None where the input has no such column).
+        window: The assignment of rows to windows; None if the input already has window columns.
+        window_columns: In that case the indexes of start, end and time in the input (None for missing ones).
     """
 
     input: Any
@@ -192,12 +192,12 @@ class WindowAggregate(OneInput):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Join:
-    """Two inputs. `kind` is INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
+    """A join of two inputs. `kind` is INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
 
     Attributes:
         left_keys: Columns that must equal `right_keys` (indexes within each input).
-        condition: What else must hold, over the columns of both, None: nothing.
-        null_aware: NOT IN: a NULL key on the right makes the result empty.
+        condition: The remaining condition over the columns of both inputs, or None.
+        null_aware: Whether it implements NOT IN: a NULL key on the right makes the result empty.
     """
 
     left: Any
@@ -301,7 +301,7 @@ class WindowJoin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Correlate(OneInput):
-    """Each row with what a table function gives for it; `outer` keeps rows for which it gives nothing.
+    """A join of each row with the results of a table function; `outer` keeps rows without results.
 
     Attributes:
         function: The user's table function, or `UNNEST`.
@@ -366,7 +366,7 @@ class Sort(OneInput):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What rows an OVER aggregate takes; bounds in rows or milliseconds, negative: before; None: unbounded."""
+    """The frame of an OVER aggregate; bounds in rows or ms, negative: before; None: unbounded."""
 
     is_rows: bool
     low: int | None
@@ -445,10 +445,11 @@ class Match(OneInput):
     """MATCH_RECOGNIZE over the rows of each partition in the order of time.
 
     Attributes:
-        define: Condition per variable; `measures` what a match gives. Their expressions are rex whose calls `PREV`,
+        define: The condition per variable; `measures` are the columns of a match. Their expressions are rex whose calls
+        `PREV`,
             `NEXT`, `FIRST`, `LAST`, `MATCH_ROWTIME`, aggregates and references by variable (`MATCH_REF`) are computed
             per match.
-        within: Milliseconds, None: any.
+        within: Maximum duration in ms, or None.
     """
 
     input: Any

@@ -1,4 +1,4 @@
-"""From expressions by name to typed ones: columns, functions, implicit casts. Calcite: `SqlToRelConverter`."""
+"""Resolution of expressions: columns, functions, implicit casts. Calcite: `SqlToRelConverter`."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ WINDOW_STARTS = {
 
 
 class ExpressionResolver:
-    """Resolves expressions against a scope.
+    """A resolver of expressions against a scope.
 
     Args:
         scope: The columns.
         catalogs: Finds the user's functions.
-        subquery: What makes a column of a subquery, None: there can be none here.
+        subquery: Converts a subquery to a column; None if subqueries are not allowed here.
     """
 
     def __init__(self, scope: Scope, catalogs: Any, subquery: Callable[[Subquery, Any], Rex] | None = None) -> None:
@@ -118,7 +118,7 @@ class ExpressionResolver:
         return None if self.catalogs is None else self.catalogs.find_function(tuple(name.split(".")))
 
     def call(self, name: str, operands: tuple[Rex, ...], call: Apply | None = None) -> Rex:
-        """Return the call of a library function, with operands cast to what it takes."""
+        """Return the call of a library function, with operands cast to its parameter types."""
         position = None if call is None else call.position
         function = find_function(name)
         if function is None:
@@ -189,7 +189,7 @@ class ExpressionResolver:
         return self.call(call.function, tuple(self.resolve(o) for o in call.operands), call)
 
     def _dot(self, call: Apply) -> Rex:
-        """A field of a row, by name or (Table API: `get(0)`) by index; `flatten` is the planner's."""
+        """Return a field of a row, by name or (Table API: `get(0)`) by index; `flatten` is the planner's."""
         row, field = self.resolve(call.operands[0]), call.operands[1].value
         names = getattr(row.type, "names", None)
         if names is None or (isinstance(field, str) and field not in names):
@@ -241,7 +241,7 @@ def cast(rex: Rex, kind: DataType) -> Rex:
 
 
 def type_of_literal(value: Any) -> DataType:
-    """Return the type that Flink gives a literal.
+    """Return Flink's type of a literal.
 
     Raises:
         ValidationException: there is no literal of such a value.

@@ -1,4 +1,4 @@
-"""What stands in FROM: tables, joins, table functions."""
+"""Resolution of the FROM clause: tables, joins, table functions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from firesteel.table.unresolved import Apply, Ref
 
 
 class FromResolver:
-    """Resolves the items of FROM.
+    """A resolver of the items of FROM.
 
     Args:
-        queries: Resolves the queries within.
-        outer: The scope of the query around.
+        queries: Resolves nested queries.
+        outer: The scope of the enclosing query.
         conditions: The parts of WHERE. Those that an inner join can check are taken out, so that `FROM a, b WHERE
             a.k = b.k` is a join by key.
     """
@@ -235,7 +235,7 @@ class FromResolver:
 
 
 def result_row_type(function: Any) -> RowType:
-    """Return the columns that a user's table function gives."""
+    """Return the columns of a user's table function."""
     kind = function.result_type
     if isinstance(kind, RowType):
         return kind

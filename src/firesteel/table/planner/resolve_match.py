@@ -22,7 +22,7 @@ _NAVIGATION = ("FIRST", "LAST", "PREV", "NEXT")
 
 
 class MatchResolver(ExpressionResolver):
-    """Resolves expressions over pattern variables: `A.x` is a call of MATCH_REF with the variable's name."""
+    """A resolver of expressions over pattern variables: `A.x` is a call of MATCH_REF with the variable's name."""
 
     def __init__(self, scope: Scope, catalogs: Any, variables: set[str], time: Any) -> None:
         super().__init__(scope, catalogs)

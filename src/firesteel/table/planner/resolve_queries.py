@@ -1,4 +1,4 @@
-"""From queries by name to typed relational algebra. Calcite: `SqlValidator` and `SqlToRelConverter`."""
+"""Resolution of queries to typed relational algebra. Calcite: `SqlValidator` and `SqlToRelConverter`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from firesteel.table.unresolved import Lit
 
 @dataclass(frozen=True, slots=True)
 class ResolveContext:
-    """What all parts of resolving share.
+    """The shared context of resolution.
 
     Attributes:
         catalogs: Finds tables and functions.
-        is_streaming: Whether there are time attributes and changelogs.
+        is_streaming: Whether time attributes and changelogs exist.
     """
 
     catalogs: Any
@@ -39,10 +39,10 @@ class ResolveContext:
 
 
 class QueryResolver:
-    """Resolves queries against catalogs.
+    """A resolver of queries against catalogs.
 
     Args:
-        context: What all parts share.
+        context: The shared context.
         tables: Common table expressions by name.
     """
 
@@ -62,7 +62,7 @@ class QueryResolver:
         return rule(self, query, outer)
 
     def from_clause(self, query: Any, outer: Scope | None, conditions: list[Any] | None = None) -> tuple[Any, Scope]:
-        """Return node and scope of what stands in FROM; joins take what they can check out of the `conditions`."""
+        """Return node and scope of the FROM clause; joins remove the `conditions` that they can check."""
         return FromResolver(self, outer, conditions).resolve(query)
 
     def _resolved(self, query: q.Resolved, outer: Scope | None) -> Any:

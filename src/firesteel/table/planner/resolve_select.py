@@ -1,4 +1,4 @@
-"""One SELECT: what it reads, groups and gives."""
+"""Resolution of one SELECT: its source, groups and items."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from firesteel.table.unresolved import Alias, Apply, Lit, OverCall, Ref, Star
 
 
 class SelectResolver:
-    """Resolves one SELECT.
+    """A resolver of one SELECT.
 
     Args:
-        queries: Resolves the queries within.
-        outer: The scope of the query around.
+        queries: Resolves nested queries.
+        outer: The scope of the enclosing query.
     """
 
     def __init__(self, queries: Any, outer: Scope | None) -> None:
@@ -78,7 +78,7 @@ class SelectResolver:
         return node, Scope(scope.columns, self.outer)
 
     def _expanded(self, items: tuple[Any, ...], scope: Scope) -> list[Any]:
-        """Return the items with `*` and ranges replaced by the columns that they stand for."""
+        """Return the items with `*` and ranges expanded to columns."""
         found: list[Any] = []
         for item in items:
             if isinstance(item, Star):
@@ -118,7 +118,7 @@ class SelectResolver:
 
 
 class SelectLayer:
-    """Where the items of a SELECT are computed: over its source, or over its groups."""
+    """The level at which the items of a SELECT are computed: over its source, or over its groups."""
 
     def __init__(self, queries: Any, node: Any, scope: Scope, query: q.Select) -> None:
         self.queries = queries
@@ -130,7 +130,7 @@ class SelectLayer:
         self.overs = OverCalls(query.windows, self.context)
 
     def project(self, node: Any, names: list[str], rexes: list[Any]) -> Any:
-        """Return the last projection, behind subqueries and OVER calls."""
+        """Return the final projection, after subqueries and OVER calls."""
         node, rexes = self.subqueries.attach(node, rexes, self.overs)
         node, rexes = self.overs.attach(node, rexes)
         names = [*names, *(f"$sort{i}" for i in range(len(rexes) - len(names)))]
@@ -141,7 +141,7 @@ class SelectLayer:
 
 
 class PlainResolver(ExpressionResolver):
-    """Resolves items of a SELECT without groups."""
+    """A resolver of items of a SELECT without groups."""
 
     def __init__(self, layer: SelectLayer) -> None:
         super().__init__(layer.scope, layer.context.catalogs, layer.subqueries.add)
@@ -159,12 +159,12 @@ class PlainSelect(SelectLayer):
         self.resolver = PlainResolver(self)
 
     def finish(self, names: list[str], rexes: list[Any], having: Any) -> Any:
-        """Return the node that gives the columns."""
+        """Return the node that computes the columns."""
         return self.project(self.node, names, rexes)
 
 
 def column_range(item: Apply, scope: Scope) -> list[Any]:
-    """Return the columns that `with_columns(...)` or `without_columns(...)` stand for.
+    """Return the columns selected by `with_columns(...)` or `without_columns(...)`.
 
     Raises:
         ValidationException: there is no such column.

@@ -58,7 +58,7 @@ def walk(rex: Any) -> Iterator[Any]:
 
 
 def transform(rex: Any, change: Callable[[Any], Any]) -> Any:
-    """Return an expression with each part replaced by what `change` gives for it, None: it stays."""
+    """Return an expression with each part replaced by the result of `change`; None keeps the part."""
     changed = change(rex)
     if changed is not None:
         return changed
@@ -74,12 +74,12 @@ def input_refs(rex: Any) -> set[int]:
 
 
 def shift(rex: Any, by: int) -> Any:
-    """Return an expression for columns that stand `by` places further right."""
+    """Return an expression for columns shifted to the right by `by`."""
     return remap(rex, lambda index: index + by)
 
 
 def remap(rex: Any, index_of: Callable[[int], int]) -> Any:
-    """Return an expression for columns that stand elsewhere."""
+    """Return an expression for columns at other positions."""
     return transform(rex, lambda r: InputRef(index_of(r.index), r.type) if isinstance(r, InputRef) else None)
 
 

@@ -1,4 +1,4 @@
-"""Rewrites of relational algebra: what makes a plan right (Top-N) or faster (fewer columns, merged projections)."""
+"""Rewrites of relational algebra, for correct plans (Top-N) and faster ones (fewer columns, merged projections)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def with_inputs(node: Any, inputs: list[Any]) -> Any:
 
 
 def merge_projects(node: Any, is_streaming: bool) -> Any:
-    """A projection over a projection is one, where no expression is computed twice for it."""
+    """Return two stacked projections merged into one, unless an expression would then be computed twice."""
     while isinstance(node, rel.Project) and isinstance(node.input, rel.Project):
         inner = node.input
         if not _mergeable(node.expressions, inner.expressions):
@@ -78,7 +78,7 @@ def merge_projects(node: Any, is_streaming: bool) -> Any:
 
 
 def filter_below_project(node: Any, is_streaming: bool) -> Any:
-    """A filter over a projection of plain columns goes below it, so that one operator does both."""
+    """Return a filter over a projection of plain columns pushed below it, so that one operator does both."""
     if not (isinstance(node, rel.Filter) and isinstance(node.input, rel.Project)):
         return node
     inner = node.input
@@ -102,7 +102,7 @@ def _mergeable(outer: tuple[Any, ...], inner: tuple[Any, ...]) -> bool:
 
 
 def top_n(node: Any, is_streaming: bool) -> Any:
-    """A filter on a row number over partitions is a Top-N. Flink: `FlinkLogicalRankRule`."""
+    """Return a filter on a row number over partitions as a Top-N. Flink: `FlinkLogicalRankRule`."""
     if not isinstance(node, rel.Filter):
         return node
     project = node.input if isinstance(node.input, rel.Project) else None
@@ -165,7 +165,7 @@ def _uncast(rex: Any) -> Any:
 
 
 def drop_rank_number(node: Any, is_streaming: bool) -> Any:
-    """A Top-N whose number nobody reads gives only rows, which changes what it sends when ranks move."""
+    """Return a plan where a Top-N without a used rank number emits rows only, which changes its updates."""
     if not isinstance(node, rel.Project):
         return node
     condition = node.input.condition if isinstance(node.input, rel.Filter) else None

@@ -1,4 +1,4 @@
-"""Which columns names stand for. Calcite: `SqlValidatorScope`."""
+"""Resolution of column names. Calcite: `SqlValidatorScope`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from firesteel.table.unresolved import Position, Ref
 
 @dataclass(frozen=True, slots=True)
 class ScopeColumn:
-    """A column that an expression may name.
+    """A column that expressions can refer to.
 
     Attributes:
-        qualifier: The table's alias, or its path; empty: it has none.
-        rex: What the column is over the input, mostly an `InputRef`.
-        in_star: Whether `*` has it (of two columns of USING only one is).
+        qualifier: The table's alias or path; empty if there is none.
+        rex: The column's expression over the input, usually an `InputRef`.
+        in_star: Whether `*` includes it (only one of the two columns of USING).
     """
 
     name: str
@@ -49,7 +49,7 @@ class Scope:
         return Scope([ScopeColumn(f.name, qualifier, InputRef(i, f.data_type)) for i, f in fields], outer)
 
     def find(self, ref: Ref) -> Any:
-        """Return what a reference stands for.
+        """Return the expression that a reference resolves to.
 
         Raises:
             ValidationException: there is no such column, or more than one.

@@ -1,4 +1,4 @@
-"""Ends of queries: what is checked and changed between a query and its sink. Flink: `CommonExecSink`."""
+"""The end of queries: checks and changes between a query and its sink. Flink: `CommonExecSink`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from firesteel.table.planner.translate import Translator
 
 
 def add_sink(translator: Translator, node: Any, table: Any, sink: Any, enforcer: str) -> Any:
-    """Write a query to a sink; its columns are those of the table already.
+    """Write a query, whose columns already match the table, to a sink.
 
     Args:
         translator: Makes the streams.
         node: The query.
-        table: The table that it is written to.
+        table: The target table.
         sink: Its connector's sink.
-        enforcer: `ERROR` or `DROP`: what happens to NULLs in NOT NULL columns.
+        enforcer: The treatment of NULL in NOT NULL columns: `ERROR` or `DROP`.
 
     Raises:
-        TableException: the sink does not take what the query gives.
+        TableException: the sink does not accept the kinds of rows of the query.
     """
     kinds = translator.kinds(node)
     accepted = sink.accepts(kinds)

@@ -37,7 +37,7 @@ class Subqueries:
         self._found: list[tuple[Any, Rex | None]] = []
 
     def add(self, subquery: Subquery, operand: Any) -> Rex:
-        """Take a subquery; returns what stands for its value."""
+        """Add a subquery and return the reference to its value."""
         if subquery.kind != "SCALAR":
             raise ValidationException(
                 f"{subquery.kind} with a subquery is only supported as a condition of WHERE that stands alone or "

@@ -1,4 +1,4 @@
-"""Reads tokens one by one: what the parser's parts share."""
+"""The token reader, the common base of the parsers."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ RESERVED = frozenset(
         "WITHIN",
     ]
 )
-"""Words that are no names unless they are quoted (those of Calcite's that matter where a name may stand)."""
+"""Reserved words that must be quoted to be names (Calcite's, as far as they matter where a name is allowed)."""
 
 _TYPE_ENDS = frozenset(
     [
@@ -145,7 +145,7 @@ _TYPE_ENDS = frozenset(
 
 
 class TokenReader:
-    """The tokens of one text and where reading stands."""
+    """The tokens of one text, and the current position."""
 
     def __init__(self, sql: str) -> None:
         self.sql = sql
@@ -158,7 +158,7 @@ class TokenReader:
         return self.tokens[self.index]
 
     def ahead(self, count: int = 1) -> Token:
-        """Return a later token; the last one again behind the end."""
+        """Return a later token; after the end, the last one."""
         return self.tokens[min(self.index + count, len(self.tokens) - 1)]
 
     def next(self) -> Token:
@@ -168,7 +168,7 @@ class TokenReader:
         return token
 
     def position(self, token: Token | None = None) -> Position:
-        """Return where a token stands, by default the next one."""
+        """Return the position of a token, by default the next one."""
         return position_of(self.sql, (token or self.token).start)
 
     def at(self, *words: str) -> bool:
@@ -208,7 +208,7 @@ class TokenReader:
                 self.fail(word)
 
     def fail(self, *wanted: str) -> NoReturn:
-        """Raise what Flink says at an unexpected token.
+        """Raise Flink's error for an unexpected token.
 
         Raises:
             SqlParserError: always.

@@ -1,4 +1,4 @@
-"""From relational algebra to streams of column batches. Flink: the `StreamExec...` and `BatchExec...` nodes."""
+"""Translation of relational algebra to streams of column batches. Flink: `StreamExec...` and `BatchExec...` nodes."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from firesteel.table.planner.values_source import values_stream
 
 
 class Translator:
-    """Makes streams of relational nodes; a node that is read twice becomes one stream.
+    """A translator of relational nodes to streams; a node that is read twice becomes one stream.
 
     Args:
-        environment: Where the streams are made.
-        is_streaming: Whether results are given as they change.
-        settings: What expressions know of the query.
+        environment: The environment of the streams.
+        is_streaming: Whether results are changelogs.
+        settings: The settings for expressions.
     """
 
     def __init__(self, environment: Any, is_streaming: bool, settings: QuerySettings) -> None:
@@ -66,7 +66,7 @@ class Translator:
         return made
 
     def kinds(self, node: Any) -> frozenset[Kind]:
-        """Return the kinds of rows that a node gives."""
+        """Return the kinds of rows that a node emits."""
         return kinds_of(node, self.is_streaming)
 
     def retracts(self, node: Any) -> bool:
@@ -78,10 +78,10 @@ class Translator:
     def operator(
         self, node: Any, factory: Any, stream: Any, keys: tuple[int, ...] | None = None, name: str | None = None
     ) -> Any:
-        """Add an operator with one input: as it comes (`keys` None), by key columns, or all rows in one subtask."""
+        """Add a one-input operator: unpartitioned (`keys` None), by key columns, or in one subtask (no keys)."""
         partitioned = stream if keys is None else self.by_columns(stream, keys)
         result = self._add(node, ColumnOperator(factory), partitioned, None, keys == (), name)
-        if keys is None:  # Another parallelism would change the order of what belongs together in a changelog.
+        if keys is None:  # Another parallelism would change the order of related changes in a changelog.
             result.set_parallelism(stream._transformation.parallelism)
         return result
 

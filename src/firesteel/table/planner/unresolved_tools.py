@@ -12,7 +12,7 @@ GROUP_WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION"})
 
 
 def parts(expression: Any) -> tuple[Any, ...]:
-    """Return the parts of an expression; what stands in subqueries is none."""
+    """Return the parts of an expression, without those of subqueries."""
     if isinstance(expression, Apply):
         condition = () if expression.condition is None else (expression.condition,)
         return (*expression.operands, *condition, *expression.order_by)
@@ -59,7 +59,7 @@ def group_window(item: Any) -> Apply | None:
 
 
 def name_of(item: Any) -> str | None:
-    """Return the name that an item of SELECT gives its column, None: it has none."""
+    """Return the column name of a SELECT item, or None."""
     if isinstance(item, Alias):
         return item.names[0]
     if isinstance(item, Ref):

@@ -1,4 +1,4 @@
-"""Which columns of a query are the start, end and time of its windows. Flink: `FlinkRelMdWindowProperties`."""
+"""Detection of window start, end and time columns of a query. Flink: `FlinkRelMdWindowProperties`."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ class Columns:
 
 
 class Format:
-    """Reads and writes the physical columns of a table; is picklable.
+    """A picklable reader and writer of the physical columns of a table.
 
     Attributes:
-        columns: What it reads or writes.
-        is_text: Records are lines of text; else a file can only be read as a whole, by `read_file`.
-        quote: A record goes on over the end of a line while this character is open.
-        suffix: What names of files end with.
+        columns: The columns that it reads or writes.
+        is_text: Whether records are lines of text; otherwise a file can only be read as a whole, by `read_file`.
+        quote: The quote character, within which a record may span lines.
+        suffix: The suffix of file names.
     """
 
     is_text = True
@@ -77,15 +77,15 @@ class Format:
 
 
 def make_format(name: str, columns: Columns, options: Options) -> Format:
-    """Return a format.
+    """Create a format by name.
 
     Args:
         name: Its name, such as `json`.
-        columns: What it is to read or write.
+        columns: The columns to read or write.
         options: Options of the table below the format's prefix.
 
     Raises:
-        ValidationException: there is no such format, or an option does not fit.
+        ValidationException: there is no such format, or an option is invalid.
     """
     if name not in _MODULES:
         known = "\n".join(sorted(_MODULES))

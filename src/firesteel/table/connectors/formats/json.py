@@ -158,7 +158,7 @@ class JsonFormat(Format):
         return ["null" if value is None else write(value) for value in values]
 
     def writer(self, kind: t.DataType) -> Callable[[Any], str]:
-        """Return the function that gives the JSON of a value."""
+        """Return the function that returns the JSON text of a value."""
         return json_writer(kind, self._is_iso, self._plain, self._null_keys, self._null_key)
 
 

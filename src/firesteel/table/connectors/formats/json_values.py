@@ -31,13 +31,13 @@ class Number(str):
 
 
 def json_reader(kind: t.DataType, is_iso: bool, ignores: bool, fails_on_missing: bool) -> Convert:
-    """Return the function that makes a value of what `json.loads` gives.
+    """Return the function that converts a value returned by `json.loads`.
 
     Args:
         kind: The type.
-        is_iso: Timestamps have a `T`.
-        ignores: A value that does not fit becomes NULL.
-        fails_on_missing: A field that is missing is an error.
+        is_iso: Whether timestamps have a `T`.
+        ignores: Whether an invalid value becomes NULL.
+        fails_on_missing: Whether a missing field is an error.
 
     Raises:
         NotImplementedError: JSON has no such values.
@@ -144,13 +144,13 @@ def _compact(value: Any) -> str:
 
 
 def json_writer(kind: t.DataType, is_iso: bool, is_plain: bool, null_keys: str, null_key: str) -> Callable[[Any], str]:
-    """Return the function that gives the JSON of a value (as `pyarrow.Array.to_pylist` gives it).
+    """Return the function that returns the JSON of a value (as returned by `pyarrow.Array.to_pylist`).
 
     Args:
         kind: The type.
-        is_iso: Timestamps get a `T`.
-        is_plain: Decimals get no exponent.
-        null_keys: What happens to NULL as key of a map: fail, drop or literal.
+        is_iso: Whether timestamps get a `T`.
+        is_plain: Whether decimals are written without exponent.
+        null_keys: The treatment of NULL as key of a map: fail, drop or literal.
         null_key: The literal.
     """
 

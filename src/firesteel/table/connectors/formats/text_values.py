@@ -25,7 +25,7 @@ _TIME = re.compile(r"(\d{2}:\d{2}(?::\d{2})?)(?:\.(\d{1,9}))?Z?")
 
 
 def reader_of(kind: t.DataType, is_iso: bool = False) -> Read:
-    """Return the function that makes a value of a text; it raises ValueError if it can't.
+    """Return the function that parses a text; it raises ValueError for invalid text.
 
     Args:
         kind: A type that has no parts.
@@ -115,7 +115,7 @@ _READERS: dict[type[t.DataType], Read] = {
 
 
 def writer_of(kind: t.DataType, is_iso: bool = False, is_plain: bool = False) -> Write:
-    """Return the function that gives the text of a value (as `pyarrow.Array.to_pylist` gives it).
+    """Return the function that returns the text of a value (as returned by `pyarrow.Array.to_pylist`).
 
     Args:
         kind: A type that has no parts.
