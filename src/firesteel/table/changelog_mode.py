@@ -26,5 +26,5 @@ class ChangelogMode:
 
     @staticmethod
     def all() -> ChangelogMode:
-        """Return rows of all kinds."""
+        """Return the mode of a changelog with rows of all kinds."""
         return ChangelogMode(ALL_KINDS)
