@@ -104,7 +104,7 @@ def test_java_key_stores_are_refused_with_the_command_that_converts_them(store):
     [
         ({"sasl.jaas.config": "com.acme.Login required a=b;"}, "found module 'Login'"),
         ({"sasl.jaas.config": f"{PLAIN} required user=b;"}, "needs username and password"),
-        ({"sasl.login.callback.handler.class": "software.amazon.msk.IAMClientCallbackHandler"}, "can't be run"),
+        ({"sasl.login.callback.handler.class": "software.amazon.msk.IAMClientCallbackHandler"}, "cannot be run"),
     ],
 )
 def test_logins_that_need_java_are_refused(properties, text):

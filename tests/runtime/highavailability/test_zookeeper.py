@@ -221,7 +221,7 @@ async def test_large_jobs_are_signed_objects_in_s3(zookeeper_server: ZooKeeperSe
     with pytest.raises(CorruptEntryError, match=r"bytes of its file s3://.* are not those written"):
         await running(kind.process()).recover(an_id("large"))
     await call(lambda: bucket.fs.rm_file(bucket.uri(name)))
-    with pytest.raises(CorruptEntryError, match=r"can't read s3://.*/ha/.*: it does not exist"):
+    with pytest.raises(CorruptEntryError, match=r"cannot read s3://.*/ha/.*: it does not exist"):
         await running(kind.process()).recover(an_id("large"))
     await put_large(store, "other")
     await store.remove(an_id("other"))
