@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 PYFLINK_VENV := .venv-pyflink
 PYFLINK_STAMP := $(PYFLINK_VENV)/.installed
 PYFLINK := $(CURDIR)/$(PYFLINK_VENV)/bin/python
-BENCHMARKS := workloads nexmark latency tables
+BENCHMARKS := workloads nexmark nexmark_sql latency tables
 BENCH_STAMP := $(VENV)/.installed-bench
 
 .DEFAULT_GOAL := help

@@ -189,3 +189,15 @@ def test_a_time_to_live_that_is_no_duration_is_refused_before_the_job_runs(t_env
     t_env.get_config().set("table.exec.state.ttl", "soon")
     with pytest.raises(ValidationException, match="Could not parse value 'soon' for key"):
         t_env.execute_sql("SELECT COUNT(*) FROM (VALUES (1)) AS t (a)")
+
+
+def test_a_descriptor_without_columns_takes_those_of_the_query(t_env):
+    keyed = Schema.new_builder().primary_key("a").build()
+    query = t_env.sql_query("SELECT a, b FROM (VALUES (1, 'x'), (2, 'y')) AS t (a, b)")
+    for schema in (None, keyed):
+        builder = TableDescriptor.for_connector("blackhole")
+        plan = query.insert_into((builder.schema(schema) if schema else builder).build()).explain()
+        assert "fields=[a, b]" in plan
+    declared = Schema.new_builder().column("a", "INT").build()
+    with pytest.raises(ValidationException, match="Different number of columns"):
+        query.insert_into(TableDescriptor.for_connector("blackhole").schema(declared).build())

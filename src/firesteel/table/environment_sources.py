@@ -17,9 +17,11 @@ from firesteel.table.identifiers import parse_path
 from firesteel.table.inference import infer_schema
 from firesteel.table.pandas_conversion import pandas_scan, to_pandas
 from firesteel.table.planner.rel import Values
+from firesteel.table.planner.time_attributes import without_time_attribute
 from firesteel.table.resolved_schema import schema_of_table
 from firesteel.table.schema import Schema
 from firesteel.table.spark_conversion import spark_scan, to_spark
+from firesteel.table.statements import ColumnDefinition
 from firesteel.table.table_descriptor import TableDescriptor
 from firesteel.table.types import DataType, RowField, RowType
 from firesteel.table.unresolved import Apply
@@ -66,14 +68,17 @@ class SourceMethods:
         """Return the table that a descriptor describes."""
         return self.from_path(".".join(f"`{part}`" for part in self._register_anonymous(descriptor)))
 
-    def _register_anonymous(self, descriptor: TableDescriptor) -> tuple[str, ...]:
+    def _register_anonymous(self, descriptor: TableDescriptor, schema: Schema | None = None) -> tuple[str, ...]:
         name = f"*anonymous_{descriptor.get_options()['connector']}${next(_anonymous)}*"
         path = self._catalogs.qualify((name,))
-        self._catalogs.add_anonymous(path, _table_of(descriptor))
+        self._catalogs.add_anonymous(path, _table_of(descriptor, schema))
         return path
 
-    def _target_path(self, target: str | TableDescriptor) -> tuple[str, ...]:
-        return self._register_anonymous(target) if isinstance(target, TableDescriptor) else parse_path(target)
+    def _target_path(self, target: str | TableDescriptor, node: Any) -> tuple[str, ...]:
+        """Return the path of the table that a query is written to."""
+        if isinstance(target, TableDescriptor):
+            return self._register_anonymous(target, _sink_schema(target.get_schema() or Schema(()), node.row_type))
+        return parse_path(target)
 
     def create_table(
         self,
@@ -178,8 +183,18 @@ class SourceMethods:
         return to_pandas(rows, node.row_type, self._catalogs.config.time_zone)
 
 
-def _table_of(descriptor: TableDescriptor) -> CatalogBaseTable:
-    schema = descriptor.get_schema() or Schema(())
+def _sink_schema(declared: Schema, row_type: Any) -> Schema:
+    """Return the schema of a sink: the columns of the query if none are declared. Flink: `SchemaTranslator`."""
+    if any(column.expression is None and not column.is_metadata for column in declared._columns):
+        return declared
+    fields = zip(row_type.names, map(without_time_attribute, row_type.field_types()), strict=True)
+    taken = {column.name for column in declared._columns}
+    derived = Schema(tuple(ColumnDefinition(name, kind) for name, kind in fields if name not in taken))
+    return Schema.new_builder().from_schema(derived).from_schema(declared).build()
+
+
+def _table_of(descriptor: TableDescriptor, schema: Schema | None = None) -> CatalogBaseTable:
+    schema = schema or descriptor.get_schema() or Schema(())
     return CatalogBaseTable(
         schema, descriptor.get_options(), tuple(descriptor.get_partition_keys()), descriptor.get_comment()
     )

@@ -126,7 +126,7 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         return self._planner.explain(nodes, sinks, details)  # type: ignore[no-any-return]
 
     def _pipeline(self, table: Table, target: Any, overwrite: bool) -> TablePipeline:
-        return TablePipeline(self, table._node, self._target_path(target), overwrite)
+        return TablePipeline(self, table._node, self._target_path(target, table._node), overwrite)
 
     # --- dependencies ------------------------------------------------------------------------------------------------
 
