@@ -92,6 +92,24 @@ def test_error_says_what_was_found(text, found):
         parse_type(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "in_statement", "elsewhere"),
+    [
+        ("VARCHAR", "STRING", "VARCHAR(1)"),
+        ("CHARACTER VARYING", "STRING", "VARCHAR(1)"),
+        ("VARBINARY", "BYTES", "VARBINARY(1)"),
+        ("CHAR", "CHAR(1)", "CHAR(1)"),
+        ("BINARY", "BINARY(1)", "BINARY(1)"),
+        ("MAP<VARCHAR, ROW<a VARBINARY>>", "MAP<STRING, ROW<`a` BYTES>>", "MAP<VARCHAR(1), ROW<`a` VARBINARY(1)>>"),
+        ("INTERVAL YEAR TO MONTH", "INTERVAL MONTH", "INTERVAL YEAR(2) TO MONTH"),
+        ("INTERVAL DAY", "INTERVAL SECOND(3)", "INTERVAL DAY(2)"),
+    ],
+)
+def test_defaults_of_statements_differ_from_those_of_type_texts(text, in_statement, elsewhere):
+    assert type_text(parse_type(text, in_statement=True)) == in_statement
+    assert type_text(parse_type(text)) == elsewhere
+
+
 def test_row_type_grows_by_add():
     row = t.RowType().add("a", t.IntType()).add(t.RowField("b", t.DateType()))
     assert row.field_names() == ["a", "b"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from firesteel.columns import types as t
+from firesteel.columns.type_families import DAY_TIME, YEAR_MONTH
 from firesteel.errors import FiresteelError
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|(`(?:[^`]|``)*`)|('(?:[^']|'')*')|([^\W\d]\w*)|([<>(),]))")
@@ -18,18 +19,25 @@ class TypeTextError(FiresteelError, ValueError):
     """A text that is not a type."""
 
 
-def parse_type(text: str) -> t.DataType:
+def parse_type(text: str, in_statement: bool = False) -> t.DataType:
     """Return the type that an SQL text names.
+
+    Args:
+        text: Such as `ROW<id BIGINT, name STRING> NOT NULL`.
+        in_statement: Whether the text is part of a statement. There, VARCHAR and VARBINARY without a length are as long
+            as can be, and intervals have the resolution MONTH or SECOND(3); elsewhere, the length is 1 (Flink:
+            `FlinkTypeSystem` and `FlinkTypeFactory`, as opposed to `LogicalTypeParser`).
 
     Raises:
         TypeTextError: The text is not a type; the message says what was found, and where.
     """
-    return _Parser(text).parse()
+    return _Parser(text, in_statement).parse()
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, in_statement: bool) -> None:
         self._text = text
+        self._in_statement = in_statement
         self._tokens: list[tuple[str, str, int]] = []
         self._next = 0
         self._tokenize()
@@ -126,13 +134,19 @@ class _Parser:
 
     def _char(self) -> t.DataType:
         if self._accept("VARYING"):
-            return t.VarCharType(self._optional_number(1))
+            return self._varchar()
         return t.CharType(self._optional_number(1))
 
     def _binary(self) -> t.DataType:
         if self._accept("VARYING"):
-            return t.VarBinaryType(self._optional_number(1))
+            return self._varbinary()
         return t.BinaryType(self._optional_number(1))
+
+    def _varchar(self) -> t.DataType:
+        return t.VarCharType(self._optional_number(t.MAX_LENGTH if self._in_statement else 1))
+
+    def _varbinary(self) -> t.DataType:
+        return t.VarBinaryType(self._optional_number(t.MAX_LENGTH if self._in_statement else 1))
 
     def _time(self) -> t.DataType:
         precision = self._optional_number(0)
@@ -191,6 +205,12 @@ class _Parser:
         return text[1:-1].replace("``", "`") if kind == "quoted" else text
 
     def _interval(self) -> t.DataType:
+        declared = self._declared_interval()
+        if not self._in_statement:
+            return declared
+        return YEAR_MONTH if isinstance(declared, t.YearMonthIntervalType) else DAY_TIME
+
+    def _declared_interval(self) -> t.DataType:
         first = self._peek()
         if first not in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"):
             self._fail("the unit of an interval")
@@ -231,10 +251,10 @@ _TYPES: dict[str, Callable[[_Parser], t.DataType]] = {
     "NUMERIC": _Parser._decimal,
     "CHAR": _Parser._char,
     "CHARACTER": _Parser._char,
-    "VARCHAR": lambda parser: t.VarCharType(parser._optional_number(1)),
+    "VARCHAR": _Parser._varchar,
     "STRING": _plain(lambda: t.VarCharType(t.MAX_LENGTH)),
     "BINARY": _Parser._binary,
-    "VARBINARY": lambda parser: t.VarBinaryType(parser._optional_number(1)),
+    "VARBINARY": _Parser._varbinary,
     "BYTES": _plain(lambda: t.VarBinaryType(t.MAX_LENGTH)),
     "DATE": _plain(t.DateType),
     "TIME": _Parser._time,

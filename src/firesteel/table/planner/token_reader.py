@@ -284,7 +284,7 @@ class TokenReader:
         if self.token is begin:
             self.fail("<DATA TYPE>")
         try:
-            return parse_type(self.sql[begin.start : self.tokens[self.index - 1].stop])
+            return parse_type(self.sql[begin.start : self.tokens[self.index - 1].stop], in_statement=True)
         except ValueError as error:
             at = self.position(begin)
             raise SqlParserError(f"SQL parse failed. {error} at line {at.line}, column {at.column}.") from error
