@@ -92,7 +92,7 @@ def test_case_without_else_and_common_types():
 @pytest.mark.parametrize(
     ("name", "operands", "result"),
     [
-        ("=", [("INT", 1), ("STRING", "1")], True),
+        (">=", [("INT", 1), ("STRING", "1")], True),
         ("<", [("DECIMAL(3, 1)", Decimal("1.5")), ("INT", 2)], True),
         ("=", [("DATE", datetime.date(2024, 1, 1)), ("STRING", "2024-01-01")], True),
         ("=", [("ARRAY<INT>", [1]), ("ARRAY<INT>", [1])], True),

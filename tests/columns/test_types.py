@@ -88,8 +88,9 @@ def test_other_spellings(text, canonical):
     [("INTT", "INTT"), ("ARRAY<INT", "end of text"), ("DECIMAL(3, 5)", "scale"), ("INT x", "'x'"), ("MAP<INT>", ">")],
 )
 def test_error_says_what_was_found(text, found):
-    with pytest.raises(TypeTextError, match=found):
+    with pytest.raises(TypeTextError, match=found) as error:
         parse_type(text)
+    assert error.value.__cause__ is not error.value
 
 
 @pytest.mark.parametrize(

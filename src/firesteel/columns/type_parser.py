@@ -106,8 +106,10 @@ class _Parser:
         self._next += 1
         try:
             result = self._nullability(parse(self))
+        except TypeTextError:
+            raise
         except ValueError as error:
-            raise error if isinstance(error, TypeTextError) else TypeTextError(f"{error} in {self._text!r}") from error
+            raise TypeTextError(f"{error} in {self._text!r}") from error
         while self._peek() in ("ARRAY", "MULTISET"):
             wrapper = t.ArrayType if self._peek() == "ARRAY" else t.MultisetType
             self._next += 1

@@ -55,6 +55,20 @@ def common_type(types: Sequence[t.DataType]) -> t.DataType | None:
     return None if result is None else _materialized(result).with_nullable(any_nullable(types))
 
 
+def common_argument_type(types: Sequence[t.DataType]) -> t.DataType | None:
+    """Return the common type of the arguments of a function such as COALESCE, None if there is none.
+
+    It differs from `common_type`, which CASE and UNION use, in approximate numbers: DOUBLE is wider than FLOAT, and
+    FLOAT wider than DECIMAL. Flink: `LogicalTypeMerging.findCommonType`, as opposed to Calcite's `leastRestrictive`.
+    """
+    common = common_type(types)
+    approximate = [data_type for data_type in types if isinstance(data_type, APPROXIMATE)]
+    if isinstance(common, APPROXIMATE) and approximate:
+        widest = next((x for x in approximate if isinstance(x, t.DoubleType)), approximate[0])
+        return widest.with_nullable(common.is_nullable)
+    return common
+
+
 def _materialized(data_type: t.DataType) -> t.DataType:
     return data_type.materialized() if isinstance(data_type, TIMESTAMPS) else data_type
 

@@ -128,6 +128,10 @@ def _always(make: Callable[[], Accumulator]) -> Callable[[Types, t.DataType, boo
     return lambda types, result, retracts: make()
 
 
+def _array(types: Types) -> t.DataType:
+    return t.ArrayType(types[0], types[0].is_nullable)
+
+
 _ONE = range(1, 2)
 _NUMERIC = "{}(<NUMERIC>)"
 _ANY = "{}(<ANY>)"
@@ -143,8 +147,8 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
     ("LAST_VALUE", _ONE, _first, _first_value(True), True, _ANY),
     ("LISTAGG", range(1, 3), _string, _always(values.ListAgg), False, "LISTAGG(<CHARACTER>, <CHARACTER>)"),
     ("COLLECT", _ONE, lambda x: t.MultisetType(x[0], False), _always(values.Collect), False, _ANY),
-    ("ARRAY_AGG", _ONE, lambda x: t.ArrayType(x[0]), _always(lambda: values.ArrayAgg(False)), False, _ANY),
-    ("ARRAY_AGG_IGNORE_NULLS", _ONE, lambda x: t.ArrayType(x[0]), _always(lambda: values.ArrayAgg(True)), False, _ANY),
+    ("ARRAY_AGG", _ONE, _array, _always(lambda: values.ArrayAgg(False)), False, _ANY),
+    ("ARRAY_AGG_IGNORE_NULLS", _ONE, _array, _always(lambda: values.ArrayAgg(True)), False, _ANY),
     ("STDDEV_POP", _ONE, _numeric(avg_type), _variance(False, True), True, _NUMERIC),
     ("STDDEV_SAMP", _ONE, _numeric(avg_type), _variance(True, True), True, _NUMERIC),
     ("VAR_POP", _ONE, _numeric(avg_type), _variance(False, False), True, _NUMERIC),

@@ -162,7 +162,8 @@ def _text_to_number(source: Any, target: Any, context: EvaluationContext) -> Cas
     assert parse is not None
     slow, wanted = _each(parse, target), arrow_type(target)
     if not isinstance(target, (t.IntegralType, t.DoubleType)):
-        return slow
+        cut = _time_cut(target)
+        return lambda array: cut(slow(array))
 
     def cast(array: pa.Array) -> pa.Array:
         try:
@@ -225,15 +226,28 @@ def _time_to_timestamp(source: Any, target: Any, context: EvaluationContext) -> 
 def _timestamp_to_part(source: Any, target: Any, context: EvaluationContext) -> Cast:
     """Return the date or the time of day of timestamps."""
     zoned = isinstance(source, t.LocalZonedTimestampType)
-    wanted = arrow_type(target)
+    wanted, cut = arrow_type(target), _time_cut(target)
 
     def cast(array: pa.Array) -> pa.Array:
         local = to_local(array, context.time_zone) if zoned else array
         if isinstance(target, t.DateType):
             return pc.floor_temporal(local, unit="day").cast(wanted)
-        return local.cast(wanted, safe=False)
+        return cut(local.cast(wanted, safe=False))
 
     return cast
+
+
+def _time_cut(target: Any) -> Cast:
+    """Return the function that drops the digits of the seconds that TIME(n) does not have."""
+    if not isinstance(target, t.TimeType) or target.precision >= 6:
+        return lambda array: array
+    step, kind = 10 ** (6 - target.precision), pa.time64("us")
+
+    def cut(array: pa.Array) -> pa.Array:
+        micros = array.cast(kind).cast(pa.int64())
+        return pc.multiply(pc.divide(micros, step), step).cast(kind).cast(array.type)
+
+    return cut
 
 
 def _to_text(source: Any, target: Any, context: EvaluationContext) -> Cast:

@@ -26,6 +26,7 @@ from firesteel.columns.functions.function import (
 from firesteel.columns.functions.signatures import BOOLEAN, signature
 from firesteel.columns.type_families import STRINGS
 from firesteel.columns.type_rules import any_nullable, common_type
+from firesteel.columns.type_text import type_text
 
 _NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
 _PYTHON: dict[str, Callable[[Any, Any], bool]] = {"=": lambda a, b: a == b, "<>": lambda a, b: a != b}
@@ -59,10 +60,27 @@ def comparable_types(name: str, types: Types) -> list[t.DataType]:
     return [common.with_nullable(data_type.is_nullable) for data_type in types]
 
 
+def _root(data_type: t.DataType) -> str:
+    """Return the name of a type without its length, as Calcite calls it."""
+    if isinstance(data_type, STRINGS):
+        return "CHAR" if isinstance(data_type, t.CharType) else "VARCHAR"
+    return "INTEGER" if isinstance(data_type, t.IntType) else type_text(data_type.not_null()).split("(")[0].split()[0]
+
+
+def _refuse_texts_and_numbers(types: Types) -> None:
+    if any(isinstance(x, STRINGS) for x in types) and any(isinstance(x, t.NumericType) for x in types):
+        first, second = map(_root, types)
+        raise FunctionError(
+            f"implicit type conversion between {first} and {second} is not supported now; cast one of them"
+        )
+
+
 def _resolve_comparison(name: str) -> Callable[[Types, Operands], Resolved]:
     def resolve(types: Types, operands: Operands) -> Resolved:
         if len(types) != 2:
             raise wrong_count(name, len(types), "2")
+        if name in ("=", "<>"):
+            _refuse_texts_and_numbers(types)
         casts = comparable_types(name, types)
         if name not in _PYTHON and isinstance(casts[0], _NESTED):
             raise cannot_apply(name, types, f"<COMPARABLE_TYPE> {name} <COMPARABLE_TYPE>")

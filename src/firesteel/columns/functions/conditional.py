@@ -12,11 +12,10 @@ from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.errors import FunctionError, cannot_apply, wrong_count
 from firesteel.columns.functions.function import CallSite, Function, Kernel, Operands, Resolved, Types, per_row
 from firesteel.columns.functions.signatures import BOOLEAN, signature
-from firesteel.columns.type_rules import any_nullable, common_type
+from firesteel.columns.type_rules import any_nullable, common_argument_type, common_type
 
 
-def _common(name: str, types: Types) -> t.DataType:
-    common = common_type(types)
+def _common(name: str, types: Types, common: t.DataType | None) -> t.DataType:
     if common is None:
         raise cannot_apply(name, types, f"{name}(<COMMON>...)")
     return common
@@ -48,7 +47,7 @@ def _resolve_if(types: Types, operands: Operands) -> Resolved:
         raise wrong_count("IF", len(types), "3")
     if not isinstance(types[0], (t.BooleanType, t.NullType)):
         raise cannot_apply("IF", types, "IF(<BOOLEAN>, <COMMON>, <COMMON>)")
-    result = _common("IF", types[1:]).with_nullable(any_nullable(types))
+    result = _common("IF", types[1:], common_type(types[1:])).with_nullable(any_nullable(types))
     branches = [result.with_nullable(data_type.is_nullable) for data_type in types[1:]]
     return [BOOLEAN.with_nullable(types[0].is_nullable), *branches], result
 
@@ -56,7 +55,7 @@ def _resolve_if(types: Types, operands: Operands) -> Resolved:
 def _resolve_coalesce(types: Types, operands: Operands) -> Resolved:
     if not types:
         raise wrong_count("COALESCE", 0, "1 or more")
-    result = _common("COALESCE", types)
+    result = _common("COALESCE", types, common_argument_type(types))
     result = result.with_nullable(all(data_type.is_nullable for data_type in types))
     return [result.with_nullable(data_type.is_nullable) for data_type in types], result
 

@@ -87,5 +87,5 @@ FUNCTIONS = [
     _current("LOCALTIME", t.TimeType(0), lambda context: _local(context).time().replace(microsecond=0)),
     _current("CURRENT_DATABASE", STRING, lambda context: context.database),
     Function("CURRENT_WATERMARK", _resolve_watermark, _bind_watermark),
-    Function("TYPEOF", signature("TYPEOF", STRING, "ANY", "BOOLEAN", optional=1, nullable=False), _bind_typeof),
+    Function("TYPEOF", signature("TYPEOF", STRING, "ANY", "BOOLEAN", optional=1, nullable=True), _bind_typeof),
 ]

@@ -202,9 +202,7 @@ def _query(call: CallSite) -> Callable[..., Any]:
 
 def _resolve_exists(types: Types, operands: Operands) -> Resolved:
     _resolve_text("JSON_EXISTS", types)
-    unknown = _option(operands, "ERROR", "FALSE") == "UNKNOWN"
-    nullable = types[0].is_nullable or types[1].is_nullable or unknown
-    return _casts(types), t.BooleanType(nullable)
+    return _casts(types), t.BooleanType()
 
 
 def _exists(call: CallSite) -> Callable[..., Any]:

@@ -128,7 +128,7 @@ _NULLABLE = {"nullable": True}
 
 _ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
     ("REGEXP", BOOLEAN, (_TEXT, _TEXT), {}, _regexp),
-    ("REGEXP_REPLACE", STRING, (_TEXT,) * 3, _NULLABLE, _or_null(_replace)),
+    ("REGEXP_REPLACE", STRING, (_TEXT,) * 3, {}, _or_null(_replace)),
     ("REGEXP_EXTRACT", STRING, (_TEXT, _TEXT, "INTEGER"), {"optional": 1, **_NULLABLE}, _or_null(_extract)),
     (
         "REGEXP_EXTRACT_ALL",

@@ -100,7 +100,7 @@ def _accepted(data_type: t.DataType, families: str) -> t.DataType | None:
 
 
 def _common(name: str, types: Types, families: tuple[str, ...]) -> list[t.DataType]:
-    common = rules.common_type(types)
+    common = rules.common_argument_type(types)
     if common is None:
         raise cannot_apply(name, types, form(name, families))
     return [common.with_nullable(data_type.is_nullable) for data_type in types]

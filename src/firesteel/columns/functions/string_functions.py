@@ -186,7 +186,7 @@ FUNCTIONS = [
     Function("TRIM", _resolve_trim, _bind_trim),
     Function("LTRIM", signature("LTRIM", varying(0), _TEXT, _TEXT, optional=1), _trim("LEADING", 0, 1)),
     Function("RTRIM", signature("RTRIM", varying(0), _TEXT, _TEXT, optional=1), _trim("TRAILING", 0, 1)),
-    Function("BTRIM", signature("BTRIM", varying(0), _TEXT, _TEXT, optional=1), _trim("BOTH", 0, 1)),
+    Function("BTRIM", signature("BTRIM", STRING, _TEXT, _TEXT, optional=1), _trim("BOTH", 0, 1)),
     Function(
         "SUBSTRING",
         signature("SUBSTRING", varying(0), _TEXT, "INTEGER", "INTEGER", optional=1, nullable=True),

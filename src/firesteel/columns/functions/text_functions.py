@@ -12,8 +12,9 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from firesteel.columns import types as t
 from firesteel.columns.functions.errors import FunctionError
-from firesteel.columns.functions.function import Bind, Function, per_row, plain
-from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, signature
+from firesteel.columns.functions.function import Bind, Function, Operands, Types, per_row, plain
+from firesteel.columns.functions.signatures import BOOLEAN, BYTES, INT, STRING, Result, signature
+from firesteel.columns.type_rules import common_argument_type
 
 _TEXT = "CHARACTER"
 _INT = "INTEGER"
@@ -30,6 +31,15 @@ def _pad(left: bool) -> Callable[[str, int, str], str | None]:
         return fill + text if left else text + fill
 
     return pad
+
+
+def _concatenated(types: Types, operands: Operands) -> t.DataType:
+    texts: list[Any] = list(types[:2])
+    return t.VarCharType(min(t.MAX_LENGTH, sum(text.length for text in texts)))
+
+
+def _chosen(types: Types, operands: Operands) -> t.DataType | None:
+    return common_argument_type(types[1:])
 
 
 def _overlay(text: str, placed: str, start: int, length: int | None = None) -> str:
@@ -185,20 +195,20 @@ def _sha2(value: Any, bits: int) -> str:
 _HASHES = (("MD5", 32), ("SHA1", 40), ("SHA224", 56), ("SHA256", 64), ("SHA384", 96), ("SHA512", 128))
 
 # Name, result, operands, options of the signature, function of one row.
-_ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
-    ("REPEAT", STRING, (_TEXT, _INT), {"nullable": True}, lambda text, count: text * max(count, 0)),
-    ("LPAD", STRING, (_TEXT, _INT, _TEXT), {"nullable": True}, _pad(True)),
-    ("RPAD", STRING, (_TEXT, _INT, _TEXT), {"nullable": True}, _pad(False)),
-    ("OVERLAY", STRING, (_TEXT, _TEXT, _INT, _INT), {"optional": 1}, _overlay),
+_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
+    ("REPEAT", STRING, (_TEXT, _INT), {}, lambda text, count: text * max(count, 0)),
+    ("LPAD", STRING, (_TEXT, _INT, _TEXT), {}, _pad(True)),
+    ("RPAD", STRING, (_TEXT, _INT, _TEXT), {}, _pad(False)),
+    ("OVERLAY", _concatenated, (_TEXT, _TEXT, _INT, _INT), {"optional": 1}, _overlay),
     ("SPLIT_INDEX", STRING, (_TEXT, "CHARACTER|INTEGER", _INT), {"nullable": True}, _split_index),
     ("SPLIT", t.ArrayType(STRING), (_TEXT, _TEXT), {}, _split),
     ("ASCII", INT, (_TEXT,), {}, _ascii),
     ("CHR", STRING, (_INT,), {"nullable": True}, _chr),
-    ("TO_BASE64", STRING, ("CHARACTER_OR_BINARY",), {"nullable": True}, _to_base64),
-    ("FROM_BASE64", STRING, ("CHARACTER_OR_BINARY",), {"nullable": True}, _from_base64),
+    ("TO_BASE64", STRING, ("CHARACTER_OR_BINARY",), {}, _to_base64),
+    ("FROM_BASE64", STRING, ("CHARACTER_OR_BINARY",), {}, _from_base64),
     ("STR_TO_MAP", t.MapType(STRING, STRING), (_TEXT,) * 3, {"optional": 2, "nullable": True}, _str_to_map),
     ("PARSE_URL", STRING, (_TEXT,) * 3, {"optional": 1, "nullable": True}, _parse_url),
-    ("URL_ENCODE", STRING, (_TEXT,), {}, lambda text: quote_plus(text, safe="*-._")),
+    ("URL_ENCODE", STRING, (_TEXT,), {"nullable": True}, lambda text: quote_plus(text, safe="*-._")),
     ("URL_DECODE", STRING, (_TEXT,), {"nullable": True}, _url_decode),
     ("PRINTF", STRING, (_TEXT, "ANY"), {"variadic": True, "optional": 1, "nullable": True}, _printf),
     (
@@ -217,16 +227,16 @@ _ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..
 )
 
 # Likewise, for functions that get NULLs.
-_NULL_ROWS: tuple[tuple[str, t.DataType, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
+_NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
     ("IS_ALPHA", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isalpha()),
     ("IS_DIGIT", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isdecimal()),
     ("IS_DECIMAL", BOOLEAN, ("ANY",), {"nullable": False}, _is_decimal),
-    ("ELT", STRING, (_INT, _TEXT), {"variadic": True, "nullable": True}, _elt),
+    ("ELT", _chosen, (_INT, _TEXT), {"variadic": True, "nullable": True}, _elt),
     (
         "TRANSLATE",
         STRING,
         (_TEXT,) * 3,
-        {"nullable": True},
+        {},
         lambda text, source, target: None if text is None else _translate(text, source, target),
     ),
 )

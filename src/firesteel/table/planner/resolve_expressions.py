@@ -9,6 +9,7 @@ from typing import Any
 
 from firesteel.columns.cast_rules import can_cast
 from firesteel.columns.functions.aggregates import find_aggregate
+from firesteel.columns.functions.comparison import comparable_types
 from firesteel.columns.functions.errors import FunctionError
 from firesteel.columns.functions.registry import find_function
 from firesteel.columns.rex import Call, InputRef, Literal, Rex, UserCall
@@ -174,10 +175,11 @@ class ExpressionResolver:
     def _in(self, call: Apply) -> Rex:
         """`x IN (a, b)`: the operands in one type."""
         operands = [self.resolve(operand) for operand in call.operands]
-        kind = common_type([operand.type for operand in operands])
-        if kind is None:
-            comparisons = tuple(Apply("=", (call.operands[0], o), position=call.position) for o in call.operands[1:])
-            return self.resolve(_or(comparisons))
+        types = [operand.type for operand in operands]
+        try:
+            kind = common_type(types) or comparable_types("IN", types)[0]
+        except FunctionError as error:
+            raise ValidationException(f"SQL validation failed. {where(call.position)}{error}") from error
         nullable = any(operand.type._nullable for operand in operands)
         return Call("IN", tuple(cast(o, kind.nullable()) for o in operands), BooleanType(nullable))
 
@@ -197,13 +199,6 @@ class ExpressionResolver:
         from firesteel.table.planner.scope import field_access
 
         return field_access(row, names[field] if isinstance(field, int) else field)
-
-
-def _or(parts: tuple[Apply, ...]) -> Apply:
-    result = parts[0]
-    for part in parts[1:]:
-        result = Apply("OR", (result, part))
-    return result
 
 
 _RULES: dict[type, Callable[[ExpressionResolver, Any], Rex]] = {
