@@ -53,6 +53,7 @@ ALLOWED = {
     "plan": {"common", "graph", "runtime", "datastream", "compat"},
     "entrypoint": {"common", "graph", "runtime", "task", "operators", "spark", "rest"},
     "client": {"common", "graph", "runtime", "spark", "rest", "entrypoint", "contract"},
+    "gateway": {"common", "columns", "runtime", "rest", "client", "table"},
     "cli": {
         "common",
         "graph",
@@ -65,6 +66,7 @@ ALLOWED = {
         "state_processor",
         "table",
         "datastream",
+        "gateway",
     },
     "compat": set(),
     "migration": {"common", "compat", "datastream", "contract", "pyflink1"},
@@ -83,6 +85,7 @@ FORBIDDEN_LIBRARIES = {
     "runtime": {"pyspark", "pyarrow"},
     "coordinator": {"asyncio", "pyspark"},
     "rest": {"pyspark"},
+    "gateway": {"pyspark", "pyarrow"},
     "plan": {"pyspark", "pyarrow"},
 }
 LATE_IMPORTS = {("datastream", "client"), ("datastream", "contract")}

@@ -13,6 +13,7 @@ import click
 _COMMANDS = {
     "run": "run",
     "sql": "sql",
+    "sql-gateway": "sql_gateway.sql_gateway",
     "check": "check",
     "info": "info",
     "plan": "plan",

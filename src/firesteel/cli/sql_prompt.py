@@ -9,9 +9,7 @@ from pathlib import Path
 
 from firesteel.cli.sql_script import split_statements
 from firesteel.cli.sql_session import SqlSession
-from firesteel.errors import FiresteelError
-from firesteel.table.planner.parse_statements import _SHOWN, _STATEMENTS
-from firesteel.table.planner.token_reader import RESERVED
+from firesteel.gateway.completion import completions
 
 _PROMPT = "firesteel SQL> "
 _MORE = "> "
@@ -98,21 +96,5 @@ class Completer:
     def complete(self, text: str, state: int) -> str | None:
         """Return the completion with index `state` of a word, or None after the last one."""
         if state == 0:
-            self._found = self.completions(text)
+            self._found = completions(self._session.table_env, text)
         return self._found[state] if state < len(self._found) else None
-
-    def completions(self, text: str) -> list[str]:
-        """Return all completions of a word in alphabetical order."""
-        names = {name for name in self._names() if name.startswith(text)}
-        keywords = {word for phrase in _SHOWN for word in phrase.split()} | RESERVED | _STATEMENTS.keys()
-        matching = {word for word in keywords if text and word.startswith(text.upper())}
-        return sorted(names) + sorted(matching)
-
-    def _names(self) -> set[str]:
-        table_env = self._session.table_env
-        names: set[str] = set()
-        for table in table_env.list_tables():
-            names.add(table)
-            with suppress(FiresteelError):
-                names.update(table_env.from_path(f"`{table}`").get_schema().get_field_names())
-        return names

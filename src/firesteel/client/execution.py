@@ -82,7 +82,7 @@ def collect(
     elements: Any = client.collected(collect_id)
     if limit is not None:
         elements = itertools.islice(elements, limit)
-    return CloseableIterator(elements, client.cancel_and_wait)
+    return CloseableIterator(elements, client.cancel_and_wait, client)
 
 
 def _close_all() -> None:

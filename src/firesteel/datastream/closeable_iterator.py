@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar
 
+from firesteel.common.job_client import JobClient
+
 T = TypeVar("T")
 
 
@@ -16,7 +18,10 @@ class CloseableIterator(Generic[T]):
         ...     print(sum(results))
     """
 
-    def __init__(self, elements: Iterable[T], close: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, elements: Iterable[T], close: Callable[[], None] | None = None, job_client: JobClient | None = None
+    ) -> None:
+        self.job_client = job_client
         self._elements = iter(elements)
         self._close = close
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -39,14 +39,22 @@ class Access:
     Args:
         configuration: Configuration of the cluster.
         local_token: The token in a file that only this user can read; None if there is none.
+        is_own_user: Returns whether a request comes from a process of this user on this machine, which needs no token
+            unless tokens are configured.
 
     Raises:
         InvalidOptionError: the server would be reachable by others without authentication, or a token is too short.
     """
 
-    def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
+    def __init__(
+        self,
+        configuration: Mapping[str, str],
+        local_token: str | None,
+        is_own_user: Callable[[web.Request], bool] = lambda _: False,
+    ) -> None:
         self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
         self._local_token = local_token
+        self._is_own_user = is_own_user
         has_certificates = has_rest_authentication(configuration)
         self._is_open = has_certificates or configuration.get(OPEN_SUBMISSION, "false").lower() == "true"
         self._allows_submission = configuration.get("web.submit.enable", "true").lower() == "true"
@@ -100,7 +108,7 @@ class Access:
         if self._local_token is not None and _is_same(given, self._local_token):
             return
         if not self._tokens:
-            if route.runs_code and not self._is_open:
+            if route.runs_code and not self._is_open and not self._is_own_user(request):
                 raise RestError(
                     401,
                     "submitting a job runs code: it requires the token of this JobManager, which firesteel's commands "

@@ -85,9 +85,17 @@ STRING: Schema = {"type": "string"}
 FORM = "multipart/form-data"
 BOOLEAN: Schema = {"type": "boolean"}
 TRIGGER_ID: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
-_TYPES = {"string": str, "boolean": bool}
+_TYPES: dict[str, tuple[type, str]] = {
+    "string": (str, "a string"),
+    "boolean": (bool, "a boolean"),
+    "integer": (int, "an integer"),
+    "object": (dict, "an object"),
+}
+"""Python's type of each type of a schema, and its name in messages."""
 
-Handler = Callable[[Call], Awaitable[Any]]
+
+Handler = Callable[[Any], Awaitable[Any]]
+"""Answers a call: a `Call`, or that of another server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,8 @@ class Route:
             value = body.get(name)
             if value is None:
                 continue
-            if not isinstance(value, _TYPES[schema["type"]]):
-                raise RestError(400, f"{name} is {value!r:.80}, expected a {schema['type']}")
+            kind, description = _TYPES[schema["type"]]
+            if not isinstance(value, kind):
+                raise RestError(400, f"{name} is {value!r:.80}, expected {description}")
             if value not in schema.get("enum", (value,)):
                 raise RestError(400, f"{name} is {value!r:.80}; allowed: {', '.join(schema['enum'])} or none")

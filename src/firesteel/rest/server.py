@@ -1,10 +1,8 @@
-"""The HTTP server: routing, error responses and access control (Flink: `runtime.rest.RestServerEndpoint`)."""
+"""The REST API of a JobManager (Flink: `runtime.webmonitor.WebMonitorEndpoint`)."""
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
@@ -19,18 +17,10 @@ from firesteel.rest import (
 )
 from firesteel.rest.access import Access
 from firesteel.rest.cluster import Cluster
-from firesteel.rest.connections import FIRST_REQUEST_S, IDLE_S, MAX_CONNECTIONS, Connections
-from firesteel.rest.errors import RestError
+from firesteel.rest.endpoint import RestServerEndpoint
 from firesteel.rest.openapi import openapi_route
 from firesteel.rest.operations import Operations
-from firesteel.rest.request_content import RequestContent
-from firesteel.rest.routes import FORM, Accepted, Call, File, Pieces, Route, Text
-from firesteel.runtime.highavailability.leader_gateway import NoLeaderError
-from firesteel.runtime.options import number
-from firesteel.runtime.rpc import EndpointStoppedError, FencingTokenError, RpcConnectionError
-from firesteel.runtime.ssl_contexts import rest_server_context
-
-logger = logging.getLogger(__name__)
+from firesteel.rest.routes import Call, Route
 
 # Metric routes come first, so that `subtasks/metrics` is not matched as a subtask index.
 _API: tuple[Route, ...] = (
@@ -43,13 +33,9 @@ _API: tuple[Route, ...] = (
 )
 ROUTES = (*_API, openapi_route(_API))
 
-_NO_LEADER = (NoLeaderError, EndpointStoppedError, FencingTokenError, RpcConnectionError)
-_PLAIN = "text/plain; charset=UTF-8"
-_ELECTION = "Service temporarily unavailable due to an ongoing leader election. Please refresh."
 
-
-class RestServer:
-    """Serves the API at `rest.bind-address` (127.0.0.1) and `rest.port` (8081; 0 chooses a free port).
+class RestServer(RestServerEndpoint):
+    """Serves the API of a cluster.
 
     Args:
         cluster: The cluster.
@@ -68,120 +54,7 @@ class RestServer:
         configuration: Mapping[str, str],
         local_token: str | None = None,
     ) -> None:
-        self._cluster = cluster
-        self._operations = operations
-        self._host = configuration.get("rest.bind-address", "127.0.0.1")
-        self._port = int(number(configuration, "rest.port", 8081))
-        self._access = Access(configuration, local_token)
-        self._tls = rest_server_context(configuration)
-        self._content = RequestContent(configuration)
-        application = web.Application(middlewares=[self._noted, _errors])
-        application.on_response_prepare.append(self._access.add_headers)
-        for route in ROUTES:
-            for prefix in ("", "/v1"):
-                application.router.add_route(route.method, prefix + route.path, self._handler(route))
-        self._runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_S)
-        self._connections: Connections | None = None
+        def make_call(request: web.Request, body: dict[str, Any], files: dict[str, bytes]) -> Call:
+            return Call(cluster, operations, dict(request.match_info), dict(request.query), body, files)
 
-    @property
-    def address(self) -> str:
-        """The URL of the server, after the start."""
-        return f"{'http' if self._tls is None else 'https'}://{self._host}:{self._port}"
-
-    @property
-    def port(self) -> int:
-        """The port of the server, after the start."""
-        return self._port
-
-    async def start(self) -> None:
-        """Start listening.
-
-        Raises:
-            OSError: the port is in use.
-        """
-        await self._runner.setup()
-        assert self._runner.server is not None
-        self._connections = Connections(self._runner.server, MAX_CONNECTIONS, FIRST_REQUEST_S)
-        self._port = await self._connections.listen(self._host, self._port, self._tls)
-
-    async def stop(self) -> None:
-        """Stop listening."""
-        if self._connections is not None:
-            self._connections.close()
-        await self._runner.cleanup()
-
-    @web.middleware
-    async def _noted(
-        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        """Record that the head of a request has arrived; its body has limits of its own."""
-        if self._connections is not None:
-            self._connections.has_asked(request.protocol)
-        return await handler(request)
-
-    def _handler(self, route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        async def handle(request: web.Request) -> web.StreamResponse:
-            self._access.check(request, route)
-            body, files = await self._content.read(request, takes_files=route.consumes == FORM)
-            route.check(body)
-            call = Call(self._cluster, self._operations, dict(request.match_info), dict(request.query), body, files)
-            answer = await route.handler(call)
-            if isinstance(answer, Text):
-                return web.Response(text=answer.text, content_type=answer.content_type, charset="UTF-8")
-            if isinstance(answer, File):
-                return web.FileResponse(answer.path, headers={"Content-Type": _PLAIN})
-            if isinstance(answer, Pieces):
-                return await _stream(request, answer)
-            if isinstance(answer, Accepted):
-                return _json(answer.body, answer.status)
-            return _json(answer, 200)
-
-        return handle
-
-
-async def _stream(request: web.Request, file: Pieces) -> web.StreamResponse:
-    """Send the pieces of a file in sequence; data appended meanwhile is left to the next request."""
-    try:
-        begin, end, _ = request.http_range.indices(file.size)
-    except ValueError as error:
-        raise RestError(416, f"cannot parse the header Range: {error}") from None
-    is_part = "Range" in request.headers
-    if is_part and begin >= end:
-        raise RestError(416, f"Range begins at {begin}, the file has {file.size} bytes")
-    response = web.StreamResponse(status=206 if is_part else 200, headers={"Content-Type": _PLAIN})
-    if is_part:
-        response.headers["Content-Range"] = f"bytes {begin}-{end - 1}/{file.size}"
-    response.content_length = end - begin
-    await response.prepare(request)
-    while begin < end and (piece := (await file.read(begin))[: end - begin]):
-        await response.write(piece)
-        begin += len(piece)
-    await response.write_eof()
-    return response
-
-
-def _json(body: Any, status: int) -> web.Response:
-    text = json.dumps(body, separators=(",", ":"))
-    return web.Response(text=text, status=status, content_type="application/json", charset="UTF-8")
-
-
-@web.middleware
-async def _errors(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
-    """Convert errors to responses; log unexpected errors and respond without their details."""
-    try:
-        return await handler(request)
-    except RestError as error:
-        answer = _json({"errors": [error.message]}, error.status)
-        if error.retry_after_s is not None:
-            answer.headers["Retry-After"] = str(error.retry_after_s)
-        return answer
-    except web.HTTPException as error:
-        message = "Not found." if error.status == 404 else f"{error.reason}"
-        return _json({"errors": [f"{message} ({request.method} {request.path})"]}, error.status)
-    except _NO_LEADER as error:
-        return _json({"errors": [f"{_ELECTION} {error}"]}, 503)
-    except Exception as error:
-        logger.exception("%s %s failed", request.method, request.path)
-        return _json({"errors": ["Internal server error.", f"{type(error).__name__}: {error}"]}, 500)
+        super().__init__(ROUTES, ("", "/v1"), make_call, Access(configuration, local_token), configuration)

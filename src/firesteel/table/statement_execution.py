@@ -66,9 +66,14 @@ class StatementExecutor:
 
     # --- queries -----------------------------------------------------------------------------------------------------
 
-    def collect(self, node: Any) -> TableResult:
-        """Run a query and return its rows."""
-        job_client, rows = self._planner.collect(node)
+    def collect(self, node: Any, exact: bool = False) -> TableResult:
+        """Run a query and return its rows.
+
+        Args:
+            node: The query.
+            exact: Whether timestamps keep all digits; PyFlink's `collect()` returns milliseconds.
+        """
+        job_client, rows = self._planner.collect(node, exact)
         style = PrintStyle.WIDTHS_OF_TYPES if self._is_streaming else PrintStyle.WIDTHS_OF_DATA
         return TableResult(node.row_type, rows, job_client, style=style, is_query=True)
 

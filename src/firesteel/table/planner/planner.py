@@ -64,8 +64,12 @@ class Planner:
         """Return the DataStream of column batches of a query."""
         return self._translator().stream(optimize(node, self._is_streaming))
 
-    def collect(self, node: Any) -> tuple[Any, CloseableIterator[Any]]:
+    def collect(self, node: Any, exact: bool = False) -> tuple[Any, CloseableIterator[Any]]:
         """Run a query.
+
+        Args:
+            node: The query.
+            exact: Whether timestamps keep all digits; PyFlink's `collect()` returns milliseconds.
 
         Returns:
             The job's client or None, and an iterator over the rows as they arrive, which must be closed.
@@ -75,8 +79,8 @@ class Planner:
             collect_id = stream.collect_async()
             self._keep_ancestors_of_last()
             batches = environment._collect(collect_id, "collect", None)
-        rows = CloseableIterator(_rows(batches, node.row_type), batches.close)
-        return getattr(batches, "job_client", None), rows
+        rows = CloseableIterator(_rows(batches, node.row_type, exact), batches.close)
+        return batches.job_client, rows
 
     def insert(self, inserts: Sequence[tuple[Any, Any, Any, Any]], job_name: str | None) -> Any:
         """Run inserts as one job; each is `(node, table, sink, request)`. Returns the job's client."""
@@ -124,12 +128,12 @@ class Planner:
         return Translator(self._environment, self._is_streaming, settings)
 
 
-def _rows(batches: Any, row_type: Any) -> Iterator[Row]:
+def _rows(batches: Any, row_type: Any, exact: bool) -> Iterator[Row]:
     """Yield the rows of column batches as a program gets them."""
     kinds = list(RowKind)
     types = row_type.field_types()
     for batch in batches:
-        columns = [to_python(c, t, collected=True) for c, t in zip(batch.columns, types, strict=True)]
+        columns = [to_python(c, t, collected=not exact) for c, t in zip(batch.columns, types, strict=True)]
         marks = [0] * batch.length if batch.kinds is None else batch.kinds.tolist()
         for mark, values in zip(marks, zip(*columns, strict=True), strict=True):
             row = Row(*values)

@@ -1,0 +1,117 @@
+"""Types of columns as JSON (Flink: `gateway.rest.serde.LogicalTypeJsonSerializer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.columns import types as t
+
+_ROOTS: dict[type[t.DataType], str] = {
+    t.NullType: "NULL",
+    t.BooleanType: "BOOLEAN",
+    t.TinyIntType: "TINYINT",
+    t.SmallIntType: "SMALLINT",
+    t.IntType: "INTEGER",
+    t.BigIntType: "BIGINT",
+    t.FloatType: "FLOAT",
+    t.DoubleType: "DOUBLE",
+    t.DecimalType: "DECIMAL",
+    t.CharType: "CHAR",
+    t.VarCharType: "VARCHAR",
+    t.BinaryType: "BINARY",
+    t.VarBinaryType: "VARBINARY",
+    t.DateType: "DATE",
+    t.TimeType: "TIME_WITHOUT_TIME_ZONE",
+    t.TimestampType: "TIMESTAMP_WITHOUT_TIME_ZONE",
+    t.LocalZonedTimestampType: "TIMESTAMP_WITH_LOCAL_TIME_ZONE",
+    t.ZonedTimestampType: "TIMESTAMP_WITH_TIME_ZONE",
+    t.YearMonthIntervalType: "INTERVAL_YEAR_MONTH",
+    t.DayTimeIntervalType: "INTERVAL_DAY_TIME",
+    t.ArrayType: "ARRAY",
+    t.MultisetType: "MULTISET",
+    t.MapType: "MAP",
+    t.RowType: "ROW",
+}
+"""Flink's `LogicalTypeRoot` of each type."""
+
+_YEAR_MONTH = {1: "YEAR", 2: "MONTH", 3: "YEAR_TO_MONTH"}
+
+
+def logical_type(data_type: t.DataType) -> dict[str, Any]:
+    """Return the JSON object of a type: `type` (its root), `nullable`, and the parameters that the root has.
+
+    A type that only programs understand is described as a nullable string, the form in which its values are sent.
+
+    Example:
+        >>> logical_type(t.VarCharType(3))
+        {'type': 'VARCHAR', 'nullable': True, 'length': 3}
+    """
+    root = _ROOTS.get(type(data_type))
+    if root is None:
+        return logical_type(t.VarCharType(t.MAX_LENGTH, data_type._nullable))
+    return {"type": root, "nullable": data_type._nullable, **_PARAMETERS.get(type(data_type), _none)(data_type)}
+
+
+def _none(_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _length(data_type: Any) -> dict[str, Any]:
+    return {"length": data_type.length}
+
+
+def _precision(data_type: Any) -> dict[str, Any]:
+    return {"precision": data_type.precision}
+
+
+def _decimal(data_type: Any) -> dict[str, Any]:
+    return {"precision": data_type.precision, "scale": data_type.scale}
+
+
+def _year_month(data_type: Any) -> dict[str, Any]:
+    return {"precision": data_type.precision, "resolution": _YEAR_MONTH[data_type.resolution]}
+
+
+def _day_time(data_type: Any) -> dict[str, Any]:
+    return {
+        "precision": data_type.day_precision,
+        "fractionalPrecision": data_type.fractional_precision,
+        "resolution": data_type.resolution.name,
+    }
+
+
+def _elements(data_type: Any) -> dict[str, Any]:
+    return {"elementType": logical_type(data_type.element_type)}
+
+
+def _map(data_type: Any) -> dict[str, Any]:
+    return {"keyType": logical_type(data_type.key_type), "valueType": logical_type(data_type.value_type)}
+
+
+def _row(data_type: Any) -> dict[str, Any]:
+    return {"fields": [_field(field) for field in data_type.fields]}
+
+
+def _field(field: Any) -> dict[str, Any]:
+    described = {} if field.description is None else {"description": field.description}
+    return {"name": field.name, "fieldType": logical_type(field.data_type), **described}
+
+
+_PARAMETERS: dict[type[t.DataType], Callable[[Any], dict[str, Any]]] = {
+    t.CharType: _length,
+    t.VarCharType: _length,
+    t.BinaryType: _length,
+    t.VarBinaryType: _length,
+    t.DecimalType: _decimal,
+    t.TimeType: _precision,
+    t.TimestampType: _precision,
+    t.LocalZonedTimestampType: _precision,
+    t.ZonedTimestampType: _precision,
+    t.YearMonthIntervalType: _year_month,
+    t.DayTimeIntervalType: _day_time,
+    t.ArrayType: _elements,
+    t.MultisetType: _elements,
+    t.MapType: _map,
+    t.RowType: _row,
+}

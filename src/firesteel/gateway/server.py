@@ -1,0 +1,92 @@
+"""The server of the gateway (Flink: `gateway.SqlGateway`, `gateway.rest.SqlGatewayRestEndpoint`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from firesteel.gateway.handlers import DEFAULT_VERSION, ROUTES, VERSIONS, GatewayCall
+from firesteel.gateway.peer import is_own_peer
+from firesteel.gateway.sessions import Sessions
+from firesteel.rest.access import Access
+from firesteel.rest.endpoint import RestServerEndpoint
+
+_PREFIX = "sql-gateway.endpoint.rest."
+DEFAULT_PORT = "8083"
+
+
+class SqlGateway:
+    """Serves SQL sessions at `sql-gateway.endpoint.rest.bind-address` (127.0.0.1) and `.port` (8083).
+
+    Args:
+        configuration: Options of the gateway, which are also the defaults of sessions. Without `execution.target` jobs
+            run on the cluster at `rest.address`.
+
+    Raises:
+        InvalidOptionError: an option is invalid, or the server would be reachable by others without authentication.
+    """
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        self._sessions = Sessions(configuration, session_defaults(configuration))
+        options = rest_options(configuration)
+        access = Access(options, None, _is_own_user)
+        prefixes = ("", *(f"/{version.lower()}" for version in VERSIONS))
+        self._server = RestServerEndpoint(ROUTES, prefixes, self._make_call, access, options)
+
+    @property
+    def address(self) -> str:
+        """The URL of the server, after the start."""
+        return self._server.address
+
+    async def start(self) -> None:
+        """Start listening.
+
+        Raises:
+            OSError: the port is in use.
+        """
+        await self._server.start()
+        self._sessions.start()
+
+    async def stop(self) -> None:
+        """Stop listening and close all sessions, which cancels the jobs of queries."""
+        await self._server.stop()
+        await self._sessions.stop()
+
+    def _make_call(self, request: web.Request, body: dict[str, Any], _: dict[str, bytes]) -> GatewayCall:
+        first = request.path.split("/")[1]
+        version = first if first.upper() in VERSIONS else DEFAULT_VERSION
+        return GatewayCall(self._sessions, version, dict(request.match_info), dict(request.query), body)
+
+
+def session_defaults(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the initial options of sessions: those of the gateway without its own."""
+    options = {key: value for key, value in configuration.items() if not key.startswith("sql-gateway.")}
+    host = options.get("rest.address", "127.0.0.1")
+    # Flink's options have the port apart.
+    has_port = urlsplit(host if "://" in host else f"//{host}").port is not None
+    address = host if has_port else f"{host}:{options.get('rest.port', '8081')}"
+    return {"execution.target": "remote", **options, "rest.address": address}
+
+
+def rest_options(configuration: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of the gateway's server by the names that a JobManager's server has for them."""
+    others = {key: value for key, value in configuration.items() if not key.startswith("rest.")}
+    limits = {key: value for key, value in configuration.items() if key.startswith("rest.server.")}
+    own = {key.removeprefix(_PREFIX): value for key, value in configuration.items() if key.startswith(_PREFIX)}
+    port = own.get("bind-port", own.get("port", DEFAULT_PORT))
+    bind_address = own.get("bind-address", "127.0.0.1")
+    return {
+        **others,
+        **limits,
+        "rest.bind-address": bind_address,
+        "rest.address": own.get("address", bind_address),
+        "rest.port": port,
+    }
+
+
+def _is_own_user(request: web.Request) -> bool:
+    connection = None if request.transport is None else request.transport.get_extra_info("socket")
+    return connection is not None and is_own_peer(connection)

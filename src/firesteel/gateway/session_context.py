@@ -1,0 +1,185 @@
+"""The state of a SQL session: table environment, options and jobs (Flink: `gateway.service.context.SessionContext`).
+
+Sessions of the SQL client (`firesteel sql`) and of the gateway share it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
+from firesteel.common.configuration import Configuration
+from firesteel.common.types import Row
+from firesteel.rest.job_messages import masked
+from firesteel.table import EnvironmentSettings, StreamTableEnvironment
+from firesteel.table import statements as s
+from firesteel.table.print_style import PrintStyle
+from firesteel.table.table_result import TableResult, ok
+from firesteel.table.types import DataTypes, RowType
+
+MODE = "execution.runtime-mode"
+RESULT_MODE = "sql-client.execution.result-mode"
+SYNC = "table.dml-sync"
+_CHOICES = {MODE: ("streaming", "batch"), RESULT_MODE: ("tableau", "table", "changelog"), SYNC: ("true", "false")}
+_OWN = (RESULT_MODE, SYNC)
+"""Options of the session itself, which are not passed to the table environment."""
+
+
+class SessionJob(NamedTuple):
+    """A job that an INSERT of the session has started."""
+
+    client: Any
+    name: str
+    started_ms: int
+
+
+class SessionContext:
+    """Table environment, options and jobs of a session.
+
+    Args:
+        options: Initial options, to which RESET returns.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._initial = {MODE: "STREAMING", **options}
+        for key, value in self._initial.items():
+            _check(key, value)
+        self._own = {key: value for key, value in options.items() if key in _OWN}
+        settings = EnvironmentSettings.new_instance().with_configuration(Configuration.from_dict(self.table_options))
+        self.table_env = StreamTableEnvironment.create(environment_settings=settings.build())
+        self._configuration = self.table_env.get_config().get_configuration()
+        self.jobs: list[SessionJob] = []
+
+    # --- options -----------------------------------------------------------------------------------------------------
+
+    @property
+    def table_options(self) -> dict[str, str]:
+        """Return the initial options of the table environment."""
+        return {key: value for key, value in self._initial.items() if key not in _OWN}
+
+    @property
+    def is_streaming(self) -> bool:
+        """Return whether queries run in streaming mode."""
+        return self.get(MODE, "STREAMING").upper() != "BATCH"
+
+    @property
+    def waits_for_inserts(self) -> bool:
+        """Return whether an INSERT ends with its job (`table.dml-sync`)."""
+        return self.get(SYNC, "false").lower() == "true"
+
+    def get(self, key: str, default: str) -> str:
+        """Return the value of an option."""
+        return self._own.get(key, default) if key in _OWN else self._configuration.get_string(key, default)
+
+    def options(self) -> dict[str, str]:
+        """Return all options that are set."""
+        return self._configuration.to_dict() | self._own
+
+    def shown_options(self) -> dict[str, str]:
+        """Return all options that are set, with secrets masked."""
+        return masked(self.options())
+
+    def set_option(self, key: str, value: str | None) -> None:
+        """Set an option; None removes it.
+
+        Raises:
+            ValueError: the option does not have this value.
+        """
+        if value is not None:
+            _check(key, value)
+        if key in _OWN:
+            self._own = {k: v for k, v in {**self._own, key: value}.items() if v is not None}
+        elif value is None:
+            self._configuration.remove_config(key)
+        else:
+            self._configuration.set_string(key, value.upper() if key == MODE else value)
+        if key == MODE:
+            self.table_env._set_streaming((value or "STREAMING").upper() == "STREAMING")
+
+    def reset_option(self, key: str | None) -> None:
+        """Return an option, or all of them if `key` is None, to the initial value."""
+        for name in self.options() | self._initial if key is None else [key]:
+            self.set_option(name, self._initial.get(name))
+
+    @contextmanager
+    def overridden(self, options: Mapping[str, str]) -> Iterator[None]:
+        """Set options for one statement."""
+        before = {key: self.options().get(key) for key in options}
+        try:
+            for key, value in options.items():
+                self.set_option(key, value)
+            yield
+        finally:
+            for key, former in before.items():
+                self.set_option(key, former)
+
+    # --- statements --------------------------------------------------------------------------------------------------
+
+    def execute(self, statement: Any) -> TableResult:
+        """Execute a parsed statement, including SET, RESET and SHOW JOBS, which belong to the session.
+
+        Raises:
+            TableException: the statement is invalid or not supported.
+            ValueError: an option does not have this value.
+        """
+        if isinstance(statement, s.SetOption):
+            return self._set(statement)
+        if isinstance(statement, s.Show) and statement.what == "JOBS":
+            return _texts(["job id", "job name", "status", "start time"], self._job_rows())
+        executor = self.table_env._executor
+        if isinstance(statement, s.Query):
+            return executor.collect(executor._planner.resolve(statement.query), exact=True)
+        result = executor.execute(statement)
+        client = result.get_job_client()
+        if client is not None:
+            name = self.get("pipeline.name", "") or "insert-into_" + ",".join(result._row_type.names)
+            self.jobs.append(SessionJob(client, name, int(time.time() * 1000)))
+        return result
+
+    def _set(self, statement: s.SetOption) -> TableResult:
+        if statement.reset:
+            self.reset_option(statement.key)
+        elif statement.key is None or statement.value is None:
+            options = self.shown_options()
+            shown = [key for key in sorted(options) if statement.key in (None, key)]
+            return _texts(["key", "value"], [Row(key, options[key]) for key in shown])
+        else:
+            self.set_option(statement.key, statement.value)
+        return ok()
+
+    def _job_rows(self) -> list[Row]:
+        if self.get("execution.target", "local") == "remote":
+            return [
+                Row(job["jid"], job["name"], job["state"], _time(job["start-time"]))
+                for job in self.cluster().list_jobs()
+            ]
+        return [
+            Row(
+                str(job.client.get_job_id()), job.name, job.client.get_job_status().result().name, _time(job.started_ms)
+            )
+            for job in self.jobs
+        ]
+
+    def cluster(self) -> RestClusterClient:
+        """Return a client of the cluster that runs the jobs of the session."""
+        options = self._configuration.to_dict()
+        return RestClusterClient(options.get("rest.address", DEFAULT_ADDRESS), os.environ.get(TOKEN), options)
+
+
+def _check(key: str, value: str) -> None:
+    choices = _CHOICES.get(key)
+    if choices is not None and value.lower() not in choices:
+        raise ValueError(f"option '{key}' is '{value}'; allowed: {', '.join(choices)}")
+
+
+def _time(milliseconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(milliseconds / 1000))
+
+
+def _texts(names: list[str], rows: list[Row]) -> TableResult:
+    row_type = RowType([DataTypes.FIELD(name, DataTypes.STRING()) for name in names])
+    return TableResult(row_type, rows, style=PrintStyle.WIDE)

@@ -1,0 +1,146 @@
+"""All sessions of a gateway (Flink: `gateway.service.SqlGatewayServiceImpl`, `SessionManagerImpl`)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from firesteel.gateway.errors import SqlGatewayError
+from firesteel.gateway.operation import Operation
+from firesteel.gateway.session import Session
+from firesteel.runtime.options import duration_s, number
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+IDLE_TIMEOUT = "sql-gateway.session.idle-timeout"
+CHECK_INTERVAL = "sql-gateway.session.check-interval"
+MAX_SESSIONS = "sql-gateway.session.max-num"
+MAX_THREADS = "sql-gateway.worker.threads.max"
+_PROCESS_PREFIXES = (
+    "blob.",
+    "env.",
+    "high-availability",
+    "historyserver.",
+    "jobmanager.",
+    "metrics.",
+    "rest.",
+    "security.",
+    "sql-gateway.",
+    "taskmanager.",
+    "web.",
+)
+"""Options of processes. Flink's client sends all of its `config.yaml`, of which a session takes the others."""
+
+
+class Sessions:
+    """Opens, finds and closes sessions, and runs their statements in threads.
+
+    Args:
+        configuration: Options of the gateway.
+        defaults: Initial options of all sessions.
+
+    Raises:
+        InvalidOptionError: an option is invalid.
+    """
+
+    def __init__(self, configuration: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+        self._defaults = dict(defaults)
+        self._idle_timeout_s = duration_s(configuration, IDLE_TIMEOUT, 600)
+        self._check_interval_s = duration_s(configuration, CHECK_INTERVAL, 60)
+        self._maximum = int(number(configuration, MAX_SESSIONS, 1_000_000))
+        self._threads = ThreadPoolExecutor(int(number(configuration, MAX_THREADS, 500)), "sql-gateway")
+        self._sessions: dict[str, Session] = {}
+        self._expiry: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start to close idle sessions."""
+        if self._idle_timeout_s > 0 and self._check_interval_s > 0:
+            self._expiry = asyncio.get_running_loop().create_task(self._close_idle_sessions())
+
+    async def stop(self) -> None:
+        """Close all sessions."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._expiry
+        await asyncio.gather(*(self.close(handle) for handle in list(self._sessions)))
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    async def open(self, options: Mapping[str, str], name: str | None = None) -> Session:
+        """Open a session with these options.
+
+        Raises:
+            SqlGatewayError: there are too many sessions.
+        """
+        if len(self._sessions) >= self._maximum:
+            raise SqlGatewayError(
+                f"Failed to create session, the count of active sessions exceeds the max count: {self._maximum}"
+            )
+        own = {key: value for key, value in options.items() if not key.startswith(_PROCESS_PREFIXES)}
+        session = await self.call(Session, self._defaults | own, name)
+        self._sessions[session.handle] = session
+        logger.info("opened session %s (%s)", session.handle, name or "no name")
+        return session
+
+    def get(self, handle: str) -> Session:
+        """Return a session, whose idle time begins again.
+
+        Raises:
+            SqlGatewayError: there is no such session.
+        """
+        session = self._sessions.get(handle)
+        if session is None:
+            raise SqlGatewayError(f"Session '{handle}' does not exist.")
+        session.touch()
+        return session
+
+    async def close(self, handle: str) -> None:
+        """Close a session.
+
+        Raises:
+            SqlGatewayError: there is no such session.
+        """
+        session = self.get(handle)
+        del self._sessions[handle]
+        await self.call(session.close)
+        logger.info("closed session %s", handle)
+
+    def execute(self, session: Session, text: str, options: Mapping[str, str], timeout_s: float) -> Operation:
+        """Start to execute a statement and return its operation.
+
+        Args:
+            session: The session.
+            text: The statement.
+            options: Options of this statement only.
+            timeout_s: The timeout of the statement; 0 for none.
+        """
+        operation = session.submit(text, options)
+        done = asyncio.get_running_loop().run_in_executor(self._threads, operation.run)
+        if timeout_s > 0:
+            timer = asyncio.get_running_loop().call_later(timeout_s, self._threads.submit, operation.time_out)
+            done.add_done_callback(lambda _: timer.cancel())
+        return operation
+
+    async def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a blocking function in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    async def _close_idle_sessions(self) -> None:
+        while True:
+            await asyncio.sleep(self._check_interval_s)
+            for handle, session in list(self._sessions.items()):
+                if session.idle_s > self._idle_timeout_s:
+                    logger.info("session %s was idle for %.0f s", handle, session.idle_s)
+                    try:
+                        await self.close(handle)
+                    except Exception:
+                        logger.exception("closing session %s failed", handle)
