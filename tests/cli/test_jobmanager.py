@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from firesteel.cli import jobmanager
 from firesteel.cli.main import cli
+from firesteel.cli.servers import start_time
 from firesteel.common.run_directory import RUN_DIRECTORY
 from tests.cli.session import firesteel
 
@@ -44,7 +45,7 @@ def test_a_process_that_has_the_id_of_a_former_jobmanager_is_left_alone(
 
 def test_a_jobmanager_is_known_by_its_start_time(process: subprocess.Popen[bytes], state: Path) -> None:
     entry = {"pid": process.pid, "address": "http://127.0.0.1:1"}
-    state.write_text(json.dumps({**entry, "started": jobmanager._start_time(process.pid)}))
+    state.write_text(json.dumps({**entry, "started": start_time(process.pid)}))
     shown = json.loads(CliRunner().invoke(cli, ["jobmanager", "status", "--output", "json"]).stdout)
     assert [{key: one[key] for key in entry} for one in shown] == [entry]
     assert "started" not in shown[0]
@@ -67,8 +68,8 @@ def test_log_directories_of_former_jobmanagers_are_removed_but_for_the_last_ones
         (logs / name).mkdir(parents=True)
         (logs / name / "jobmanager.log").touch()
     entry = {"pid": process.pid, "address": "http://127.0.0.1:1", "logs": str(logs / names[1])}
-    state.write_text(json.dumps({**entry, "started": jobmanager._start_time(process.pid)}))
-    made = jobmanager._new_log_directory({"env.log.max": "2"})
+    state.write_text(json.dumps({**entry, "started": start_time(process.pid)}))
+    made = jobmanager.SERVERS.new_log_directory({"env.log.max": "2"})
     assert sorted(logs.iterdir()) == [logs / name for name in (names[1], *names[3:])] + [made]
 
 

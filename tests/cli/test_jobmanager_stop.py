@@ -7,7 +7,7 @@ import signal
 import pytest
 from click.testing import CliRunner
 
-from firesteel.cli import jobmanager
+from firesteel.cli import jobmanager, servers
 
 ENTRIES = [{"pid": 11, "address": "http://localhost:8081"}, {"pid": 12, "address": "http://localhost:8082"}]
 
@@ -23,9 +23,9 @@ def signalled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         if process_id == 11:
             raise ProcessLookupError  # It has just ended by itself.
 
-    monkeypatch.setattr(jobmanager, "_running", lambda: [dict(entry) for entry in ENTRIES])
-    monkeypatch.setattr(jobmanager, "_is_alive", lambda entry: entry["pid"] == 12)
-    monkeypatch.setattr(jobmanager, "_STOP_TIMEOUT_S", 0)
+    monkeypatch.setattr(servers.Servers, "running", lambda self: [dict(entry) for entry in ENTRIES])
+    monkeypatch.setattr(servers, "_is_alive", lambda entry: entry["pid"] == 12)
+    monkeypatch.setattr(servers, "_STOP_TIMEOUT_S", 0)
     monkeypatch.setattr("os.kill", kill)
     return told
 

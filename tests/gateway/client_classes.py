@@ -311,11 +311,21 @@ _OPERATION = f"{_SESSION}/operations/:operation_handle"
 _EMPTY = "org.apache.flink.runtime.rest.messages.Empty"
 _REQUESTS = {
     "util.GetApiVersion": ("GET", "/api_versions", "", "util.GetApiVersionResponseBody", ""),
-    "session.OpenSession": ("POST", "/sessions", "session.OpenSessionRequestBody", "session.OpenSessionResponseBody", ""),
+    "session.OpenSession": (
+        "POST",
+        "/sessions",
+        "session.OpenSessionRequestBody",
+        "session.OpenSessionResponseBody",
+        "",
+    ),
     "session.CloseSession": ("DELETE", _SESSION, "", "session.CloseSessionResponseBody", "session.Session"),
     "session.GetSessionConfig": ("GET", _SESSION, "", "session.GetSessionConfigResponseBody", "session.Session"),
     "session.ConfigureSession": (
-        "POST", f"{_SESSION}/configure-session", "session.ConfigureSessionRequestBody", "", "session.Session"
+        "POST",
+        f"{_SESSION}/configure-session",
+        "session.ConfigureSessionRequestBody",
+        "",
+        "session.Session",
     ),
     "session.TriggerSessionHeartbeat": ("POST", f"{_SESSION}/heartbeat", "", "", "session.Session"),
     "statement.CompleteStatement": (
@@ -333,13 +343,25 @@ _REQUESTS = {
         "session.Session",
     ),
     "statement.FetchResults": (
-        "GET", f"{_OPERATION}/result/:token", "", "statement.FetchResultsResponseBody", "statement.FetchResults"
+        "GET",
+        f"{_OPERATION}/result/:token",
+        "",
+        "statement.FetchResultsResponseBody",
+        "statement.FetchResults",
     ),
     "operation.CancelOperation": (
-        "POST", f"{_OPERATION}/cancel", "", "operation.OperationStatusResponseBody", "operation.Operation"
+        "POST",
+        f"{_OPERATION}/cancel",
+        "",
+        "operation.OperationStatusResponseBody",
+        "operation.Operation",
     ),
     "operation.CloseOperation": (
-        "DELETE", f"{_OPERATION}/close", "", "operation.OperationStatusResponseBody", "operation.Operation"
+        "DELETE",
+        f"{_OPERATION}/close",
+        "",
+        "operation.OperationStatusResponseBody",
+        "operation.Operation",
     ),
 }
 """Method, path, body, response and parameters of each request."""
@@ -370,9 +392,7 @@ def _body(name: str, fields: tuple[str, ...]) -> str:
     simple = name.rpartition(".")[2]
     kind = "RequestBody" if simple.endswith("RequestBody") else "ResponseBody"
     names = [field.rpartition(" ")[2] for field in fields]
-    parameters = ", ".join(
-        f'@JsonProperty("{name}") {field}' for name, field in zip(names, fields, strict=True)
-    )
+    parameters = ", ".join(f'@JsonProperty("{name}") {field}' for name, field in zip(names, fields, strict=True))
     members = "\n".join(
         f'    @JsonProperty("{name}") private final {field};\n'
         f"    public {field.rpartition(' ')[0]} get{name[0].upper()}{name[1:]}() {{ return {name}; }}"

@@ -3,48 +3,97 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from firesteel.cli.arguments import cluster_configuration, config_option, option_flags, target_options
+from firesteel.cli.cluster import output_option
+from firesteel.cli.servers import Servers, is_in_background, with_messages
 
+SERVERS = Servers("sql-gateway", "SQL gateway", ("sql-gateway", "start-foreground"))
 _REST = "sql-gateway.endpoint.rest."
 
 
 @click.group("sql-gateway")
 def sql_gateway() -> None:
-    """Start, stop and show the SQL gateway, which Flink's SQL client connects to."""
+    """Start and stop the SQL gateway, to which Flink's SQL client connects."""
+
+
+_OPTIONS = (
+    config_option,
+    option_flags,
+    click.option("--host", help="Address to bind to [127.0.0.1]."),
+    click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8083]."),
+    click.option(
+        "-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run jobs on the cluster of this JobManager."
+    ),
+)
+
+
+def _start_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@sql_gateway.command()
+@_start_options
+@output_option
+@with_messages
+def start(output: str, **given: Any) -> None:
+    """Start a SQL gateway in the background, with log files."""
+    SERVERS.start(_settings(**given), output)
 
 
 @sql_gateway.command("start-foreground")
-@config_option
-@option_flags
-@click.option("--host", help="Address to bind to [127.0.0.1].")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port of the REST API [8083].")
-@click.option("-m", "--jobmanager", "address", metavar="HOST:PORT", help="Run jobs on the cluster of this JobManager.")
-def start_foreground(
-    config: Path | None, options: dict[str, str], host: str | None, port: int | None, address: str | None
-) -> None:
+@_start_options
+@with_messages
+def start_foreground(**given: Any) -> None:
     """Start a SQL gateway in the foreground; stop it with Ctrl-C."""
+    asyncio.run(_serve(_settings(**given)))
+
+
+@sql_gateway.command()
+@click.option("--port", type=click.IntRange(1, 65535), help="Stop the gateway with this REST port only [all].")
+@output_option
+@with_messages
+def stop(port: int | None, output: str) -> None:
+    """Stop the SQL gateways of this user, which cancels the queries of their sessions; jobs of INSERTs go on."""
+    SERVERS.stop(port, output)
+
+
+def _settings(
+    config: Path | None, options: dict[str, str], host: str | None, port: int | None, address: str | None
+) -> dict[str, str]:
     flags = {f"{_REST}bind-address": host, f"{_REST}port": None if port is None else str(port)}
     settings = cluster_configuration(config, options) | target_options(None, address, False)
-    asyncio.run(_serve(settings | {key: value for key, value in flags.items() if value}))
+    return settings | {key: value for key, value in flags.items() if value}
 
 
 async def _serve(settings: dict[str, str]) -> None:
     # Late import: other commands start without tables.
     from firesteel.gateway.server import SqlGateway
 
+    logs = SERVERS.configure_logs(settings)
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     gateway = SqlGateway(settings)
     await gateway.start()
-    click.echo(f"SQL gateway is ready at {gateway.address}", err=True)
+    state = SERVERS.record(gateway.address, logs)
+    text = f"SQL gateway is ready at {gateway.address}"
+    if is_in_background():
+        logging.getLogger(__name__).info(text)
+    else:
+        click.echo(text, err=True)
     try:
         await stopping.wait()
     finally:
+        state.unlink(missing_ok=True)
         await gateway.stop()

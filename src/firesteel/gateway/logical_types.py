@@ -94,7 +94,7 @@ def _row(data_type: Any) -> dict[str, Any]:
 
 
 def _field(field: Any) -> dict[str, Any]:
-    described = {} if field.description is None else {"description": field.description}
+    described = {} if field.description in (None, "...") else {"description": field.description}
     return {"name": field.name, "fieldType": logical_type(field.data_type), **described}
 
 
