@@ -99,7 +99,7 @@ class Operation:
             status, fetcher, error = self._status, self._fetcher, self._error
         if status in _UNFINISHED:
             return None
-        if error is not None:
+        if status is _S.ERROR and error is not None:
             raise error
         if status is not _S.FINISHED or fetcher is None:
             raise SqlGatewayError(f"Can not fetch results from the {self.handle} in {status.name} status.")

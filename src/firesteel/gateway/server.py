@@ -8,10 +8,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from firesteel.gateway.access import GatewayAccess
 from firesteel.gateway.handlers import DEFAULT_VERSION, ROUTES, VERSIONS, GatewayCall
-from firesteel.gateway.peer import is_own_peer
 from firesteel.gateway.sessions import Sessions
-from firesteel.rest.access import Access
 from firesteel.rest.endpoint import RestServerEndpoint
 
 _PREFIX = "sql-gateway.endpoint.rest."
@@ -32,9 +31,8 @@ class SqlGateway:
     def __init__(self, configuration: Mapping[str, str]) -> None:
         self._sessions = Sessions(configuration, session_defaults(configuration))
         options = rest_options(configuration)
-        access = Access(options, None, _is_own_user)
         prefixes = ("", *(f"/{version.lower()}" for version in VERSIONS))
-        self._server = RestServerEndpoint(ROUTES, prefixes, self._make_call, access, options)
+        self._server = RestServerEndpoint(ROUTES, prefixes, self._make_call, GatewayAccess(options), options)
 
     @property
     def address(self) -> str:
@@ -85,8 +83,3 @@ def rest_options(configuration: Mapping[str, str]) -> dict[str, str]:
         "rest.address": own.get("address", bind_address),
         "rest.port": port,
     }
-
-
-def _is_own_user(request: web.Request) -> bool:
-    connection = None if request.transport is None else request.transport.get_extra_info("socket")
-    return connection is not None and is_own_peer(connection)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -39,22 +39,24 @@ class Access:
     Args:
         configuration: Configuration of the cluster.
         local_token: The token in a file that only this user can read; None if there is none.
-        is_own_user: Returns whether a request comes from a process of this user on this machine, which needs no token
-            unless tokens are configured.
 
     Raises:
         InvalidOptionError: the server would be reachable by others without authentication, or a token is too short.
     """
 
-    def __init__(
-        self,
-        configuration: Mapping[str, str],
-        local_token: str | None,
-        is_own_user: Callable[[web.Request], bool] = lambda _: False,
-    ) -> None:
+    bind_option = "rest.bind-address"
+    """The option with the address of the server, for messages."""
+
+    token_required = (
+        "submitting a job runs code: it requires the token of this JobManager, which firesteel's commands read from "
+        f"the run directory of its user, or security.rest.token.submit. {OPEN_SUBMISSION} lets everyone who can reach "
+        "this server run code as its user"
+    )
+    """The message to a sender that must not run code."""
+
+    def __init__(self, configuration: Mapping[str, str], local_token: str | None) -> None:
         self._tokens = {role: _token(configuration, key) for role, key in _TOKENS.items() if key in configuration}
         self._local_token = local_token
-        self._is_own_user = is_own_user
         has_certificates = has_rest_authentication(configuration)
         self._is_open = has_certificates or configuration.get(OPEN_SUBMISSION, "false").lower() == "true"
         self._allows_submission = configuration.get("web.submit.enable", "true").lower() == "true"
@@ -63,7 +65,7 @@ class Access:
         host = configuration.get("rest.bind-address", "127.0.0.1")
         if not is_loopback(host) and not self._tokens and not has_certificates:
             raise InvalidOptionError(
-                f"rest.bind-address is {host!r}, which others can reach, and anyone who can submit a job can run "
+                f"{self.bind_option} is {host!r}, which others can reach, and anyone who can submit a job can run "
                 f"code: set {_TOKENS['admin']} or security.ssl.rest.authentication-enabled, or bind to 127.0.0.1"
             )
         # Not needed with tokens, which browsers do not send, or with TLS, where browsers check the certificate's name.
@@ -108,19 +110,18 @@ class Access:
         if self._local_token is not None and _is_same(given, self._local_token):
             return
         if not self._tokens:
-            if route.runs_code and not self._is_open and not self._is_own_user(request):
-                raise RestError(
-                    401,
-                    "submitting a job runs code: it requires the token of this JobManager, which firesteel's commands "
-                    "read from the run directory of its user, or security.rest.token.submit. "
-                    f"{OPEN_SUBMISSION} lets everyone who can reach this server run code as its user",
-                )
+            if route.runs_code and not self._is_open and not self.is_own_user(request):
+                raise RestError(401, self.token_required)
             return
         allowed = [_ROLES[name] for name, token in self._tokens.items() if _is_same(given, token)]
         if not allowed:
             raise RestError(401, "a bearer token is required: Authorization: Bearer <token>")
         if max(allowed) < _ROLES[route.role]:
             raise RestError(403, f"this token does not have the role {route.role}")
+
+    def is_own_user(self, request: web.Request) -> bool:
+        """Return whether the sender is known to be the server's own user, who may run code without a token."""
+        return False
 
     def _check_features(self, request: web.Request, route: Route) -> None:
         if route.runs_code and not self._allows_submission:

@@ -1,4 +1,7 @@
-"""The user at the other end of a loopback connection, as Linux knows it."""
+"""Access to the gateway: its own user needs no token on this machine, because Flink's client has none to send.
+
+Linux knows the user at the other end of a loopback connection.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,43 @@ import ipaddress
 import os
 import socket
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from aiohttp import web
+
 from firesteel.common.loopback import is_loopback
+from firesteel.rest.access import OPEN_SUBMISSION, Access
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LOCAL, _REMOTE, _STATE, _USER = 1, 2, 3, 7
 """Columns of these tables; see proc(5)."""
 
 _ESTABLISHED = "01"
+
+
+class GatewayAccess(Access):
+    """The access rules of a gateway.
+
+    Args:
+        configuration: Options of its server.
+    """
+
+    bind_option = "sql-gateway.endpoint.rest.bind-address"
+    token_required = (
+        "SQL can run code: without a token only processes of the gateway's own user on the same machine may open "
+        f"sessions. Configure security.rest.token.submit and send it; {OPEN_SUBMISSION} lets everyone who can reach "
+        "this server run code as its user"
+    )
+
+    def __init__(self, configuration: Mapping[str, str]) -> None:
+        super().__init__(configuration, None)
+
+    def is_own_user(self, request: web.Request) -> bool:
+        """Return whether the sender is a process of this user, or of root, on this machine."""
+        connection = None if request.transport is None else request.transport.get_extra_info("socket")
+        return connection is not None and is_own_peer(connection)
 
 
 def is_own_peer(connection: socket.socket) -> bool:
