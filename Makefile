@@ -84,8 +84,8 @@ host-faults: $(STAMP) zookeeper namespaces  ## let 40 faults hit a cluster on ho
 soak: $(STAMP) zookeeper  ## simulate faults, kill JobManagers and all that runs jobs until stopped, or until something is wrong
 	@PYTHONHASHSEED=0 $(BIN)/python -m tests.soak
 
-flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line and dashboard on a cluster of firesteel
-	@FLINK_HOME=$$($(PYFLINK) -c 'import pyflink; print(pyflink.__path__[0])') $(BIN)/python -m pytest tests/cli/test_flink_tools.py
+flink-tools: $(STAMP) $(PYFLINK_STAMP) chromium  ## run Flink's own command line, dashboard and SQL client on a cluster of firesteel
+	@FLINK_HOME=$$($(PYFLINK) -c 'import pyflink; print(pyflink.__path__[0])') $(BIN)/python -m pytest tests/cli/test_flink_tools.py tests/cli/test_flink_sql_client.py
 
 scenarios: $(STAMP)  ## write the generated documents anew: scenarios and their tests, what is not compatible
 	@$(BIN)/python docs/scenarios.py
