@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from firesteel.common.time import Instant
 from firesteel.common.types import Row, RowKind
 from firesteel.gateway import access
 from firesteel.gateway.handlers import ROUTES
@@ -356,3 +357,14 @@ def test_flinks_options_of_the_server() -> None:
 )
 def test_sessions_submit_jobs_to_the_cluster_of_the_gateways_options(options: dict[str, str], address: str) -> None:
     assert session_defaults(options)["rest.address"] == address
+
+
+async def test_texts_of_moments_are_in_the_sessions_time_zone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    row_type = RowType([DataTypes.FIELD("at", DataTypes.TIMESTAMP_LTZ(0))])
+    result = TableResult(row_type, [Row(Instant(0, 0))])
+    monkeypatch.setattr(SessionContext, "execute", lambda self, statement: result)
+    session = await client.open(**{"table.local-time-zone": "Asia/Tokyo"})
+    assert await client.rows(session, "SHOW TABLES", "PLAIN_TEXT") == [["1970-01-01 09:00:00"]]
+    session = await client.open(**{"table.local-time-zone": "default"})
+    assert await client.rows(session, "SHOW TABLES", "PLAIN_TEXT") == [["1970-01-01 00:00:00"]]
+    assert await client.rows(session, "SHOW TABLES", "JSON") == [["1970-01-01T00:00:00Z"]]

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
-from firesteel.columns.value_text import time_zone
 from firesteel.gateway.completion import completions, word_before
 from firesteel.gateway.errors import SqlGatewayError
 from firesteel.gateway.operation import Operation
@@ -158,8 +157,7 @@ class Session:
 
     def results_text(self, fetcher: ResultFetcher, rows: list[Any], form: RowFormat) -> str:
         """Return columns and rows of a result as JSON."""
-        zone = time_zone(self._context.get("table.local-time-zone", "UTC"))
-        return results_text(fetcher.row_type, rows, form, zone)
+        return results_text(fetcher.row_type, rows, form, self._context.time_zone)
 
     def close(self) -> None:
         """Close all operations, which cancels the jobs of queries; jobs of INSERTs go on."""

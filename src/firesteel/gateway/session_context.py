@@ -5,6 +5,7 @@ Sessions of the SQL client (`firesteel sql`) and of the gateway share it.
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from firesteel.client.rest_client import DEFAULT_ADDRESS, TOKEN, RestClusterClient
+from firesteel.columns.value_text import time_zone
 from firesteel.common.configuration import Configuration
 from firesteel.common.types import Row
 from firesteel.rest.job_messages import masked
@@ -70,6 +72,16 @@ class SessionContext:
     def waits_for_inserts(self) -> bool:
         """Return whether an INSERT ends with its job (`table.dml-sync`)."""
         return self.get(SYNC, "false").lower() == "true"
+
+    @property
+    def time_zone(self) -> datetime.tzinfo:
+        """Return the time zone of texts of TIMESTAMP_LTZ, the one in which queries are executed.
+
+        Raises:
+            ValueError: `table.local-time-zone` names no time zone.
+        """
+        name = self.table_env.get_config().get_local_timezone()
+        return time_zone("UTC" if name == "default" else name)
 
     def get(self, key: str, default: str) -> str:
         """Return the value of an option."""
