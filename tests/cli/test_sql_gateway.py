@@ -40,6 +40,7 @@ async def use(address: str, cluster: JobManager, directory: Path) -> None:
         await changes_and_results(client, session)
         await inserts(client, session, cluster, directory)
         await a_running_query(client, session, cluster)
+        await running_jobs(client, cluster, directory)
 
 
 async def changes_and_results(client: Client, session: str) -> None:
@@ -75,6 +76,21 @@ async def a_running_query(client: Client, session: str, cluster: JobManager) -> 
     assert (status, jobs_of(cluster)[job_id]) != (200, "CANCELED")
     assert (await client.ask("POST", f"{operation}/cancel", json={}))["status"] == "CANCELED"
     await asyncio.to_thread(wait_for, lambda: jobs_of(cluster)[job_id] == "CANCELED")
+
+
+async def running_jobs(client: Client, cluster: JobManager, directory: Path) -> None:
+    session = await client.open(**{"execution.checkpointing.savepoint-dir": str(directory / "savepoints")})
+    await client.rows(session, "CREATE TABLE g (n INT) WITH ('connector' = 'datagen', 'rows-per-second' = '5')")
+    await client.rows(session, "CREATE TABLE b (n INT) WITH ('connector' = 'blackhole')")
+    for stop, status in (("", "CANCELED"), (" WITH SAVEPOINT", "FINISHED")):
+        ((job_id,),) = await client.rows(session, "INSERT INTO b SELECT n FROM g")
+        await asyncio.to_thread(wait_for, lambda job_id=job_id: jobs_of(cluster)[job_id] == "RUNNING")
+        ((described, name, *_),) = await client.rows(session, f"DESCRIBE JOB '{job_id}'")
+        assert (described, name) == (job_id, "insert-into_default_catalog.default_database.b")
+        ((answer,),) = await client.rows(session, f"STOP JOB '{job_id}'{stop}")
+        assert answer == "OK" if not stop else (Path(answer) / "_metadata").exists()
+        await asyncio.to_thread(wait_for, lambda job_id=job_id, status=status: jobs_of(cluster)[job_id] == status)
+    assert "does not exist in the cluster" in await client.error(session, f"STOP JOB '{'0' * 32}'")
 
 
 def test_stopping_without_a_gateway_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,3 +166,12 @@ def test_errors_name_line_and_column(sql, message):
     with pytest.raises(SqlParserError) as caught:
         parse(sql)
     assert message in str(caught.value)
+
+
+def test_jobs_are_stopped_with_and_without_savepoint():
+    assert parse("STOP JOB 'ab'") == s.StopJob("ab")
+    assert parse("STOP JOB 'ab' WITH SAVEPOINT;") == s.StopJob("ab", with_savepoint=True)
+    assert parse("stop job 'ab' with savepoint with drain") == s.StopJob("ab", with_savepoint=True, with_drain=True)
+    for text in ("STOP JOB ab", "STOP JOB 'ab' WITH DRAIN", "STOP 'ab'"):
+        with pytest.raises(SqlParserError):
+            parse(text)

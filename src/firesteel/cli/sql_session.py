@@ -28,6 +28,7 @@ CLEAR             Clear the terminal.
 SET               List the options, or set one: SET 'key' = 'value'.
 RESET             Reset all options, or one: RESET 'key'.
 SHOW JOBS         List the jobs.
+STOP JOB          Cancel a job, or stop it: STOP JOB 'id' WITH SAVEPOINT.
 Any other statement is SQL. A statement ends with a semicolon and may have several lines."""
 
 

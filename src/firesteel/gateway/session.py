@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
+from firesteel.errors import FiresteelError
 from firesteel.gateway.completion import completions, word_before
 from firesteel.gateway.errors import SqlGatewayError
 from firesteel.gateway.operation import Operation
@@ -20,6 +22,8 @@ from firesteel.table import statements as s
 from firesteel.table.errors import TableException
 from firesteel.table.planner.parser import parse
 from firesteel.table.table_result import TableResult, ok
+
+logger = logging.getLogger(__name__)
 
 _POLL_S = 0.1
 _BEGIN = re.compile(r"\s*BEGIN\s+STATEMENT\s+SET\s*;?\s*", re.IGNORECASE)
@@ -99,8 +103,9 @@ class Session:
         Raises:
             SqlGatewayError: there is none with this handle.
         """
-        self.operation(handle).close()
+        operation = self.operation(handle)
         self._operations.pop(handle, None)
+        operation.close()
 
     def _execute(self, operation: Operation, text: str, options: Mapping[str, str]) -> ResultFetcher:
         with self._lock:
@@ -161,8 +166,12 @@ class Session:
 
     def close(self) -> None:
         """Close all operations, which cancels the jobs of queries; jobs of INSERTs go on."""
-        for handle in list(self._operations):
-            self.close_operation(handle)
+        for handle, operation in list(self._operations.items()):
+            self._operations.pop(handle, None)
+            try:
+                operation.close()
+            except FiresteelError as error:
+                logger.warning("the query of operation %s was not cancelled: %s", handle, error)
 
 
 def _wait(operation: Operation, client: Any) -> None:

@@ -19,6 +19,7 @@ from firesteel.common.types import Row
 from firesteel.rest.job_messages import masked
 from firesteel.table import EnvironmentSettings, StreamTableEnvironment
 from firesteel.table import statements as s
+from firesteel.table.errors import TableException
 from firesteel.table.print_style import PrintStyle
 from firesteel.table.table_result import TableResult, ok
 from firesteel.table.types import DataTypes, RowType
@@ -29,6 +30,9 @@ SYNC = "table.dml-sync"
 _CHOICES = {MODE: ("streaming", "batch"), RESULT_MODE: ("tableau", "table", "changelog"), SYNC: ("true", "false")}
 _OWN = (RESULT_MODE, SYNC)
 """Options of the session itself, which are not passed to the table environment."""
+
+
+_JOB_COLUMNS = ["job id", "job name", "status", "start time"]
 
 
 class SessionJob(NamedTuple):
@@ -132,7 +136,7 @@ class SessionContext:
     # --- statements --------------------------------------------------------------------------------------------------
 
     def execute(self, statement: Any) -> TableResult:
-        """Execute a parsed statement, including SET, RESET and SHOW JOBS, which belong to the session.
+        """Execute a parsed statement, including SET, RESET and statements about jobs, which belong to the session.
 
         Raises:
             TableException: the statement is invalid or not supported.
@@ -141,7 +145,11 @@ class SessionContext:
         if isinstance(statement, s.SetOption):
             return self._set(statement)
         if isinstance(statement, s.Show) and statement.what == "JOBS":
-            return _texts(["job id", "job name", "status", "start time"], self._job_rows())
+            return _texts(_JOB_COLUMNS, self._job_rows())
+        if isinstance(statement, s.Describe) and statement.kind == "JOB":
+            return _texts(_JOB_COLUMNS, [self._job_row(statement.path[0])])
+        if isinstance(statement, s.StopJob):
+            return self._stop(statement)
         executor = self.table_env._executor
         if isinstance(statement, s.Query):
             return executor.collect(executor._planner.resolve(statement.query), exact=True)
@@ -163,8 +171,36 @@ class SessionContext:
             self.set_option(statement.key, statement.value)
         return ok()
 
+    def _job_row(self, job_id: str) -> Row:
+        for row in self._job_rows():
+            if row[0] == job_id:
+                return row
+        raise TableException(f"Described job {job_id} does not exist in the cluster.")
+
+    def _stop(self, statement: s.StopJob) -> TableResult:
+        self._job_row(statement.job_id)
+        if self._is_remote:
+            path = self._stop_remote(statement)
+        else:
+            (client,) = (job.client for job in self.jobs if str(job.client.get_job_id()) == statement.job_id)
+            stop = client.stop_with_savepoint(statement.with_drain) if statement.with_savepoint else client.cancel()
+            path = stop.result()
+        return _texts(["savepoint path"], [Row(path)]) if statement.with_savepoint else ok()
+
+    def _stop_remote(self, statement: s.StopJob) -> str | None:
+        cluster = self.cluster()
+        if not statement.with_savepoint:
+            cluster.cancel(statement.job_id)
+            return None
+        trigger_id = cluster.trigger_stop(statement.job_id, None, statement.with_drain)
+        return cluster.savepoint_location(statement.job_id, trigger_id)
+
+    @property
+    def _is_remote(self) -> bool:
+        return self.get("execution.target", "local") == "remote"
+
     def _job_rows(self) -> list[Row]:
-        if self.get("execution.target", "local") == "remote":
+        if self._is_remote:
             return [
                 Row(job["jid"], job["name"], job["state"], _time(job["start-time"]))
                 for job in self.cluster().list_jobs()

@@ -218,6 +218,15 @@ class Describe:
 
 
 @dataclass(frozen=True, slots=True)
+class StopJob:
+    """STOP JOB, `with_savepoint` and then possibly `with_drain`."""
+
+    job_id: str
+    with_savepoint: bool = False
+    with_drain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """EXPLAIN of a statement; `details` such as CHANGELOG_MODE, ESTIMATED_COST, JSON_EXECUTION_PLAN."""
 

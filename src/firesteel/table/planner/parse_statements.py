@@ -207,6 +207,12 @@ class StatementParser(AlterParser):
             return s.Describe((self.string(),), kind, extended)
         return s.Describe(self.path(), kind, extended)
 
+    def _stop(self) -> s.StopJob:
+        self.expect("STOP", "JOB")
+        job_id = self.string()
+        with_savepoint = self.accept("WITH", "SAVEPOINT")
+        return s.StopJob(job_id, with_savepoint, with_savepoint and self.accept("WITH", "DRAIN"))
+
     def _explain(self) -> s.Explain:
         self.expect("EXPLAIN")
         if self.accept("PLAN", "FOR"):
@@ -340,4 +346,5 @@ _STATEMENTS: dict[str, Callable[[StatementParser], Any]] = {
     "BEGIN": StatementParser._begin,
     "DELETE": StatementParser._delete,
     "ANALYZE": StatementParser._analyze,
+    "STOP": StatementParser._stop,
 }
