@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from firesteel.rest import request_content, server
+from firesteel.rest import endpoint, request_content
 from tests.rest.rest_cluster import Rest, serving
 
 OVERVIEW = b"GET /overview HTTP/1.1\r\nHost: localhost\r\n"
@@ -34,7 +34,7 @@ async def answered(reader: asyncio.StreamReader) -> bytes:
 async def test_a_connection_without_a_whole_request_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(server, "FIRST_REQUEST_S", 0.1)
+    monkeypatch.setattr(endpoint, "FIRST_REQUEST_S", 0.1)
     async with serving(tmp_path) as rest:
         reader, writer = await connect(rest, sent)
         assert await answered(reader) == b""
@@ -53,7 +53,7 @@ async def test_a_body_that_comes_slowly_is_given_up(rest: Rest, monkeypatch: pyt
 async def test_a_slow_first_request_is_answered_once_its_head_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "FIRST_REQUEST_S", 0.1)
+    monkeypatch.setattr(endpoint, "FIRST_REQUEST_S", 0.1)
     monkeypatch.setattr(request_content, "_CHUNK_TIMEOUT_S", 0.5)
     async with serving(tmp_path) as rest:
         head = b"POST /savepoint-disposal HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -63,7 +63,7 @@ async def test_a_slow_first_request_is_answered_once_its_head_is_there(
 
 
 async def test_one_connection_too_many_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(endpoint, "MAX_CONNECTIONS", 2)
     async with serving(tmp_path) as rest:
         held = [await connect(rest, OVERVIEW + b"\r\n") for _ in range(2)]
         assert [b" 200 " in await answered(reader) for reader, _ in held] == [True, True]
