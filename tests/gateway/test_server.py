@@ -236,9 +236,30 @@ async def test_an_insert_that_is_awaited_is_not_ready_before_its_job_has_ended(c
     body = await client.ask("GET", f"{operation}/result/0?rowFormat=JSON")
     assert body == {"resultType": "NOT_READY", "nextResultUri": f"/v3{operation}/result/0?rowFormat=JSON"}
     assert (await client.ask("GET", f"{operation}/status"))["status"] == "RUNNING"
-    assert await client.rows(session, "SHOW TABLES") == []  # other statements need not wait for the job
+    later = await client.submit(session, "SHOW TABLES")
+    assert (await client.ask("GET", f"{later}/status"))["status"] == "PENDING"
     job.ended.set()
     assert (await client.first(operation))[1]["jobID"] == "ab" * 16
+    assert (await client.first(later))[0] == 200
+
+
+async def test_statements_are_executed_in_the_order_of_their_requests(client: Client) -> None:
+    session = await client.open()
+    statements = [f"SET 'a' = '{i}'" for i in range(30)]
+    for statement in statements:
+        await client.submit(session, statement)
+    assert await client.rows(session, "SET 'a'") == [["a", "29"]]
+
+
+async def test_operations_are_cancelled_while_all_workers_are_busy(job: Job) -> None:
+    async with serving(**{"sql-gateway.worker.threads.max": "1"}) as client:
+        session = await client.open(**{"table.dml-sync": "true"})
+        busy = await client.submit(session, "INSERT INTO t VALUES (1, 'a')")
+        other = await client.open()
+        waiting = await client.submit(other, "SHOW TABLES")
+        assert await client.ask("POST", f"{busy}/cancel", json={}) == {"status": "CANCELED"}
+        assert (await client.first(waiting))[0] == 200
+    assert job.cancelled.is_set()
 
 
 async def test_a_statement_that_takes_longer_than_its_timeout_is_stopped(client: Client, job: Job) -> None:

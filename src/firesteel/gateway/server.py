@@ -61,7 +61,8 @@ class SqlGateway:
 
 def session_defaults(configuration: Mapping[str, str]) -> dict[str, str]:
     """Return the initial options of sessions: those of the gateway without its own."""
-    options = {key: value for key, value in configuration.items() if not key.startswith("sql-gateway.")}
+    own = ("sql-gateway.", "security.rest.token.")
+    options = {key: value for key, value in configuration.items() if not key.startswith(own)}
     host = options.get("rest.address", "127.0.0.1")
     # Flink's options have the port apart.
     has_port = urlsplit(host if "://" in host else f"//{host}").port is not None

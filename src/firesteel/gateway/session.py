@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import threading
@@ -58,6 +59,9 @@ class Session:
         self.handle = str(uuid.uuid4())
         self.name = name
         self._context = SessionContext(options)
+        self.turn = asyncio.Lock()
+        """Held while a statement is executed, so that statements are executed in the order of their requests."""
+
         self._lock = threading.Lock()
         self._operations: dict[str, Operation] = {}
         self._accessed = time.monotonic()
@@ -108,12 +112,9 @@ class Session:
         operation.close()
 
     def _execute(self, operation: Operation, text: str, options: Mapping[str, str]) -> ResultFetcher:
-        with self._lock:
-            if operation.has_stopped:
-                raise SqlGatewayError("The operation was stopped before it began.")
-            with self._context.overridden(options):
-                result = self._result(text)
-                is_awaited = self._context.waits_for_inserts
+        with self._lock, self._context.overridden(options):
+            result = self._result(text)
+            is_awaited = self._context.waits_for_inserts
         client = result.get_job_client()
         if client is None or result._is_query:
             return fetcher_of(result)

@@ -22,6 +22,7 @@ IDLE_TIMEOUT = "sql-gateway.session.idle-timeout"
 CHECK_INTERVAL = "sql-gateway.session.check-interval"
 MAX_SESSIONS = "sql-gateway.session.max-num"
 MAX_THREADS = "sql-gateway.worker.threads.max"
+_CALLERS = 32
 _PROCESS_PREFIXES = (
     "blob.",
     "env.",
@@ -54,7 +55,10 @@ class Sessions:
         self._idle_timeout_s = duration_s(configuration, IDLE_TIMEOUT, 600)
         self._check_interval_s = duration_s(configuration, CHECK_INTERVAL, 60)
         self._maximum = int(number(configuration, MAX_SESSIONS, 1_000_000))
-        self._threads = ThreadPoolExecutor(int(number(configuration, MAX_THREADS, 500)), "sql-gateway")
+        self._workers = ThreadPoolExecutor(int(number(configuration, MAX_THREADS, 500)), "sql-gateway-worker")
+        # Of their own, so that operations can be cancelled while all workers are busy.
+        self._callers = ThreadPoolExecutor(_CALLERS, "sql-gateway-call")
+        self._tasks: set[asyncio.Task[None]] = set()
         self._sessions: dict[str, Session] = {}
         self._expiry: asyncio.Task[None] | None = None
 
@@ -70,7 +74,10 @@ class Sessions:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._expiry
         await asyncio.gather(*(self.close(handle) for handle in list(self._sessions)))
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for task in self._tasks:
+            task.cancel()
+        self._workers.shutdown(wait=False, cancel_futures=True)
+        self._callers.shutdown(wait=False)
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -124,15 +131,22 @@ class Sessions:
             timeout_s: The timeout of the statement; 0 for none.
         """
         operation = session.submit(text, options)
-        done = asyncio.get_running_loop().run_in_executor(self._threads, operation.run)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._run(session, operation))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         if timeout_s > 0:
-            timer = asyncio.get_running_loop().call_later(timeout_s, self._threads.submit, operation.time_out)
-            done.add_done_callback(lambda _: timer.cancel())
+            timer = loop.call_later(timeout_s, self._callers.submit, operation.time_out)
+            task.add_done_callback(lambda _: timer.cancel())
         return operation
+
+    async def _run(self, session: Session, operation: Operation) -> None:
+        async with session.turn:
+            await asyncio.get_running_loop().run_in_executor(self._workers, operation.run)
 
     async def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a blocking function in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._callers, function, *arguments)
 
     async def _close_idle_sessions(self) -> None:
         while True:
