@@ -340,6 +340,12 @@ async def test_pages_of_other_sites_cannot_open_sessions(client: Client, headers
     assert (await client.call("POST", "/sessions", data="{}", headers=headers))[0] == 403
 
 
+async def test_other_endpoints_than_rest_are_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="allowed: rest"):
+        async with serving(**{"sql-gateway.endpoint.type": "hiveserver2"}):
+            raise AssertionError("it has started")
+
+
 async def test_a_gateway_that_others_can_reach_needs_tokens() -> None:
     option = "sql-gateway.endpoint.rest.bind-address"
     with pytest.raises(InvalidOptionError, match=option):

@@ -12,6 +12,7 @@ from firesteel.gateway.access import GatewayAccess
 from firesteel.gateway.handlers import DEFAULT_VERSION, ROUTES, VERSIONS, GatewayCall
 from firesteel.gateway.sessions import Sessions
 from firesteel.rest.endpoint import RestServerEndpoint
+from firesteel.runtime.options import InvalidOptionError
 
 _PREFIX = "sql-gateway.endpoint.rest."
 DEFAULT_PORT = "8083"
@@ -29,6 +30,9 @@ class SqlGateway:
     """
 
     def __init__(self, configuration: Mapping[str, str]) -> None:
+        kind = configuration.get("sql-gateway.endpoint.type", "rest")
+        if kind != "rest":
+            raise InvalidOptionError(f"option 'sql-gateway.endpoint.type' is {kind!r}; allowed: rest")
         self._sessions = Sessions(configuration, session_defaults(configuration))
         options = rest_options(configuration)
         prefixes = ("", *(f"/{version.lower()}" for version in VERSIONS))
