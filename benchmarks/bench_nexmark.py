@@ -1,6 +1,6 @@
 """Events per second of the Nexmark queries q0 to q8, on firesteel and PyFlink.
 
-python benchmarks/bench_nexmark.py [--case q0..q8] [--records N] [--runs K] [--pyflink-python PATH]
+python benchmarks/bench_nexmark.py [--case q0 q1 ...] [--records N] [--runs K] [--pyflink-python PATH]
 """
 
 from __future__ import annotations

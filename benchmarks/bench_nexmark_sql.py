@@ -1,6 +1,6 @@
 """Events per second of the Nexmark queries in SQL over JSON files, on firesteel, PyFlink (Flink SQL) and Spark SQL.
 
-python benchmarks/bench_nexmark_sql.py [--case q0..q22] [--records N] [--runs K] [--pyflink-python PATH]
+python benchmarks/bench_nexmark_sql.py [--case q0 q1 ...] [--records N] [--runs K] [--pyflink-python PATH]
 """
 
 from __future__ import annotations

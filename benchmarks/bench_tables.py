@@ -1,6 +1,6 @@
 """Rows per second of SQL queries over JSON files, on firesteel, PyFlink (Flink SQL) and Spark SQL.
 
-python benchmarks/bench_tables.py [--case filter|group|tumble] [--records N] [--runs K] [--pyflink-python PATH]
+python benchmarks/bench_tables.py [--case filter group tumble] [--records N] [--runs K] [--pyflink-python PATH]
 """
 
 from __future__ import annotations

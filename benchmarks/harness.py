@@ -108,11 +108,11 @@ def main(title: str, text: str, cases: dict[str, Case]) -> None:
     """
     options = _options(text, cases)
     if options.engine:
-        seconds = cases[options.case].engines[options.engine].runs()(options.records, options.runs)
+        seconds = cases[options.case[0]].engines[options.engine].runs()(options.records, options.runs)
         print(_MARK + json.dumps([seconds, _versions()]), flush=True)
         return
-    chosen = cases if options.case is None else {options.case: cases[options.case]}
-    name = title if options.case is None else f"{title} {options.case}"
+    chosen = {case: cases[case] for case in options.case or cases}
+    name = " ".join([title, *(options.case or [])])
     results = {case: _run_case(case, cases[case], options) for case in chosen}
     conditions = f"Parallelism {PARALLELISM}. Median of {options.runs} run(s) after a warm-up."
     lines = [f"# {name}", "", text, "", f"{environment_line()}. {conditions}", ""]
@@ -128,7 +128,7 @@ def main(title: str, text: str, cases: dict[str, Case]) -> None:
 
 def _options(text: str, cases: dict[str, Case]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=text)
-    parser.add_argument("--case", choices=list(cases), help="only that one [all]")
+    parser.add_argument("--case", choices=list(cases), nargs="+", help="only these [all]")
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3, help="runs per engine after a warm-up; their median counts [3]")
     parser.add_argument(

@@ -4,6 +4,7 @@ from decimal import Decimal
 import pytest
 
 from firesteel.columns.type_text import parse_type
+from firesteel.columns.values import arrow_type
 from firesteel.table.connectors.formats.base import Columns, make_format
 from firesteel.table.connectors.options import Options
 from firesteel.table.errors import ValidationException
@@ -20,6 +21,39 @@ def rows_of(batch):
 
 
 CSV = {"a": "INT", "b": "STRING"}
+
+
+NESTED = {
+    "id": "SMALLINT",
+    "r": "ROW<x FLOAT, at TIMESTAMP(3), day DATE, inner ROW<n BIGINT>>",
+    "xs": "ARRAY<INT>",
+    "rs": "ARRAY<ROW<at TIMESTAMP(0)>>",
+}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b'{"id":1,"r":{"x":0.1,"at":"2024-01-02 03:04:05.678","day":"2024-02-29","inner":{"n":5}},"xs":[1,null]}',
+        b'{"id":2,"r":null,"xs":null,"rs":[{"at":"2024-01-02 03:04:05.678"},null,{}]}',
+        b'{"r":{"inner":null,"other":[1,{"a":2}]},"xs":[],"rs":[]}',
+        b"{}",
+    ],
+)
+def test_nested_json_by_columns_and_by_records_agree(record):
+    found = format_of("json", NESTED)
+    other = b'{"id":3,"r":{"at":"1969-12-31 23:59:59.999","inner":{}},"xs":[7],"rs":null}'
+    batch = found._decode_columns(record + b"\n" + other)
+    assert batch is not None
+    assert [column.type for column in batch.columns] == [arrow_type(parse_type(text)) for text in NESTED.values()]
+    assert rows_of(batch) == rows_of(found._decode_records([record, other]))
+
+
+@pytest.mark.parametrize(
+    "record", [b'{"r":{"day":"2024-2-9"}}', b'{"rs":[{"at":"2024-01-02"}]}', b'{"id":40000}', b'{"r":[1]}']
+)
+def test_json_that_arrow_might_read_otherwise_is_read_by_records(record):
+    assert format_of("json", NESTED)._decode_columns(record) is None
 
 
 def test_csv_by_columns_and_by_records_agree():

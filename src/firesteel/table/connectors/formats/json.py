@@ -28,7 +28,18 @@ _OPTIONS = (
     "map-null-key.mode",
     "timestamp-format.standard",
 )
-_FAST = (t.CharType, t.VarCharType, t.BooleanType, t.IntType, t.BigIntType, t.DoubleType, t.TimestampType)
+_DIRECT = (
+    t.CharType,
+    t.VarCharType,
+    t.BooleanType,
+    t.TinyIntType,
+    t.SmallIntType,
+    t.IntType,
+    t.BigIntType,
+    t.FloatType,
+    t.DoubleType,
+)
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
 _SQL_TIMESTAMP = r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _ISO_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?$"
 _MICROSECONDS = 6
@@ -73,31 +84,48 @@ class JsonFormat(Format):
 
     def _decode_columns(self, data: bytes) -> ColumnBatch | None:
         """Return the rows by Arrow's parser; None where its meaning may differ."""
-        if self._fails_on_missing or not all(isinstance(kind, _FAST) for kind in self.columns.types):
+        row_type = t.RowType(list(map(t.RowField, self.columns.names, self.columns.types)))
+        if self._fails_on_missing or not _is_columnar(row_type) or not data.strip():
             return None
-        if not data.strip() or len(set(self.columns.names)) < len(self.columns.names):
-            return None
-        fields = [
-            pa.field(name, pa.string() if isinstance(kind, t.TimestampType) else arrow_type(kind))
-            for name, kind in zip(self.columns.names, self.columns.types, strict=True)
-        ]
+        schema = pa.schema(_text_type(row_type))
         try:
             table = pa.json.read_json(
                 pa.py_buffer(data),
                 pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-                pa.json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"),
+                pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-        arrays = []
-        for name, kind in zip(self.columns.names, self.columns.types, strict=True):
-            array = _one(table.column(name))
-            if isinstance(kind, t.TimestampType):
-                array = self._timestamps(array, kind)
-            if array is None:
-                return None
-            arrays.append(array)
-        return ColumnBatch(tuple(arrays), table.num_rows)
+        columns = [_one(table.column(name)) for name in self.columns.names]
+        arrays = [self._parsed(array, kind) for array, kind in zip(columns, self.columns.types, strict=True)]
+        return None if any(array is None for array in arrays) else ColumnBatch(tuple(arrays), table.num_rows)
+
+    def _parsed(self, array: pa.Array, kind: t.DataType) -> pa.Array | None:
+        """Return values whose times were read as texts; None if one of them has another form."""
+        if isinstance(kind, t.TimestampType):
+            return self._timestamps(array, kind)
+        if isinstance(kind, t.DateType):
+            return self._dates(array)
+        if isinstance(kind, t.ArrayType):
+            values = self._parsed(array.values, kind.element_type)
+            if values is None or values is array.values:
+                return None if values is None else array
+            return pa.ListArray.from_arrays(array.offsets, values, mask=array.is_null())
+        if not isinstance(kind, t.RowType):
+            return array
+        children = [self._parsed(array.field(index), field.data_type) for index, field in enumerate(kind.fields)]
+        if any(child is None for child in children):
+            return None
+        return pa.StructArray.from_arrays(children, fields=list(arrow_type(kind)), mask=array.is_null())
+
+    def _dates(self, texts: pa.Array) -> pa.Array | None:
+        """Return dates, None where a text has another form."""
+        if pc.all(pc.match_substring_regex(texts, _DATE)).as_py() is False:
+            return None
+        try:
+            return texts.cast(pa.date32())
+        except pa.ArrowInvalid:
+            return None
 
     def _timestamps(self, texts: pa.Array, kind: t.TimestampType) -> pa.Array | None:
         """Return timestamps, None where a text has another form."""
@@ -160,6 +188,25 @@ class JsonFormat(Format):
     def writer(self, kind: t.DataType) -> Callable[[Any], str]:
         """Return the function that returns the JSON text of a value."""
         return json_writer(kind, self._is_iso, self._plain, self._null_keys, self._null_key)
+
+
+def _is_columnar(kind: t.DataType) -> bool:
+    """Return whether Arrow's parser reads a type as Flink does."""
+    if isinstance(kind, t.RowType):
+        names = kind.field_names()
+        return 0 < len(names) == len(set(names)) and all(map(_is_columnar, kind.field_types()))
+    if isinstance(kind, t.ArrayType):
+        return _is_columnar(kind.element_type)
+    return isinstance(kind, (*_DIRECT, t.TimestampType, t.DateType))
+
+
+def _text_type(kind: t.DataType) -> pa.DataType:
+    """Return the Arrow type to read; times are read as texts."""
+    if isinstance(kind, t.RowType):
+        return pa.struct([(field.name, _text_type(field.data_type)) for field in kind.fields])
+    if isinstance(kind, t.ArrayType):
+        return pa.list_(_text_type(kind.element_type))
+    return pa.string() if isinstance(kind, (t.TimestampType, t.DateType)) else arrow_type(kind)
 
 
 def _object(pairs: Any) -> bytes:
