@@ -1,4 +1,4 @@
-"""A column batch: what flows between the operators of a table program, as one element of a stream."""
+"""Column batches: the elements that flow between the operators of a table program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 
 class Kind(IntEnum):
-    """What a row of a changelog does. Flink: `types.RowKind`, with the same numbers."""
+    """The kind of change that a changelog row makes. Flink: `types.RowKind`, with the same numbers."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -22,13 +22,13 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnBatch:
-    """Rows as columns, and what each row does.
+    """Rows stored as columns, each with its row kind.
 
     Attributes:
-        columns: One Arrow array per column, all of one length.
-        length: The number of rows, which columns alone do not tell where there are none.
-        kinds: A `Kind` per row (int8), None: all are inserted.
-        holds_records: For who counts the records of a stream.
+        columns: One Arrow array per column, all of the same length.
+        length: The number of rows. It is stored because a batch without columns still has rows.
+        kinds: A `Kind` per row (int8), or None if every row is an insert.
+        holds_records: Marks the element as a batch, so that record counters add `length` instead of 1.
     """
 
     holds_records: ClassVar[bool] = True
@@ -41,7 +41,7 @@ class ColumnBatch:
         return self.length
 
     def with_columns(self, columns: Sequence[pa.Array]) -> ColumnBatch:
-        """Return other columns for the same rows."""
+        """Return a batch with the same rows and kinds but other columns."""
         return ColumnBatch(tuple(columns), self.length, self.kinds)
 
     def take(self, indices: Any) -> ColumnBatch:
@@ -58,16 +58,16 @@ class ColumnBatch:
         return self.take(np.flatnonzero(mask))
 
     def slice(self, start: int, stop: int) -> ColumnBatch:
-        """Return the rows from `start` to before `stop`."""
+        """Return the rows from `start` (inclusive) to `stop` (exclusive)."""
         kinds = None if self.kinds is None else self.kinds[start:stop]
         return ColumnBatch(tuple(c.slice(start, stop - start) for c in self.columns), stop - start, kinds)
 
     def kinds_or_inserts(self) -> np.ndarray[Any, Any]:
-        """Return the kinds, also where all rows are inserted."""
+        """Return the kinds as an array, also if every row is an insert."""
         return np.zeros(self.length, np.int8) if self.kinds is None else self.kinds
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel in Arrow's stream format, which holds no more than these rows."""
+        """Serialize in Arrow's stream format, which writes only the rows of a sliced array."""
         if not self.columns:
             return ColumnBatch, ((), self.length, self.kinds)
         names = [str(index) for index in range(len(self.columns))]
@@ -84,7 +84,7 @@ def _from_bytes(data: bytes, kinds: Any) -> ColumnBatch:
 
 
 def concat(batches: Sequence[ColumnBatch]) -> ColumnBatch:
-    """Return the rows of several batches of the same columns, in their order; there is at least one batch."""
+    """Concatenate at least one batch of the same columns, in order."""
     if len(batches) == 1:
         return batches[0]
     columns = [pa.concat_arrays([batch.columns[i] for batch in batches]) for i in range(len(batches[0].columns))]

@@ -1,4 +1,4 @@
-"""Which types can be cast to which. Flink: `LogicalTypeCasts`."""
+"""Rules of which types can be cast to which. Flink: `LogicalTypeCasts`."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ _EXPLICIT: dict[type[t.DataType], _Types] = {
 
 
 def can_cast(source: t.DataType, target: t.DataType) -> bool:
-    """Return whether CAST and TRY_CAST take these types."""
+    """Return whether CAST and TRY_CAST accept this source and target type."""
     return _castable(source, target, _EXPLICIT)
 
 
 def can_cast_implicitly(source: t.DataType, target: t.DataType) -> bool:
-    """Return whether values are converted without CAST, e.g. when a query is inserted into a table.
+    """Return whether a value is converted without CAST, e.g. when a query is inserted into a table.
 
-    A nullable type does not fit one that is NOT NULL.
+    A nullable type cannot be cast implicitly to a NOT NULL type.
     """
     if source.is_nullable and not target.is_nullable:
         return False

@@ -1,4 +1,4 @@
-"""Types that are made of other types, and types of values that only programs understand."""
+"""Types composed of other types, and types whose values only user code understands."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ArrayType(DataType):
         return obj and [self.element_type.to_sql_type(value) for value in obj]
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the elements of an internal form."""
+        """Return the Python elements of an array in internal form."""
         return obj and [self.element_type.from_sql_type(value) for value in obj]
 
 
 class MultisetType(DataType):
-    """`MULTISET<element>`: elements and how often each occurs."""
+    """`MULTISET<element>`: elements and their number of occurrences."""
 
     def __init__(self, element_type: DataType, nullable: bool = True) -> None:
         expect_type(element_type, "element_type")
@@ -53,7 +53,7 @@ class MultisetType(DataType):
         return obj and [self.element_type.to_sql_type(value) for value in obj]
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the elements of an internal form."""
+        """Return the Python elements of a multiset in internal form."""
         return obj and [self.element_type.from_sql_type(value) for value in obj]
 
 
@@ -80,7 +80,7 @@ class MapType(DataType):
         return obj and {key(k): value(v) for k, v in obj.items()}
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return keys and values of an internal form."""
+        """Return the Python keys and values of a map in internal form."""
         key, value = self.key_type.from_sql_type, self.value_type.from_sql_type
         return obj and {key(k): value(v) for k, v in obj.items()}
 
@@ -134,7 +134,7 @@ class RowField:
         return self.data_type.to_sql_type(obj)
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the value of an internal form."""
+        """Return the Python value of a field in internal form."""
         return self.data_type.from_sql_type(obj)
 
     def _identity(self) -> tuple[Any, ...]:
@@ -149,7 +149,7 @@ class RowType(DataType):
 
     Attributes:
         fields: The fields in order.
-        names: Their names.
+        names: The names of the fields, in the same order.
     """
 
     def __init__(self, fields: Sequence[RowField] | None = None, nullable: bool = True) -> None:
@@ -158,11 +158,11 @@ class RowType(DataType):
         self.names = [field.name for field in self.fields]
 
     def add(self, field: RowField | str, data_type: DataType | None = None) -> RowType:
-        """Append a field and return this very type.
+        """Append a field to this type, in place, and return it.
 
         Args:
-            field: A field, or the name of one.
-            data_type: Its type where `field` is a name.
+            field: A field, or the name of a field.
+            data_type: The type of the field, required if `field` is a name.
         """
         if not isinstance(field, RowField):
             if data_type is None:
@@ -197,11 +197,11 @@ class RowType(DataType):
         return self.fields[key]
 
     def need_conversion(self) -> bool:
-        """Return True: rows become tuples."""
+        """Return True, because rows become tuples."""
         return True
 
     def to_sql_type(self, obj: Any) -> Any:
-        """Return a row, tuple, list or dict as tuple of the fields in their internal form."""
+        """Return a row, tuple, list or dict as a tuple of field values in internal form."""
         if obj is None:
             return None
         if isinstance(obj, dict):
@@ -213,7 +213,7 @@ class RowType(DataType):
         return tuple(field.to_sql_type(item) for field, item in zip(self.fields, items, strict=True))
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the row of an internal form."""
+        """Return the `Row` of a tuple in internal form."""
         if obj is None or isinstance(obj, Row):
             return obj
         row = Row(*[field.from_sql_type(item) for field, item in zip(self.fields, obj, strict=True)])
@@ -228,11 +228,11 @@ class RowType(DataType):
 
 
 class RawType(DataType):
-    """A value that only user code understands."""
+    """The type of a value that only user code understands."""
 
 
 class UserDefinedType(DataType):
-    """Base of types that a program defines over one of the SQL types."""
+    """Base of types that a program defines on top of an SQL type."""
 
     @classmethod
     def type_name(cls) -> str:
@@ -259,11 +259,11 @@ class UserDefinedType(DataType):
         return True
 
     def to_sql_type(self, obj: Any) -> Any:
-        """Return the value of `sql_type()` for one of the program."""
+        """Convert a value of the program to its representation as `sql_type()`."""
         return None if obj is None else self.sql_type().to_sql_type(self.serialize(obj))
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the program's value for one of `sql_type()`."""
+        """Convert a value of `sql_type()` to the value that the program sees."""
         return None if obj is None else self.deserialize(self.sql_type().from_sql_type(obj))
 
     def serialize(self, obj: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What expressions need to know about the job that computes them."""
+"""The evaluation context: what expressions need from the job that computes them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from firesteel.columns.value_text import UTC
 
 @dataclass(frozen=True)
 class EvaluationContext:
-    """The surroundings of an expression.
+    """Settings and services that expressions read while they are evaluated.
 
     Attributes:
         time_zone: The session's time zone (`table.local-time-zone`).
-        streaming: Whether the job runs in streaming mode, where functions of the current time read the clock for each
-            batch of rows. In batch mode they give the start of the query.
-        query_start_us: When the query started, in microseconds since the epoch.
-        function_context: What `open` of user functions gets.
-        watermark_ms: Gives the current watermark, None before the first one.
-        clock_us: The clock, in microseconds since the epoch.
-        database: The current database.
+        streaming: Whether the job runs in streaming mode. There, functions of the current time read the clock for each
+            batch of rows; in batch mode they return the start of the query.
+        query_start_us: The start of the query, in microseconds since the epoch.
+        function_context: The context that is passed to `open` of user functions.
+        watermark_ms: Returns the current watermark, or None before the first one.
+        clock_us: Returns the current time, in microseconds since the epoch.
+        database: The name of the current database.
     """
 
     time_zone: datetime.tzinfo = UTC
@@ -35,6 +35,6 @@ class EvaluationContext:
     database: str = "default_database"
 
     def now_us(self) -> int:
-        """Return the current time of the statement, in microseconds since the epoch, cut to milliseconds."""
+        """Return the current time of the statement in microseconds since the epoch, truncated to ms."""
         now = self.clock_us() if self.streaming or not self.query_start_us else self.query_start_us
         return now // 1000 * 1000

@@ -1,4 +1,4 @@
-"""The base of all logical types."""
+"""The base class of all logical types."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class DataType:
         return cls.__name__[:-4].upper()
 
     def nullable(self: T) -> T:
-        """Return the type with NULL as a value."""
+        """Return a copy of the type that allows NULL."""
         return self.with_nullable(True)
 
     def not_null(self: T) -> T:
-        """Return the type without NULL as a value."""
+        """Return a copy of the type that does not allow NULL."""
         return self.with_nullable(False)
 
     def with_nullable(self: T, nullable: bool) -> T:
-        """Return the type with this nullability."""
+        """Return a copy of the type with this nullability."""
         if self._nullable == nullable:
             return self
         result = copy.copy(self)
@@ -45,7 +45,7 @@ class DataType:
         return result
 
     def bridged_to(self: T, conversion_cls: str) -> T:
-        """Return the type with the Java class that values are handed over as; it does not count in equality."""
+        """Return the type with the Java class that represents its values; equality ignores it."""
         result = copy.copy(self)
         result._conversion_cls = conversion_cls
         return result
@@ -55,8 +55,8 @@ class DataType:
         return self.nullable() == other.nullable()
 
     def to_type_info(self) -> TypeInformation[Any]:
-        """Return the type of a DataStream's elements that are values of this type."""
-        from firesteel.columns.type_information import type_info_of  # needs all types
+        """Return the type information of DataStream elements that are values of this type."""
+        from firesteel.columns.type_information import type_info_of  # imported late: it needs all types
 
         return type_info_of(self)
 
@@ -69,15 +69,15 @@ class DataType:
         return obj
 
     def from_sql_type(self, obj: Any) -> Any:
-        """Return the Python value of an internal form."""
+        """Return the Python value of a value in internal form."""
         return obj
 
     def _identity(self) -> tuple[Any, ...]:
-        """Return what makes two types of one class equal."""
+        """Return the attributes that decide equality within one class."""
         return (self._nullable,)
 
     def _arguments(self) -> tuple[Any, ...]:
-        """Return what the repr shows."""
+        """Return the arguments that the repr shows."""
         return self._identity()
 
     def __eq__(self, other: object) -> bool:
@@ -95,10 +95,14 @@ def _shown(argument: Any) -> str:
 
 
 class AtomicType(DataType):
-    """A type that is not made of other types."""
+    """A type that is not composed of other types."""
 
 
 def expect_type(value: object, name: str) -> None:
-    """Raise TypeError unless an argument is a type."""
+    """Check that an argument is a `DataType`.
+
+    Raises:
+        TypeError: It is not.
+    """
     if not isinstance(value, DataType):
         raise TypeError(f"{name} should be an instance of DataType, found {value!r}")

@@ -1,4 +1,4 @@
-"""Compilation of typed expressions into functions of column batches."""
+"""Compilation of typed expressions into functions over column batches."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ Memo = dict[Any, Column]
 
 
 class CompiledRex:
-    """An expression that computes a column for the rows of a batch.
+    """A compiled expression: computes one value per row of a batch.
 
-    `open()` and `close()` open and close the user functions in it; the first batch opens them if nobody did.
+    `open()` and `close()` open and close the user functions in the expression. The first batch opens them if the caller
+    has not.
     """
 
     def __init__(self, rex: Rex, context: EvaluationContext) -> None:
@@ -57,7 +58,7 @@ class CompiledRex:
 
 
 class CompiledFilter:
-    """A condition that computes which rows of a batch satisfy it."""
+    """A compiled condition: computes which rows of a batch satisfy it."""
 
     def __init__(self, rex: Rex, context: EvaluationContext) -> None:
         self._rex = CompiledRex(rex, context)
@@ -70,21 +71,21 @@ class CompiledFilter:
 
 
 def compile_rex(rex: Rex, context: EvaluationContext) -> CompiledRex:
-    """Return the function that computes an expression over a batch.
+    """Compile an expression to a function that computes it for the rows of a batch.
 
     Raises:
-        UnsupportedFunctionError: The expression calls a function that firesteel does not have.
+        UnsupportedFunctionError: The expression calls a function that firesteel does not implement.
     """
     return CompiledRex(rex, context)
 
 
 def compile_filter(rex: Rex, context: EvaluationContext) -> CompiledFilter:
-    """Return the function that computes a boolean numpy array over a batch; NULL counts as not satisfied."""
+    """Compile a condition to a function that returns a boolean per row; NULL counts as FALSE."""
     return CompiledFilter(rex, context)
 
 
 class _Compiler:
-    """Compiles one expression; equal calls within it are computed once per batch."""
+    """Compiles one expression; repeated subexpressions are computed once per batch."""
 
     def __init__(self, context: EvaluationContext) -> None:
         self.context = context
@@ -93,7 +94,7 @@ class _Compiler:
         self._nodes: dict[Hashable, Node] = {}
 
     def count(self, rex: Rex) -> None:
-        """Count how often each call occurs."""
+        """Count how often each subexpression occurs."""
         if isinstance(rex, (Call, UserCall)):
             key = _key(rex)
             if key is not None:
@@ -102,7 +103,7 @@ class _Compiler:
                 self.count(operand)
 
     def compile(self, rex: Rex) -> Node:
-        """Return the node of an expression."""
+        """Return the node that computes an expression."""
         if isinstance(rex, InputRef):
             index = rex.index
             return lambda batch, memo: batch.columns[index]
@@ -163,7 +164,7 @@ def _shared(key: Hashable, node: Node) -> Node:
 
 
 def _key(rex: Rex) -> Hashable:
-    """Return what equal expressions share, None if each occurrence must be computed by itself."""
+    """Return the key that equal expressions share, or None if each occurrence must be computed separately."""
     try:
         return _deterministic_key(rex)
     except (_NotShareableError, TypeError):

@@ -1,8 +1,8 @@
-"""State of queries that expires: `table.exec.state.ttl`.
+"""Query state with a time to live (`table.exec.state.ttl`).
 
-Flink's rule for queries is `StateTtlConfig` with `OnCreateAndWrite` and `NeverReturnExpired`: a value lives for a fixed
-time after its last write, and nobody sees it afterwards. Expired values are removed when they are read, and a few more
-with each write, so state does not grow with keys that never come back.
+As in Flink, queries use `StateTtlConfig` with `OnCreateAndWrite` and `NeverReturnExpired`: a value expires a fixed
+time after its last write and is never returned afterwards. Reads remove expired values, and each write checks a few
+more entries, so keys that never return do not make the state grow.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from firesteel.columns.kernel import KernelContext, StateTable
 __all__ = ["CleanupRounds", "ExpiringTable", "expiring_table"]
 
 _VISITS_PER_WRITE = 2
-"""More than one: a round ends though each write may add an entry."""
+"""Entries visited per write. More than one, so that a round ends even if each write adds an entry."""
 
 
 class CleanupRounds:
-    """Visits the entries of a table, a few at a time, round after round.
+    """Visits the entries of a table a few at a time, in repeated rounds.
 
     Args:
-        entries: Returns all entries, for a new round.
-        clean: Removes an entry, or a part of it, if that has expired.
+        entries: Returns all entries; called at the start of each round.
+        clean: Removes an entry, or its expired part.
     """
 
     def __init__(self, entries: Callable[[], Iterable[Any]], clean: Callable[[Any], object]) -> None:
@@ -32,7 +32,7 @@ class CleanupRounds:
         self._waiting: list[Any] = []
 
     def after_write(self) -> None:
-        """Visit the share of one write."""
+        """Visit the entries that one write pays for."""
         if not self._waiting:
             self._waiting = list(self._entries())
         for _ in range(min(_VISITS_PER_WRITE, len(self._waiting))):
@@ -42,7 +42,8 @@ class CleanupRounds:
 class ExpiringTable:
     """A table whose entries expire a fixed time after their last write.
 
-    The times are in a table of their own. State that was written without a time to live starts to live when it is read.
+    The write times are stored in a table of their own. State that was written without a time to live starts to age when
+    it is first read.
 
     Attributes:
         data: The entries that have not expired.
@@ -57,18 +58,18 @@ class ExpiringTable:
         self.data: MutableMapping[Any, Any] = _LiveEntries(values.data, self)
 
     def put(self, entry: Any, value: Any) -> None:
-        """Set a value; its life begins anew."""
+        """Set a value and restart its time to live."""
         self._values.put(entry, value)
         self._times.put(entry, self._now_ms())
         self._rounds.after_write()
 
     def remove(self, entry: Any) -> None:
-        """Remove an entry if it is there."""
+        """Remove an entry if it exists."""
         self._values.remove(entry)
         self._times.remove(entry)
 
     def is_live(self, entry: Any) -> bool:
-        """Return whether an entry that exists has not expired; remove it if it has."""
+        """Return whether an existing entry has not expired; remove it if it has."""
         written_ms, now_ms = self._times.data.get(entry), self._now_ms()
         if written_ms is None:
             self._times.put(entry, now_ms)
@@ -105,7 +106,7 @@ class _LiveEntries(MutableMapping[Any, Any]):
 
 
 def expiring_table(context: KernelContext, name: str) -> StateTable:
-    """Return the table of a kernel, whose entries expire if the job's queries have a time to live."""
+    """Return a kernel's state table; its entries expire if the job's queries have a time to live."""
     values = context.table(name)
     if not context.state_ttl_ms:
         return values

@@ -1,4 +1,4 @@
-"""Key groups of rows by the values of columns, without a Python object per row."""
+"""Key groups of rows from column values, computed without a Python object per row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def key_groups(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int) -> np.ndarray[Any, Any]:
-    """Return the key group of each row (int32) by the values of some columns; equal values have equal groups."""
+    """Return the key group (int32) of each row, derived from the values of some columns.
+
+    Rows with equal values have the same key group.
+    """
     with np.errstate(over="ignore"):
         hashes = np.zeros(batch.length, np.uint64)
         for index in columns:
@@ -31,7 +34,7 @@ def key_groups(batch: ColumnBatch, columns: Sequence[int], max_parallelism: int)
 
 
 def _mix(values: Hashes) -> Hashes:
-    """Spread the bits (SplitMix64)."""
+    """Spread the bits of hashes (the finalizer of SplitMix64)."""
     values = (values ^ (values >> np.uint64(30))) * _MIX_1
     values = (values ^ (values >> np.uint64(27))) * _MIX_2
     return values ^ (values >> np.uint64(31))
@@ -43,7 +46,7 @@ def _hash(array: pa.Array) -> Hashes:
         found = _hash_bytes(array)
     elif pa.types.is_floating(kind):
         filled = pc.fill_null(array, 0.0).cast(pa.float64()).to_numpy(zero_copy_only=False)
-        found = (filled + 0.0).view(np.uint64)  # -0.0 is 0.0
+        found = (filled + 0.0).view(np.uint64)  # -0.0 becomes 0.0: they are equal
     elif pa.types.is_decimal(kind):
         found = _hash_bytes(array.cast(pa.string()))
     elif pa.types.is_boolean(kind):
@@ -64,7 +67,10 @@ def _integer_of(kind: pa.DataType) -> pa.DataType:
 
 
 def _hash_bytes(array: pa.Array) -> Hashes:
-    """Return a polynomial over the bytes of each value, by sums over all bytes at once."""
+    """Return a polynomial hash of the bytes of each value.
+
+    The terms of all values are computed at once; differences of their cumulative sum give the hash per value.
+    """
     if array.null_count:
         array = pc.fill_null(array, "" if pa.types.is_string(array.type) else b"")
     count = len(array)

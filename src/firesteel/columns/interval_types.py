@@ -1,4 +1,4 @@
-"""The types of intervals."""
+"""Interval types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from firesteel.columns.data_type import AtomicType
 
 
 class Resolution:
-    """The unit at one end of an interval type, as `DataTypes.DAY(2)` gives it."""
+    """The unit at one end of an interval type, as returned by `DataTypes.DAY(2)`."""
 
     class IntervalUnit(Enum):
         """The units of interval types."""
@@ -41,7 +41,7 @@ class Resolution:
 
 
 class YearMonthIntervalType(AtomicType):
-    """`INTERVAL YEAR`, `INTERVAL YEAR TO MONTH` or `INTERVAL MONTH`: a number of months."""
+    """`INTERVAL YEAR`, `INTERVAL YEAR TO MONTH` or `INTERVAL MONTH`; values are numbers of months."""
 
     class YearMonthResolution:
         """The resolutions of a year-month interval."""
@@ -66,7 +66,7 @@ class YearMonthIntervalType(AtomicType):
 
     @property
     def precision(self) -> int:
-        """Return the number of digits of the years."""
+        """Return the number of digits of the year."""
         return self._precision
 
     def _identity(self) -> tuple[Any, ...]:
@@ -114,17 +114,17 @@ class DayTimeIntervalType(AtomicType):
 
     @property
     def resolution(self) -> DayTimeResolution:
-        """Return the first and last unit."""
+        """Return the resolution: the first and the last unit."""
         return self._resolution
 
     @property
     def day_precision(self) -> int:
-        """Return the number of digits of the days."""
+        """Return the number of digits of the day."""
         return self._day_precision
 
     @property
     def fractional_precision(self) -> int:
-        """Return the number of digits of fractions of a second."""
+        """Return the number of digits of the fraction of a second."""
         return self._fractional_precision
 
     def _identity(self) -> tuple[Any, ...]:
@@ -142,5 +142,5 @@ class DayTimeIntervalType(AtomicType):
         return None if timedelta is None else timedelta // datetime.timedelta(microseconds=1)
 
     def from_sql_type(self, ts: Any) -> Any:
-        """Return the timedelta of so many microseconds."""
+        """Return the timedelta of a number of microseconds."""
         return None if ts is None else datetime.timedelta(microseconds=ts)

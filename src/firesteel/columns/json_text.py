@@ -14,18 +14,18 @@ Writer = Callable[[Any], str]
 
 
 def json_writer(data_type: t.DataType) -> Writer:
-    """Return the function that gives the JSON text of a value of this type; keys of objects are sorted."""
+    """Return a function that writes a value of this type as JSON text; keys of objects are sorted."""
     write = _writer(data_type)
     return lambda value: "null" if value is None else write(value)
 
 
 def quote(text: str) -> str:
-    """Return a text as JSON string."""
+    """Return a string as a JSON string literal."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def object_text(pairs: dict[str, str]) -> str:
-    """Return an object of keys and the JSON texts of their values; keys are sorted, as Flink does."""
+    """Return a JSON object from keys and the JSON texts of their values, with sorted keys as in Flink."""
     return "{" + ",".join(f"{quote(key)}:{pairs[key]}" for key in sorted(pairs)) + "}"
 
 
@@ -41,7 +41,7 @@ def _writer(data_type: t.DataType) -> Writer:
     if isinstance(data_type, (t.MapType, t.MultisetType)):
         key_type, value_type = map_types(data_type)
         if not isinstance(key_type, (t.CharType, t.VarCharType)):
-            raise ValueError("JSON objects need keys of type CHAR or VARCHAR; the map has others")
+            raise ValueError("JSON objects need keys of type CHAR or VARCHAR, but the map has another key type")
         item = json_writer(value_type)
         return lambda value: object_text({str(k): item(v) for k, v in value})
     if isinstance(data_type, t.RowType):

@@ -1,4 +1,4 @@
-"""The interface between operators on columns and what runs them."""
+"""The interface between columnar operators (kernels) and the subtask that runs them."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ MIN_WATERMARK = -(2**63)
 
 
 class StateTable(Protocol):
-    """State by key, which is part of each version; the first part of a key is its key group."""
+    """Keyed state, which is part of each checkpointed version; the first part of a key is its key group."""
 
     data: MutableMapping[Any, Any]
 
     def put(self, entry: Any, value: Any) -> None:
-        """Set a value; needed, too, where one was changed in place."""
+        """Set a value. Call it also after changing a value in place, so that the change is recorded."""
 
     def remove(self, entry: Any) -> None:
-        """Remove an entry if it is there."""
+        """Remove an entry if it exists."""
 
 
 @dataclass
 class KernelContext:
-    """What a kernel knows of the subtask that it runs in.
+    """The environment of a kernel in its subtask.
 
     Attributes:
-        is_streaming: Whether results are given as they change; else once, at the end of input.
+        is_streaming: Whether results are emitted as they change, instead of once at the end of input.
         max_parallelism: The number of key groups.
-        table: Gives a table of keyed state by name, restored already.
-        emit: Takes results.
-        emit_watermark: Takes a watermark that the kernel makes itself, between results.
-        now_ms: The processing time.
+        table: Returns the keyed state table with a name; its state has been restored.
+        emit: Emits results.
+        emit_watermark: Emits a watermark that the kernel generates, in order with the results.
+        now_ms: Returns the processing time.
         configuration: The options of the job.
-        subtask_index: Which subtask this is.
-        parallelism: How many there are.
-        state_ttl_ms: How long state lives that is not written again (`table.exec.state.ttl`); 0: for ever.
+        subtask_index: The index of the subtask.
+        parallelism: The number of subtasks.
+        state_ttl_ms: The time to live of state since its last write (`table.exec.state.ttl`); 0 means no expiry.
     """
 
     is_streaming: bool
@@ -54,48 +54,49 @@ class KernelContext:
 
 
 class Kernel:
-    """One operator on columns.
+    """A columnar operator.
 
-    Life: `open`, then any of the other calls, `end` once all inputs ended, `close`.
+    Life cycle: `open`, `restore` if there is a snapshot, any of the other calls, `end` once all inputs have ended, and
+    `close`.
     """
 
     context: KernelContext
 
     def open(self, context: KernelContext) -> None:
-        """Get ready; state was restored."""
+        """Prepare to process batches; the state tables have been restored."""
         self.context = context
 
     def close(self) -> None:
-        """Release what `open` took."""
+        """Release the resources that `open` acquired."""
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows of input `index`."""
+        """Process a batch of input `index`."""
         raise NotImplementedError
 
     def watermark(self, timestamp: int) -> int | None:
-        """Take a watermark (ms) before it goes on; returns the one to pass on, None: none."""
+        """Process a watermark (ms) and return the one to forward, or None to forward none."""
         return timestamp
 
     def end(self) -> None:
-        """All inputs ended."""
+        """Emit what is left after all inputs have ended."""
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Do what is due in processing time."""
+        """Perform what is due at this processing time."""
 
     def next_processing_time(self) -> int | None:
-        """Return when something is due in processing time (ms), None: never."""
+        """Return the time (ms) of the next action in processing time, or None."""
         return None
 
     def snapshot(self) -> Any:
-        """Return what `restore` needs beyond the tables, small and picklable."""
+        """Return the small picklable state that `restore` needs in addition to the tables."""
         return None
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from a snapshot; called after `open`."""
+        """Restore a snapshot; called after `open`."""
 
 
 class TimedKernel(Kernel):
-    """A kernel that knows the last watermark, by which rows are late, also when it goes on from a snapshot."""
+    """A kernel that snapshots the last watermark, which decides which rows are late."""
 
     def __init__(self) -> None:
         self._watermark = MIN_WATERMARK
@@ -105,12 +106,12 @@ class TimedKernel(Kernel):
         return self._watermark
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that watermark."""
+        """Restore the watermark."""
         self._watermark = snapshot
 
 
 class KernelFactory(Protocol):
-    """Plain data that makes a kernel in the subtask; travels with the job."""
+    """Picklable plan of a kernel. It is shipped with the job and creates the kernel in the subtask."""
 
     def make(self) -> Kernel:
-        """Return the kernel."""
+        """Create the kernel."""

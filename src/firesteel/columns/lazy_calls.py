@@ -1,6 +1,6 @@
-"""Calls that compute an operand only for the rows that need it: AND, OR, CASE, IF, COALESCE.
+"""Lazily evaluated calls: AND, OR, CASE, IF and COALESCE compute an operand only for the rows that need it.
 
-An operand that can't raise is computed for all rows, which is faster than selecting rows first.
+An operand that cannot raise is computed for all rows, which is faster than selecting rows first.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Node = Callable[[ColumnBatch, dict[Any, Column]], Column]
 
 
 class Compiler(Protocol):
-    """What lazy calls need of the compiler of expressions."""
+    """The part of the expression compiler that lazy calls need."""
 
     def compile(self, rex: Rex) -> Node:
-        """Return the node of an expression."""
+        """Return the node that computes an expression."""
 
     def may_fail(self, rex: Rex) -> bool:
         """Return whether computing the expression may raise for some rows."""
 
 
 def true_rows(column: Column, length: int) -> Mask:
-    """Return which rows of a boolean column are TRUE."""
+    """Return the mask of rows in which a boolean column is TRUE."""
     if isinstance(column, pa.Scalar):
         return np.full(length, bool(column.as_py()))
     if column.null_count:
@@ -42,7 +42,7 @@ def true_rows(column: Column, length: int) -> Mask:
 
 
 def _scatter(column: Column, mask: Mask) -> Column:
-    """Return a column of selected rows with NULL in the rows that were not selected."""
+    """Expand a column of the selected rows to all rows, with NULL in the others."""
     if isinstance(column, pa.Scalar):
         return column
     positions = np.cumsum(mask) - 1
@@ -50,7 +50,10 @@ def _scatter(column: Column, mask: Mask) -> Column:
 
 
 def _and_or(decides: bool, combine: Callable[[Any, Any], Any]) -> Callable[[Compiler, Call], Node]:
-    """Return AND (`decides` is False) or OR: a left operand of that value needs no right one."""
+    """Return the compiler of AND (`decides` is False) or OR (`decides` is True).
+
+    Rows whose left operand equals `decides` do not need the right one.
+    """
 
     def build(compiler: Compiler, call: Call) -> Node:
         node = compiler.compile(call.operands[0])
@@ -93,7 +96,7 @@ class _Branch:
         return result
 
     def value(self, batch: ColumnBatch, memo: dict[Any, Column], rows: Mask) -> tuple[pa.Array, Any]:
-        """Return values, and the positions in them for the given rows, of which there is at least one."""
+        """Return values, and the position in them of each given row; at least one row is given."""
         count = int(rows.sum())
         if self._careful and count < len(batch):
             column = self._node(batch.filter(rows), {})
@@ -107,7 +110,7 @@ class _Branch:
 
 
 def _case(compiler: Compiler, call: Call) -> Node:
-    """Return CASE over operands condition, value, condition, value, ..., and the value of ELSE."""
+    """Compile CASE; the operands are condition, value, condition, value, ..., and the value of ELSE."""
     operands = call.operands if len(call.operands) % 2 else (*call.operands, _null(call))
     conditions = [_Branch(compiler, rex) for rex in operands[:-1:2]]
     values = [_Branch(compiler, rex) for rex in (*operands[1:-1:2], operands[-1])]
@@ -143,7 +146,7 @@ def _null(call: Call) -> Rex:
 
 
 def _coalesce(compiler: Compiler, call: Call) -> Node:
-    """Return COALESCE; operands that may raise make it a CASE."""
+    """Compile COALESCE; as CASE if an operand may raise."""
     if any(map(compiler.may_fail, call.operands[1:])):
         operands: list[Rex] = []
         for operand in call.operands[:-1]:
@@ -154,7 +157,10 @@ def _coalesce(compiler: Compiler, call: Call) -> Node:
 
 
 def _json_option(compiler: Compiler, call: Call) -> Node:
-    """Return the default of a clause of a JSON function, NULL if it has none; its name and value are no columns."""
+    """Compile a clause of a JSON function to its default, or NULL if it has none.
+
+    The name and value of a clause are constants, not columns.
+    """
     if len(call.operands) > 2:
         return compiler.compile(call.operands[2])
     null = pa.scalar(None, pa.null())

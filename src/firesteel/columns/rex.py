@@ -1,6 +1,6 @@
 """Typed expressions over the columns of a row. Calcite: `RexNode`.
 
-The planner makes them of what a program says, `firesteel.columns.evaluate` computes them over whole batches.
+The planner creates them from the program; `firesteel.columns.evaluate` computes them over whole batches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class InputRef:
     """The column at an index of the input.
 
     Attributes:
-        type: Its logical type, one of `firesteel.columns.types`.
+        type: Its logical type, from `firesteel.columns.types`.
     """
 
     index: int
@@ -23,7 +23,7 @@ class InputRef:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant: a Python value as `collect` would give it (Decimal, datetime, timedelta, str ...), or None."""
+    """A constant: a Python value as returned by `collect` (Decimal, datetime, timedelta, str, ...), or None."""
 
     value: Any
     type: Any
@@ -31,9 +31,9 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A scalar function of the library, by its name in SQL, with operands that were cast to what it takes.
+    """A call of a built-in scalar function, by its SQL name, with operands cast to the types that it accepts.
 
-    Operators have their sign for a name (`+`, `=`, `<>`, `AND`, `NOT`, `IS NULL`, `LIKE`, `CASE`, `CAST`, `ITEM`...).
+    Operators are named by their sign or keyword (`+`, `=`, `<>`, `AND`, `NOT`, `IS NULL`, `LIKE`, `CASE`, `ITEM`, ...).
     """
 
     function: str
@@ -43,10 +43,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class UserCall:
-    """A scalar function of the user.
+    """A call of a user-defined scalar function.
 
     Attributes:
-        function: What `udf` made: called with Python values of one row, or with columns if it is a pandas function.
+        function: The function made by `udf`. It is called with the Python values of one row, or with columns if it is a
+            pandas function.
     """
 
     function: Any = field(compare=False)

@@ -1,4 +1,4 @@
-"""Rows of column batches as Python tuples, for kernels that go row by row."""
+"""Rows of column batches as Python tuples, for kernels that process row by row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = tuple[Any, ...]
 
 
 def rows_of(batch: ColumnBatch) -> list[Row]:
-    """Return the rows, values as Arrow's `to_pylist` gives them."""
+    """Return the rows as tuples of values as returned by Arrow's `to_pylist`."""
     if not batch.columns:
         return [()] * batch.length
     return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
@@ -51,7 +51,7 @@ def kinds_list(batch: ColumnBatch) -> list[int]:
 
 
 def batch_of(rows: Sequence[Row], types: Sequence[pa.DataType], kinds: Sequence[int] | None = None) -> ColumnBatch:
-    """Return rows as columns."""
+    """Build a column batch from rows."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in types)
     arrays = tuple(pa.array(list(column), kind) for column, kind in zip(columns, types, strict=True))
     marks = None if kinds is None or not any(kinds) else np.array(kinds, np.int8)
@@ -59,7 +59,7 @@ def batch_of(rows: Sequence[Row], types: Sequence[pa.DataType], kinds: Sequence[
 
 
 class RowOutput:
-    """Gathers rows of a changelog and emits them as one batch."""
+    """Collects rows of a changelog and emits them as one batch."""
 
     def __init__(self, types: Sequence[pa.DataType], emit: Any) -> None:
         self._types = types
@@ -68,18 +68,18 @@ class RowOutput:
         self._kinds: list[int] = []
 
     def add(self, kind: int, row: Row) -> None:
-        """Take a row."""
+        """Add a row."""
         self._rows.append(row)
         self._kinds.append(kind)
 
     def extend(self, rows: Iterable[Row]) -> None:
-        """Take rows that are inserted."""
+        """Add inserted rows."""
         before = len(self._rows)
         self._rows.extend(rows)
         self._kinds.extend([INSERT] * (len(self._rows) - before))
 
     def flush(self) -> None:
-        """Emit what was taken."""
+        """Emit the collected rows."""
         if self._rows:
             rows, kinds = self._rows, self._kinds
             self._rows, self._kinds = [], []
@@ -87,5 +87,5 @@ class RowOutput:
 
 
 def is_retraction(kind: int) -> bool:
-    """Return whether a row takes one back."""
+    """Return whether a row of this kind retracts an earlier row."""
     return kind in (UPDATE_BEFORE, DELETE)

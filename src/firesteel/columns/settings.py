@@ -1,4 +1,4 @@
-"""What a query's expressions know, as plain data that travels with the job."""
+"""Query settings: plain data that expressions need, shipped with the job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class QuerySettings:
     database: str = "default_database"
 
     def context(self, kernel: KernelContext, function_context: object = None) -> EvaluationContext:
-        """Return the surroundings of an expression in a kernel."""
+        """Return the evaluation context of the expressions in a kernel."""
         return EvaluationContext(
             time_zone(self.time_zone),
             kernel.is_streaming,

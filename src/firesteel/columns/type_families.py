@@ -1,4 +1,4 @@
-"""Groups of logical types that rules treat alike, and types that many rules need."""
+"""Families of logical types, and types that many rules use."""
 
 from __future__ import annotations
 

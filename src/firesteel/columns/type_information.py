@@ -1,4 +1,4 @@
-"""Types of columns as types of DataStreams. Flink: `LegacyTypeInfoDataTypeConverter`."""
+"""Conversion of column types to DataStream types. Flink: `LegacyTypeInfoDataTypeConverter`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["type_info_of"]
 
 
 def type_info_of(data_type: t.DataType) -> TypeInformation[Any]:
-    """Return the type of elements for values of a column; pickled values where DataStreams have no such type."""
+    """Return the type information of a column's values; pickled values if DataStreams have no such type."""
     if isinstance(data_type, t.RowType):
         return Types.ROW_NAMED(data_type.field_names(), [type_info_of(kind) for kind in data_type.field_types()])
     if isinstance(data_type, t.ArrayType):

@@ -1,4 +1,4 @@
-"""The grammar of types in SQL. Flink: `LogicalTypeParser`, and the types of its SQL parser."""
+"""Parser of SQL types. Flink: `LogicalTypeParser`, and the type rules of its SQL parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TypeTextError(FiresteelError, ValueError):
 
 
 def parse_type(text: str, in_statement: bool = False) -> t.DataType:
-    """Return the type that an SQL text names.
+    """Parse an SQL type.
 
     Args:
         text: Such as `ROW<id BIGINT, name STRING> NOT NULL`.
@@ -68,14 +68,14 @@ class _Parser:
         )
 
     def _peek(self, offset: int = 0) -> str:
-        """Return a coming keyword or sign in capitals, an empty text for anything else."""
+        """Return the next keyword or sign in upper case, or an empty string for any other token."""
         if self._next + offset >= len(self._tokens):
             return ""
         kind, text, _ = self._tokens[self._next + offset]
         return text.upper() if kind in ("word", "sign") else ""
 
     def _accept(self, *words: str) -> bool:
-        """Consume these tokens if all of them come next."""
+        """Consume these tokens and return True if they come next."""
         if any(self._peek(index) != word for index, word in enumerate(words)):
             return False
         self._next += len(words)

@@ -1,4 +1,4 @@
-"""Derivation of types: common types, results of arithmetic and aggregates.
+"""Type derivation: common types, and result types of arithmetic and aggregates.
 
 Flink: `LogicalTypeMerging`, `FlinkTypeSystem` and Calcite's `leastRestrictive`.
 """
@@ -26,7 +26,7 @@ _MIN_SCALE = 6
 
 
 def any_nullable(types: Sequence[t.DataType]) -> bool:
-    """Return whether one of the types is nullable."""
+    """Return whether any of the types is nullable."""
     return any(data_type.is_nullable for data_type in types)
 
 
@@ -43,7 +43,7 @@ def as_decimal(data_type: t.DataType) -> t.DecimalType:
 
 
 def common_type(types: Sequence[t.DataType]) -> t.DataType | None:
-    """Return the least restrictive type that holds the values of all types, None if there is none."""
+    """Return the least restrictive type that holds the values of all types, or None if there is none."""
     known = [data_type for data_type in types if not isinstance(data_type, t.NullType)]
     if not known:
         return t.NullType() if types else None
@@ -74,7 +74,7 @@ def _materialized(data_type: t.DataType) -> t.DataType:
 
 
 def _merge(a: Any, b: Any) -> t.DataType | None:
-    """Return the common type of two types; its own nullability does not matter."""
+    """Return the common type of two types; its own nullability is not meaningful."""
     if a.same_as(b):
         return a  # type: ignore[no-any-return]
     for family, merge in _MERGES:
@@ -162,7 +162,7 @@ _MERGES: tuple[tuple[Any, Callable[[Any, Any], t.DataType | None]], ...] = (
 
 
 def arithmetic_type(operator: str, left: t.DataType, right: t.DataType) -> t.DataType | None:
-    """Return the type of `left operator right` for `+ - * / %`, None if the operator does not take these types."""
+    """Return the result type of `+ - * / %`, or None if the operator does not accept these types."""
     nullable = left.is_nullable or right.is_nullable
     result = _arithmetic(operator, left, right)
     return None if result is None else _materialized(result).with_nullable(nullable)
@@ -202,7 +202,10 @@ def _temporal_arithmetic(operator: str, left: t.DataType, right: t.DataType) -> 
 
 
 def decimal_type(precision: int, scale: int) -> t.DecimalType:
-    """Return a decimal type, cut to 38 digits by giving up digits after the point, though not the first six."""
+    """Return a decimal type of at most 38 digits.
+
+    A larger type loses fraction digits, but keeps at least six of them (or all, if it has fewer).
+    """
     if precision <= t.MAX_DECIMAL_PRECISION:
         return t.DecimalType(precision, scale)
     digits = precision - scale
@@ -232,7 +235,7 @@ _DECIMAL_RULES = {"+": _sum_rule, "-": _sum_rule, "*": _product_rule, "/": _quot
 
 
 def round_type(data_type: t.DataType, digits: int | None) -> t.DataType:
-    """Return the type of ROUND and TRUNCATE to a constant number of digits, None: not a constant."""
+    """Return the type of ROUND and TRUNCATE; `digits` is None if it is not a constant."""
     if not isinstance(data_type, t.DecimalType):
         return data_type
     precision, scale = data_type.precision, data_type.scale

@@ -1,4 +1,4 @@
-"""Types as SQL text, and SQL text as types."""
+"""Types as SQL text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _TEXTS: dict[type[t.DataType], Callable[[Any], str]] = {
 
 
 def type_text(data_type: t.DataType) -> str:
-    """Return the summary of a type, as Flink shows it in schemas and plans.
+    """Return the summary string of a type, as Flink shows it in schemas and plans.
 
     Example:
         >>> type_text(t.VarCharType(3, nullable=False))
@@ -73,7 +73,7 @@ def type_text(data_type: t.DataType) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return an identifier in backticks."""
+    """Return an identifier quoted in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 

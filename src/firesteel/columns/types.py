@@ -1,7 +1,7 @@
-"""Logical types with the names, constructors and reprs of `pyflink.table.types`.
+"""Logical types, with the names, constructors and reprs of `pyflink.table.types`.
 
 Types are values: equal types have equal hashes, and `nullable()`, `not_null()` and `with_kind()` return copies.
-Only `RowType.add` changes its object, as in PyFlink, where programs build a row type field by field.
+Only `RowType.add` changes its object in place, as in PyFlink, where programs build a row type field by field.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 # isort: off
-# The rest of the logical types.
+# Re-exported: the logical types of the other modules.
 from firesteel.columns.composite_types import (
     ArrayType as ArrayType,
     ListViewType as ListViewType,
@@ -41,7 +41,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class NullType(AtomicType):
-    """The type of the untyped NULL."""
+    """The type of an untyped NULL."""
 
     def __init__(self) -> None:
         super().__init__(True)
@@ -52,15 +52,15 @@ class BooleanType(AtomicType):
 
 
 class NumericType(AtomicType):
-    """Base of the types of numbers."""
+    """Base of the numeric types."""
 
 
 class IntegralType(NumericType):
-    """Base of the types of whole numbers."""
+    """Base of the integer types."""
 
 
 class FractionalType(NumericType):
-    """Base of the types of fractions."""
+    """Base of the fractional types."""
 
 
 class TinyIntType(IntegralType):
@@ -142,16 +142,16 @@ class DateType(AtomicType):
         return True
 
     def to_sql_type(self, d: Any) -> Any:
-        """Return the days since the epoch of a date."""
+        """Return a date as days since the epoch."""
         return None if d is None else d.toordinal() - self.EPOCH_ORDINAL
 
     def from_sql_type(self, v: Any) -> Any:
-        """Return the date so many days after the epoch."""
+        """Return the date of a number of days since the epoch."""
         return None if v is None else datetime.date.fromordinal(v + self.EPOCH_ORDINAL)
 
 
 class _PrecisionType(AtomicType):
-    """Base of the types of times with a precision of fractions of a second."""
+    """Base of the temporal types with fractional seconds."""
 
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         if not 0 <= precision <= 9:
@@ -176,21 +176,21 @@ class TimeType(_PrecisionType):
         return True
 
     def to_sql_type(self, t: Any) -> Any:
-        """Return the microseconds since midnight of a time."""
+        """Return a time as microseconds since midnight."""
         if t is None:
             return None
         return (t.hour * 3600 + t.minute * 60 + t.second) * 1_000_000 + t.microsecond
 
     def from_sql_type(self, t: Any) -> Any:
-        """Return the time so many microseconds after midnight."""
+        """Return the time of a number of microseconds since midnight."""
         return None if t is None else (datetime.datetime.min + datetime.timedelta(microseconds=t)).time()
 
 
 class TimestampKind(Enum):
     """The role of a timestamp column. Flink: `TimestampKind`.
 
-    Values computed from a time attribute are none themselves, though Flink still shows them as such in schemas: these
-    have a `MATERIALIZED` kind.
+    Values computed from a time attribute are not time attributes, but Flink still shows them as such in schemas. These
+    have the kind `MATERIALIZED`.
     """
 
     REGULAR = "REGULAR"
@@ -212,10 +212,10 @@ class TimestampKind(Enum):
 
 
 class _TimestampBase(_PrecisionType):
-    """Base of the timestamps that can be time attributes.
+    """Base of the timestamp types that can be time attributes.
 
     Attributes:
-        kind: `ROWTIME` or `PROCTIME` for a time attribute; it does not count in equality.
+        kind: `ROWTIME` or `PROCTIME` for a time attribute; equality ignores it.
     """
 
     def __init__(self, precision: int = 6, nullable: bool = True, kind: TimestampKind = TimestampKind.REGULAR) -> None:
@@ -223,7 +223,7 @@ class _TimestampBase(_PrecisionType):
         self.kind = kind
 
     def with_kind(self: TS, kind: TimestampKind) -> TS:
-        """Return the type as a time attribute of this kind, or as a plain timestamp for `REGULAR`."""
+        """Return a copy of the type with this kind; `REGULAR` makes it a plain timestamp."""
         if self.kind is kind:
             return self
         result = copy.copy(self)
@@ -231,7 +231,7 @@ class _TimestampBase(_PrecisionType):
         return result
 
     def materialized(self: TS) -> TS:
-        """Return the type of values that are computed from values of this type."""
+        """Return the type of values computed from values of this type."""
         return self.with_kind(TimestampKind[f"MATERIALIZED_{self.kind.name}"]) if self.kind.is_attribute else self
 
 
@@ -239,21 +239,21 @@ TS = TypeVar("TS", bound=_TimestampBase)
 
 
 class TimestampType(_TimestampBase):
-    """`TIMESTAMP(precision)`: a wall clock time without time zone."""
+    """`TIMESTAMP(precision)`: a local time without time zone."""
 
     def need_conversion(self) -> bool:
         """Return True."""
         return True
 
     def to_sql_type(self, dt: Any) -> Any:
-        """Return the microseconds since the epoch of a datetime."""
+        """Return a datetime as microseconds since the epoch."""
         if dt is None:
             return None
         instant = dt.replace(tzinfo=datetime.UTC) if dt.tzinfo is None else dt
         return (instant - _EPOCH) // datetime.timedelta(microseconds=1)
 
     def from_sql_type(self, ts: Any) -> Any:
-        """Return the datetime so many microseconds after the epoch."""
+        """Return the datetime of a number of microseconds since the epoch."""
         if ts is None:
             return None
         instant = _EPOCH + datetime.timedelta(microseconds=ts)
@@ -261,7 +261,7 @@ class TimestampType(_TimestampBase):
 
 
 class LocalZonedTimestampType(_TimestampBase):
-    """`TIMESTAMP_LTZ(precision)`: a point in time, shown in the session's time zone."""
+    """`TIMESTAMP_LTZ(precision)`: an instant, shown in the session's time zone."""
 
     EPOCH_ORDINAL = 0
 
@@ -270,14 +270,14 @@ class LocalZonedTimestampType(_TimestampBase):
         return True
 
     def to_sql_type(self, dt: Any) -> Any:
-        """Return the microseconds since the epoch of a datetime, in the zone of this machine if it has none."""
+        """Return a datetime as microseconds since the epoch; a naive one is in this machine's zone."""
         if dt is None:
             return None
         instant = dt.astimezone(datetime.UTC)
         return (instant - _EPOCH) // datetime.timedelta(microseconds=1)
 
     def from_sql_type(self, ts: Any) -> Any:
-        """Return the datetime so many microseconds after the epoch, in the zone of this machine."""
+        """Return the datetime of microseconds since the epoch, in this machine's zone."""
         if ts is None:
             return None
         instant = _EPOCH + datetime.timedelta(microseconds=ts)
@@ -292,7 +292,7 @@ class ZonedTimestampType(_PrecisionType):
         return True
 
     def to_sql_type(self, dt: Any) -> Any:
-        """Return the microseconds of the local time of a datetime since the epoch, and its offset in seconds."""
+        """Return a datetime as microseconds of its local time since the epoch, and its offset in s."""
         if dt is None:
             return None
         zoned = dt.astimezone() if dt.tzinfo is None else dt

@@ -1,4 +1,4 @@
-"""Calls of a program's own scalar functions."""
+"""Calls of user-defined scalar functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from firesteel.errors import JobExecutionError
 
 
 class UserFunctionNode:
-    """A call of a function that `udf` made. It has `open`, `eval`, `close`, `func_type` and `deterministic`.
+    """A call of a function made by `udf`, with `open`, `eval`, `close`, `func_type` and `deterministic`.
 
-    A general function gets the values of one row, a pandas function a `pandas.Series` per argument. Errors of the
-    function are raised as they are.
+    A general function is called with the values of one row, a pandas function with one `pandas.Series` per argument.
+    Exceptions of the function propagate unchanged.
 
     Raises:
         UnsupportedFunctionError: The function's `eval` is a coroutine function.
@@ -77,7 +77,7 @@ class UserFunctionNode:
         if isinstance(data_type, t.LocalZonedTimestampType):
             return series.dt.tz_convert(self._context.time_zone)
         if isinstance(data_type, (t.CharType, t.VarCharType)):
-            # The string type of pandas 3 has NaN for NULL, PyFlink's functions see None.
+            # pandas 3 strings use NaN for NULL, but PyFlink passes None to functions.
             return type(series)(column.to_numpy(zero_copy_only=False), dtype=object)
         return series
 

@@ -1,6 +1,6 @@
-"""Values as text: what `CAST(x AS STRING)` gives, and what the print connector shows.
+"""Values as text: the results of `CAST(x AS STRING)` and the output of the print connector.
 
-Values are Python values as `pyarrow.Array.to_pylist` gives them.
+Values are Python values as returned by `pyarrow.Array.to_pylist`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def cast_formatter(data_type: t.DataType, time_zone: datetime.tzinfo = UTC) -> Formatter:
-    """Return the function that gives the text of a value as CAST to STRING does; NULL within a value is `NULL`.
+    """Return a function that formats a value as CAST to STRING does; a nested NULL becomes `NULL`.
 
     Args:
         data_type: The type of the values.
@@ -42,7 +42,7 @@ def cast_formatter(data_type: t.DataType, time_zone: datetime.tzinfo = UTC) -> F
 
 
 def print_formatter(data_type: t.DataType) -> Formatter:
-    """Return the function that gives the text of a value as the print connector shows it, `null` for NULL."""
+    """Return a function that formats a value as the print connector does; NULL becomes `null`."""
     plain = _PRINT.get(type(data_type)) or _nested(data_type, "null", "+I[", "]", print_formatter)
     return lambda value: "null" if value is None else plain(value)
 
@@ -69,14 +69,14 @@ def _nested(
 
 
 def map_types(data_type: t.MapType | t.MultisetType) -> tuple[t.DataType, t.DataType]:
-    """Return the types of keys and values; a multiset maps elements to how often they occur."""
+    """Return the key and value types; a multiset maps elements to their number of occurrences."""
     if isinstance(data_type, t.MapType):
         return data_type.key_type, data_type.value_type
     return data_type.element_type, t.IntType(False)
 
 
 def timestamp_text(value: datetime.datetime, precision: int) -> str:
-    """Return `2024-01-02 03:04:05.120`, with at least `precision` digits of fractions."""
+    """Return a timestamp as `2024-01-02 03:04:05.120`, with at least `precision` fractional digits."""
     moment = value.replace(tzinfo=None, microsecond=0).isoformat(" ")
     return moment + _fraction(value.microsecond, precision)
 
@@ -116,7 +116,7 @@ def _utf8(value: bytes) -> str:
 
 
 def _local(value: datetime.datetime | datetime.time) -> str:
-    """Return `java.time`'s text, which leaves out seconds that are zero."""
+    """Return the text of a `java.time` local time, which omits seconds that are zero."""
     text = value.isoformat(timespec="minutes")
     if not value.second and not value.microsecond:
         return text
@@ -190,7 +190,7 @@ def time_zone(name: str) -> datetime.tzinfo:
     """Return the time zone of `table.local-time-zone`: a name such as `Asia/Shanghai`, or an offset (`GMT-08:00`).
 
     Raises:
-        ValueError: There is no such zone.
+        ValueError: The time zone does not exist.
     """
     offset = name.removeprefix("GMT").removeprefix("UTC")
     if name in ("UTC", "GMT", "Z", "UT"):
@@ -203,5 +203,5 @@ def time_zone(name: str) -> datetime.tzinfo:
         return ZoneInfo(name)
     except (KeyError, OSError) as error:
         raise ValueError(
-            f"Unknown time zone {name!r}; give one such as 'Europe/Berlin', 'UTC' or 'GMT+02:00'"
+            f"Unknown time zone {name!r}; use a name or offset such as 'Europe/Berlin', 'UTC' or 'GMT+02:00'"
         ) from error

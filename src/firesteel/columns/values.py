@@ -1,6 +1,6 @@
-"""Values of a column as Arrow arrays, and as the Python objects that programs write and get.
+"""Conversion of column values between Arrow arrays and the Python objects of programs.
 
-TIMESTAMP and TIMESTAMP_LTZ have microseconds here: digits of a precision above 6 are lost.
+TIMESTAMP and TIMESTAMP_LTZ hold microseconds: digits of a precision above 6 are lost.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def arrow_type(data_type: t.DataType) -> pa.DataType:
     """Return the Arrow type that holds values of a logical type.
 
     Raises:
-        NotImplementedError: Values of the type can't be held in columns.
+        NotImplementedError: Columns cannot hold values of the type.
     """
     plain = _ARROW.get(type(data_type))
     if plain is not None:
@@ -69,7 +69,7 @@ def arrow_type(data_type: t.DataType) -> pa.DataType:
 
 
 def to_arrow(values: Sequence[Any], data_type: t.DataType) -> pa.Array:
-    """Return a column of Python values as a program writes them.
+    """Build a column from Python values as a program writes them.
 
     Args:
         values: None for NULL; Decimal, datetime, date, time, timedelta, bytes or bytearray; lists for ARRAY, dicts for
@@ -101,7 +101,7 @@ def _mismatch(values: Sequence[Any], data_type: t.DataType, encode: Converter | 
 
 
 def _encoder(data_type: t.DataType) -> Converter | None:
-    """Return the conversion of a value to what Arrow takes, None if Arrow takes it as it is."""
+    """Return the conversion of a value to one that Arrow accepts, or None if no conversion is needed."""
     if isinstance(data_type, t.DecimalType):
         unit = Decimal(1).scaleb(-data_type.scale)
         return lambda value: Decimal(value).quantize(unit, context=_WIDE)
@@ -153,15 +153,15 @@ def _optional(convert: Converter | None) -> Converter | None:
 
 
 def to_python(array: pa.Array, data_type: t.DataType, collected: bool = False) -> list[Any]:
-    """Return the values of a column as a program gets them.
+    """Return the values of a column as a program receives them.
 
     ROW becomes `Row`, MAP and MULTISET `dict`, TIMESTAMP_LTZ `Instant`.
 
     Args:
         array: The column.
         data_type: Its type.
-        collected: Give values as `TableResult.collect()` of PyFlink does: timestamps with milliseconds and rows
-            without field names. Otherwise values are those that a Python function gets.
+        collected: Whether to return values as PyFlink's `TableResult.collect()` does: timestamps with milliseconds, and
+            rows without field names. Otherwise values are as Python functions receive them.
     """
     values: list[Any] = array.to_pylist()
     decode = _decoder(data_type, collected)
@@ -169,7 +169,7 @@ def to_python(array: pa.Array, data_type: t.DataType, collected: bool = False) -
 
 
 def _decoder(data_type: t.DataType, collected: bool) -> Converter | None:
-    """Return the conversion of what `to_pylist` gives, None if there is nothing to convert."""
+    """Return the conversion of a value returned by `to_pylist`, or None if no conversion is needed."""
     if isinstance(data_type, t.TimestampType):
         return _cut_to_millis if collected else None
     if isinstance(data_type, t.LocalZonedTimestampType):

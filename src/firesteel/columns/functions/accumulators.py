@@ -1,7 +1,7 @@
 """Accumulators of the built-in aggregate functions.
 
-A state is a list of plain Python values, which pickles small; the accumulator itself holds no data. Arguments and
-results are Python values as `pyarrow.Array.to_pylist` gives them.
+A state is a list of plain Python values, so that it pickles small; the accumulator object holds no data. Arguments and
+results are Python values as returned by `pyarrow.Array.to_pylist`.
 """
 
 # ruff: noqa: D102
@@ -26,19 +26,19 @@ _BITS: dict[type[t.DataType], int] = {t.TinyIntType: 8, t.SmallIntType: 16, t.In
 
 
 def wrap(value: int, bits: int) -> int:
-    """Return the value that is left of an integer in `bits` bits, as in Java."""
+    """Wrap an integer to a signed integer of `bits` bits, as Java does."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
 
 
 def fit_decimal(value: Decimal, data_type: t.DecimalType) -> Decimal | None:
-    """Return a decimal rounded half up to the scale of a type, None if it has too many digits."""
+    """Round a decimal half up to the scale of a type; return None if it has too many digits."""
     rounded = value.quantize(Decimal(1).scaleb(-data_type.scale), context=WIDE)
     return rounded if len(rounded.as_tuple().digits) <= data_type.precision else None
 
 
 def number_cast(data_type: t.DataType) -> Callable[[Any], Any]:
-    """Return the conversion of a sum or quotient to a numeric type."""
+    """Return a function that converts a sum or quotient to a numeric type."""
     if isinstance(data_type, t.DecimalType):
         return lambda value: fit_decimal(Decimal(value), data_type)
     if isinstance(data_type, t.FloatType):
@@ -50,10 +50,10 @@ def number_cast(data_type: t.DataType) -> Callable[[Any], Any]:
 
 
 class Accumulator:
-    """What an aggregate function keeps per group. Flink: `AggsHandleFunction`."""
+    """The state logic of an aggregate function for one group. Flink: `AggsHandleFunction`."""
 
     def new(self) -> State:
-        """Return the state of an empty group."""
+        """Return the state of a group without rows."""
         raise NotImplementedError
 
     def add(self, state: State, *args: Any) -> None:
@@ -61,20 +61,20 @@ class Accumulator:
         raise NotImplementedError
 
     def retract(self, state: State, *args: Any) -> None:
-        """Take back a row that was added."""
+        """Retract a row that was added before."""
         raise NotImplementedError
 
     def merge(self, state: State, other: State) -> None:
-        """Add the rows of another state, which came after those of this one."""
+        """Add the rows of another state, which arrived after those of this one."""
         raise NotImplementedError
 
     def value(self, state: State) -> Any:
-        """Return the result for the group."""
+        """Return the result of the group."""
         raise NotImplementedError
 
 
 class Count(Accumulator):
-    """COUNT: rows without a NULL argument."""
+    """COUNT: the number of rows without a NULL argument."""
 
     def new(self) -> State:
         return [0]
@@ -95,7 +95,7 @@ class Count(Accumulator):
 
 
 class Sum(Accumulator):
-    """SUM and SUM0: the state holds the sum and the number of values."""
+    """SUM and SUM0; the state holds the sum and the number of values."""
 
     def __init__(self, result_type: t.DataType, empty: Any) -> None:
         self._convert = number_cast(result_type)
@@ -107,7 +107,7 @@ class Sum(Accumulator):
         return [self._zero, 0]
 
     def _change(self, state: State, value: Any, count: int) -> None:
-        # Decimal's own operators round to 28 digits.
+        # Decimal's operators round to 28 digits, DECIMAL has up to 38.
         total = WIDE.add(state[0], value) if isinstance(value, Decimal) else state[0] + value
         state[0] = float(np.float32(total)) if self._float else total
         state[1] += count
@@ -128,7 +128,7 @@ class Sum(Accumulator):
 
 
 class Avg(Sum):
-    """AVG: integers divide as integers, their sum is a BIGINT."""
+    """AVG; integers use a BIGINT sum and integer division."""
 
     def __init__(self, result_type: t.DataType) -> None:
         super().__init__(result_type, None)
@@ -145,15 +145,15 @@ class Avg(Sum):
 
 
 def quotient(dividend: int, divisor: int) -> int:
-    """Return an integer quotient, truncated as in Java."""
+    """Return an integer quotient, truncated towards zero as in Java."""
     result = abs(dividend) // abs(divisor)
     return result if (dividend < 0) == (divisor < 0) else -result
 
 
 class Variance(Accumulator):
-    """VAR_POP, VAR_SAMP and their roots, from the count, the sum and the sum of squares.
+    """VAR_POP, VAR_SAMP and their square roots, computed from the count, the sum and the sum of squares.
 
-    Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n`; of integers the result alone is cut.
+    Calcite rewrites them to `(SUM(x * x) - SUM(x) * SUM(x) / COUNT(x)) / n`. For integers only the result is truncated.
     """
 
     def __init__(self, result_type: t.DataType, sample: bool, root: bool) -> None:

@@ -27,11 +27,11 @@ class Aggregate:
 
     Attributes:
         name: Its name in SQL.
-        counts: How many arguments it takes.
-        result: The result's type by the arguments' types, None: it does not take these.
-        make: Makes the accumulator of the arguments' types, the result's type, and whether rows can be taken back.
-        nullable_if_empty: Whether the result is NULL for no rows, so nullable without GROUP BY or with FILTER.
-        form: A call as the error of a wrong one shows it.
+        counts: The allowed numbers of arguments.
+        result: Returns the result type for the argument types, or None if the function does not accept them.
+        make: Creates the accumulator from the argument types, the result type, and whether rows can be retracted.
+        nullable_if_empty: Whether the result is NULL for no rows, and so nullable without GROUP BY or with FILTER.
+        form: The signature that error messages show.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Aggregate:
 
         Args:
             operand_types: The types of the arguments.
-            grouped: Whether the query has group keys, so that each group has a row.
+            grouped: Whether the query has group keys, so that each group has at least one row.
             filtered: Whether the call has a FILTER clause.
 
         Raises:
-            FunctionError: The function does not take these arguments.
+            FunctionError: The function does not accept these arguments.
         """
         if len(operand_types) not in self.counts:
             expected = str(self.counts[0]) if len(self.counts) == 1 else f"{self.counts[0]} to {self.counts[-1]}"
@@ -61,12 +61,12 @@ class Aggregate:
         return result.nullable() if self.nullable_if_empty and (filtered or not grouped) else result
 
     def create(self, argument_types: Types, result_type: t.DataType, retracts: bool) -> Accumulator:
-        """Return the accumulator; `retracts` tells whether rows can be taken back."""
+        """Return the accumulator; `retracts` tells whether rows can be retracted."""
         return self.make(argument_types, result_type, retracts)
 
 
 def find_aggregate(name: str) -> Aggregate | None:
-    """Return the aggregate function of this name in any case, None if there is none.
+    """Return the aggregate function with this name (case-insensitive), or None.
 
     A clause is part of the name: `ARRAY_AGG IGNORE NULLS`, `JSON_ARRAYAGG NULL ON NULL`.
     """
@@ -160,7 +160,7 @@ _TABLE: tuple[tuple[Any, ...], ...] = (
 
 
 def _json_aggregates(on_null: str) -> tuple[tuple[Any, ...], ...]:
-    """Return the functions for NULL ON NULL or ABSENT ON NULL."""
+    """Return the JSON aggregates for NULL ON NULL or ABSENT ON NULL."""
     keep = on_null == "NULL"
     return (
         (

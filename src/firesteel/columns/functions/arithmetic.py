@@ -1,4 +1,4 @@
-"""`+ - * / %` over numbers, dates, times and intervals."""
+"""`+ - * / %` on numbers, dates, times and intervals."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _negate(call: CallSite) -> Kernel:
 
 
 def _number(name: str, call: CallSite) -> Kernel:
-    """Return the kernel for integers, which wrap around, and floating point numbers."""
+    """Return the kernel for floating point numbers and for integers, which wrap around."""
     common = common_type(call.types) or call.type
     operand_type, target = arrow_type(common), call.arrow_type
     integral = isinstance(common, t.IntegralType)
@@ -108,7 +108,7 @@ def _refuse_zero(left: Column, right: Column) -> None:
 
 
 def _remainder(left: Column, right: Column) -> Column:
-    """Return the remainder with the sign of the dividend, as in Java."""
+    """Return the remainder; it has the sign of the dividend, as in Java."""
     if isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar):
         left = pa.array([left.as_py()], left.type)
         return _remainder(left, right)[0]
@@ -122,7 +122,7 @@ def _remainder(left: Column, right: Column) -> Column:
 
 
 def _decimal(name: str, call: CallSite) -> Kernel:
-    """Return the kernel for decimals: Arrow's where it has Flink's result type, else one value at a time."""
+    """Return the kernel for decimals: Arrow's if its result type equals Flink's, else one value at a time."""
     left, right = (as_decimal(data_type) for data_type in call.types)
     target, operand_types = call.arrow_type, [arrow_type(left), arrow_type(right)]
     slow = per_row(lambda _: _decimal_function(name, call.type))(call)
@@ -173,7 +173,7 @@ _MOMENTS = (t.DateType, t.TimeType, t.TimestampType, t.LocalZonedTimestampType)
 
 
 def _scaled(name: str, interval: Any, factor: Any) -> Any:
-    """Return an interval times or by a number, truncated to milliseconds or months."""
+    """Return an interval multiplied or divided by a number, truncated to milliseconds or months."""
     if isinstance(interval, datetime.timedelta):
         millis = interval // datetime.timedelta(milliseconds=1)
         return datetime.timedelta(milliseconds=int(millis * factor if name == "*" else millis / factor))
@@ -181,7 +181,7 @@ def _scaled(name: str, interval: Any, factor: Any) -> Any:
 
 
 def _shifted(value: Any, delta: datetime.timedelta) -> Any:
-    """Return a date or a time of day plus a day-time interval; times wrap around at midnight."""
+    """Return a date or a time of day plus a day-time interval; a time of day wraps around at midnight."""
     if isinstance(value, datetime.time):
         moment = datetime.datetime.combine(datetime.date(2000, 1, 2), value) + delta
         return moment.time()
@@ -189,7 +189,7 @@ def _shifted(value: Any, delta: datetime.timedelta) -> Any:
 
 
 def _fails(call: CallSite) -> bool:
-    """Return whether a division may be one by zero."""
+    """Return whether the call may divide by zero."""
     divisor = call.literal(1)
     exact = all(is_exact(x) for x in call.types) or not any(isinstance(x, APPROXIMATE) for x in call.types)
     return exact and not divisor

@@ -1,4 +1,4 @@
-"""Parsing of texts by CAST. Flink: `BinaryStringDataUtil` and `DateTimeUtils`."""
+"""Parsing of strings by CAST. Flink: `BinaryStringDataUtil` and `DateTimeUtils`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BITS: dict[type[t.DataType], int] = {t.TinyIntType: 8, t.SmallIntType: 16, t.In
 
 
 class CastError(FiresteelError, ValueError):
-    """A value that CAST can't convert; TRY_CAST gives NULL instead."""
+    """Raised for a value that CAST cannot convert; TRY_CAST returns NULL instead."""
 
 
 def parse_boolean(text: str) -> bool:
-    """Return the boolean that a text names."""
+    """Return the boolean that a string names."""
     lower = text.lower()
     if lower in _TRUE or lower in _FALSE:
         return lower in _TRUE
@@ -33,7 +33,7 @@ def parse_boolean(text: str) -> bool:
 
 
 def integer_parser(data_type: t.DataType) -> Callable[[str], int]:
-    """Return the parser of integers of a type; digits after a point are ignored."""
+    """Return the string parser of an integer type; it ignores digits after a decimal point."""
     limit = 1 << (_BITS[type(data_type)] - 1)
 
     def parse(text: str) -> int:
@@ -51,7 +51,7 @@ def integer_parser(data_type: t.DataType) -> Callable[[str], int]:
 
 
 def parse_double(text: str) -> float:
-    """Return the number of a text as Java's `Double.parseDouble` reads it."""
+    """Parse a floating point number as Java's `Double.parseDouble` does."""
     stripped = text.strip()
     if _DOUBLE.fullmatch(stripped) is None:
         raise CastError(f"For input string: '{text}'")
@@ -59,7 +59,7 @@ def parse_double(text: str) -> float:
 
 
 def decimal_parser(data_type: t.DecimalType) -> Callable[[str], Decimal | None]:
-    """Return the parser of decimals; a number with too many digits is NULL."""
+    """Return the string parser of a decimal type; a number with too many digits becomes NULL."""
 
     def parse(text: str) -> Decimal | None:
         stripped = text.strip()
@@ -75,7 +75,7 @@ def decimal_parser(data_type: t.DecimalType) -> Callable[[str], Decimal | None]:
 
 
 def parse_date(text: str) -> datetime.date:
-    """Return the date of `2024-01-02`, `2024-1`, `2024` or a timestamp's text."""
+    """Parse a date: `2024-01-02`, `2024-1`, `2024`, or the date part of a timestamp."""
     parts = text.strip().split(" ")[0].split("-")
     try:
         numbers = [int(part) for part in parts]
@@ -87,7 +87,7 @@ def parse_date(text: str) -> datetime.date:
 
 
 def parse_time(text: str) -> datetime.time:
-    """Return the time of `03:04:05.678`, `03:04` or `03`."""
+    """Parse a time of day: `03:04:05.678`, `03:04` or `03`."""
     parts = text.strip().split(":")
     try:
         second, _, fraction = parts[2].partition(".") if len(parts) == 3 else ("0", "", "")
@@ -100,7 +100,7 @@ def parse_time(text: str) -> datetime.time:
 
 
 def parse_timestamp(text: str) -> datetime.datetime:
-    """Return the timestamp of `2024-01-02 03:04:05.678` or `2024-01-02`; digits beyond microseconds are cut."""
+    """Parse `2024-01-02 03:04:05.678` or `2024-01-02`; digits beyond microseconds are cut off."""
     match = _TIMESTAMP.fullmatch(text.strip())
     try:
         if match is None:
@@ -112,7 +112,7 @@ def parse_timestamp(text: str) -> datetime.datetime:
 
 
 def text_parser(target: Any) -> Callable[[str], Any] | None:
-    """Return the parser of texts for a type, None if there is none."""
+    """Return the string parser of a type, or None if strings cannot be cast to it."""
     if isinstance(target, t.IntegralType):
         return integer_parser(target)
     if isinstance(target, t.DecimalType):

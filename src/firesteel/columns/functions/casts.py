@@ -29,10 +29,10 @@ Cast = Callable[[pa.Array], pa.Array]
 
 
 def cast_type(source: t.DataType, target: t.DataType, trying: bool = False) -> t.DataType:
-    """Return the type of CAST or TRY_CAST to `target`.
+    """Return the result type of CAST or TRY_CAST to `target`.
 
     Raises:
-        FunctionError: The types can't be cast.
+        FunctionError: The source type cannot be cast to the target type.
     """
     if not can_cast(source, target):
         name = "TRY_CAST" if trying else "CAST"
@@ -48,10 +48,10 @@ def cast_type(source: t.DataType, target: t.DataType, trying: bool = False) -> t
 
 
 def array_cast(source: t.DataType, target: t.DataType, context: EvaluationContext) -> Cast:
-    """Return the conversion of a column.
+    """Return a function that converts a column.
 
     Raises:
-        UnsupportedFunctionError: Flink has the cast, firesteel does not.
+        UnsupportedFunctionError: Flink supports the cast, firesteel does not.
     """
     if isinstance(source, t.NullType):
         return lambda array: pa.nulls(len(array), arrow_type(target))
@@ -78,7 +78,7 @@ def _bind(trying: bool) -> Callable[[CallSite], Kernel]:
 
 
 def _try(cast: Cast, array: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return the converted values, NULL where the conversion raises."""
+    """Return the converted values, with NULL where the conversion raises."""
     try:
         return cast(array)
     except (CastError, pa.ArrowException):
@@ -98,13 +98,13 @@ def _same(source: Any, target: Any, context: EvaluationContext) -> Cast:
 
 
 def _arrow(source: Any, target: Any, context: EvaluationContext) -> Cast:
-    """Arrow's cast: integers wrap around."""
+    """Use Arrow's cast, in which integers wrap around."""
     wanted = arrow_type(target)
     return lambda array: array.cast(wanted, safe=False)
 
 
 def _float_to_integer(source: Any, target: Any, context: EvaluationContext) -> Cast:
-    """Truncate as Java does: to the nearest INT or BIGINT, from where smaller types wrap around."""
+    """Truncate as Java does: saturate at INT or BIGINT, then wrap around to smaller types."""
     wanted = arrow_type(target)
     wide = np.int64 if isinstance(target, t.BigIntType) else np.int32
     limits = np.iinfo(wide)
@@ -126,7 +126,7 @@ def _decimal_to_integer(source: Any, target: Any, context: EvaluationContext) ->
 
 
 def _to_decimal(source: Any, target: Any, context: EvaluationContext) -> Cast:
-    """Round half up; a number with too many digits becomes NULL."""
+    """Round half up to the target's scale; a number with too many digits becomes NULL."""
     approximate = isinstance(source, (t.FloatType, t.DoubleType))
     slow = _each(lambda v: _decimal(repr(v) if approximate else v, target), target)
     wanted = arrow_type(target)
@@ -185,7 +185,7 @@ def _text_to_timestamp(source: Any, target: Any, context: EvaluationContext) -> 
 
 
 def _precision_cut(target: Any) -> Cast:
-    """Return the function that cuts timestamps to the digits of a type."""
+    """Return a function that truncates timestamps to the precision of a type."""
     unit = 10 ** max(0, 6 - target.precision)
     if unit == 1:
         return lambda array: array
@@ -224,7 +224,7 @@ def _time_to_timestamp(source: Any, target: Any, context: EvaluationContext) -> 
 
 
 def _timestamp_to_part(source: Any, target: Any, context: EvaluationContext) -> Cast:
-    """Return the date or the time of day of timestamps."""
+    """Return the cast of timestamps to DATE or TIME."""
     zoned = isinstance(source, t.LocalZonedTimestampType)
     wanted, cut = arrow_type(target), _time_cut(target)
 
@@ -264,7 +264,7 @@ def _to_text(source: Any, target: Any, context: EvaluationContext) -> Cast:
 
 
 def _fit_text(source: Any, target: Any) -> Cast:
-    """Return the function that cuts texts to VARCHAR(n), and pads them to CHAR(n)."""
+    """Return a function that truncates strings to VARCHAR(n) or CHAR(n), and pads them to CHAR(n)."""
     length = target.length
     fits = isinstance(source, STRINGS) and source.length <= length
     pads = isinstance(target, t.CharType) and not (isinstance(source, t.CharType) and source.length == length)
@@ -304,7 +304,7 @@ _APPROXIMATE = (t.FloatType, t.DoubleType)
 _NESTED = (t.ArrayType, t.MapType, t.MultisetType, t.RowType)
 _EXACT = (t.IntegralType, t.DecimalType)
 
-# The first rule that matches makes the conversion.
+# Ordered: the first matching rule makes the conversion.
 _RULES: tuple[tuple[Callable[[Any, Any], bool], Callable[[Any, Any, EvaluationContext], Cast]], ...] = (
     (lambda source, target: source.same_as(target), _same),
     (_is(t.DataType, STRINGS), _to_text),

@@ -1,4 +1,4 @@
-"""Constructors of arrays, maps and rows, access to their parts, and functions of arrays and maps."""
+"""Constructors of arrays, maps and rows, element access, and functions of arrays and maps."""
 
 from __future__ import annotations
 
@@ -148,11 +148,11 @@ def _only_element(values: list[Any]) -> Any:
 
 
 def _resolve_with_element(name: str, result: t.DataType | None) -> Callable[[Types, Operands], Resolved]:
-    """Return the resolution of a function of an array and an element, which is cast to the array's type.
+    """Return the resolver of a function of an array and an element, which is cast to the element type.
 
     Args:
         name: The function.
-        result: The type of the result, None: that of the array.
+        result: The result type, or None for the type of the array.
     """
 
     def resolve(types: Types, operands: Operands) -> Resolved:
@@ -173,7 +173,7 @@ def _resolve_with_element(name: str, result: t.DataType | None) -> Callable[[Typ
 
 
 def _resolve_arrays(name: str) -> Callable[[Types, Operands], Resolved]:
-    """Return the resolution of a function of arrays that have a common type."""
+    """Return the resolver of a function whose array operands are cast to a common type."""
 
     def resolve(types: Types, operands: Operands) -> Resolved:
         if not types or not all(isinstance(x, t.ArrayType) for x in types):
@@ -234,7 +234,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[list[Any]], Any]:
 
 
 def _slice(values: list[Any], start: int, end: int | None = None) -> list[Any]:
-    """Return the elements from one position to another, both included and counted from 1, or from -1 at the end."""
+    """Return the elements from `start` to `end`, both inclusive; positions start at 1, or -1 from the end."""
     count = len(values)
     first = start if start >= 0 else count + start + 1
     last = count if end is None else end if end >= 0 else count + end + 1

@@ -1,4 +1,4 @@
-"""Comparisons, logic and conditions."""
+"""Comparisons and logical predicates."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _ARROW: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def comparable_types(name: str, types: Types) -> list[t.DataType]:
-    """Return the types that operands are cast to so that they can be compared.
+    """Return the types to which operands are cast before they are compared.
 
-    Strings become what they are compared with.
+    A string operand is cast to the type of the other operand.
 
     Raises:
-        FunctionError: The types can't be compared.
+        FunctionError: The types cannot be compared.
     """
     others = [data_type for data_type in types if not isinstance(data_type, (*STRINGS, t.NullType))]
     texts = any(isinstance(data_type, STRINGS) for data_type in types)
@@ -158,10 +158,10 @@ def _resolve_between(name: str) -> Callable[[Types, Operands], Resolved]:
 
 
 def like_regex(pattern: str, escape: str) -> str:
-    r"""Return the regular expression of a LIKE pattern, in RE2's syntax, matching a whole text.
+    """Translate a LIKE pattern to an RE2 regular expression that matches the whole string.
 
     Raises:
-        FunctionError: The escape character stands before anything but `%`, `_` or itself.
+        FunctionError: The escape character precedes anything but `%`, `_` or itself.
     """
     parts, index = [], 0
     while index < len(pattern):
@@ -216,7 +216,7 @@ def _like_row(value: str, pattern: str, escape: str = "\\") -> bool:
 
 
 def similar_regex(pattern: str) -> str:
-    """Return the Python regular expression of a SIMILAR TO pattern."""
+    """Translate a SIMILAR TO pattern to a Python regular expression."""
     parts, in_class = [], False
     for char in pattern:
         if in_class:
@@ -247,7 +247,7 @@ def _truth(test: Callable[[Column], Column]) -> Callable[[CallSite], Kernel]:
 
 
 def _overlaps(start1: Any, end1: Any, start2: Any, end2: Any) -> bool:
-    """Return whether two spans overlap; the end of each is a moment or an interval."""
+    """Return whether two periods overlap; the end of each is a point in time or an interval."""
     spans = []
     for start, end in ((start1, end1), (start2, end2)):
         moment = end if type(end) is type(start) else start + end

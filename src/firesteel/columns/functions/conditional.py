@@ -1,4 +1,7 @@
-"""CASE, IF, COALESCE, NULLIF, GREATEST and their kin; `firesteel.columns.lazy_calls` computes the lazy ones."""
+"""CASE, IF, COALESCE, NULLIF, GREATEST and related functions.
+
+`firesteel.columns.lazy_calls` computes those that evaluate operands lazily.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def _nullif(call: CallSite) -> Kernel:
 
 
 def _extreme(compute: Callable[..., Any]) -> Callable[[CallSite], Kernel]:
-    """Return GREATEST or LEAST; a NULL operand makes the result NULL."""
+    """Return GREATEST or LEAST; the result is NULL if an operand is NULL."""
     choose = max if compute is pc.max_element_wise else min
 
     def bind(call: CallSite) -> Kernel:

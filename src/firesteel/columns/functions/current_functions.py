@@ -1,4 +1,4 @@
-"""The current time, watermark and database, and the type of an expression."""
+"""Functions of the current time, watermark and database, and TYPEOF."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _watermark(context: EvaluationContext) -> datetime.datetime | None:
 
 
 def _scalar(compute: Callable[[EvaluationContext], Any]) -> Bind:
-    """Return the kernel of a value that is the same for all rows of a batch."""
+    """Return the kernel of a value that is constant within a batch."""
 
     def bind(call: CallSite) -> Kernel:
         return lambda columns, length: pa.scalar(compute(call.context), call.arrow_type)

@@ -1,4 +1,4 @@
-"""Errors about calls of functions, in the words of Flink's validator."""
+"""Errors about function calls, with the wording of Flink's validator."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ BINARY_OPERATORS = frozenset(["+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">"
 
 
 class FunctionError(FiresteelError, ValueError):
-    """A call that the function does not take: wrong number or types of arguments."""
+    """A call with a number or types of arguments that the function does not accept."""
 
 
 class UnsupportedFunctionError(FunctionError):
-    """A function or an option of Flink's that firesteel does not have."""
+    """A Flink function or option that firesteel does not implement."""
 
 
 def operand_name(data_type: t.DataType) -> str:
-    """Return how Calcite names the type of an operand in its messages."""
+    """Return Calcite's name of an operand type in error messages."""
     text = type_text(data_type.nullable()).split(" *")[0]
     names = {"INT": "INTEGER", "STRING": "VARCHAR(2147483647)", "BYTES": "VARBINARY(2147483647)"}
     if isinstance(data_type, t.LocalZonedTimestampType):
@@ -29,7 +29,7 @@ def operand_name(data_type: t.DataType) -> str:
 
 
 def call_text(name: str, types: Sequence[t.DataType]) -> str:
-    """Return a call with the names of its operand types, e.g. `UPPER(<INTEGER>)` or `<INTEGER> + <DATE>`."""
+    """Return a call with its operand types, e.g. `UPPER(<INTEGER>)` or `<INTEGER> + <DATE>`."""
     operands = [f"<{operand_name(data_type)}>" for data_type in types]
     if name in BINARY_OPERATORS and len(operands) == 2:
         return f"{operands[0]} {name} {operands[1]}"
@@ -37,12 +37,12 @@ def call_text(name: str, types: Sequence[t.DataType]) -> str:
 
 
 def cannot_apply(name: str, types: Sequence[t.DataType], *forms: str) -> FunctionError:
-    """Return the error of a call with operands of the wrong types.
+    """Return the error for a call with operands of the wrong types.
 
     Args:
         name: The function.
         types: The types of the operands.
-        forms: The calls that the function takes.
+        forms: The supported signatures.
     """
     text = f"Cannot apply '{name}' to arguments of type '{call_text(name, types)}'."
     if forms:
@@ -51,7 +51,7 @@ def cannot_apply(name: str, types: Sequence[t.DataType], *forms: str) -> Functio
 
 
 def wrong_count(name: str, found: int, expected: str) -> FunctionError:
-    """Return the error of a call with the wrong number of operands."""
+    """Return the error for a call with the wrong number of operands."""
     return FunctionError(
         f"Invalid number of arguments to function '{name}'. Was expecting {expected} arguments, found {found}"
     )

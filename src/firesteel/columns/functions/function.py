@@ -1,4 +1,4 @@
-"""A built-in scalar function: its types and its kernel."""
+"""The definition of a built-in scalar function: its types and its kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from firesteel.columns.values import arrow_type
 Types = Sequence[t.DataType]
 Operands = Sequence[Rex]
 Resolved = tuple[list[t.DataType], t.DataType]
-Column = Any  # pa.Array with a value per row, or pa.Scalar for the same value in all rows
+Column = Any  # A pa.Array with one value per row, or a pa.Scalar that holds for all rows.
 Kernel = Callable[[list[Column], int], Column]
 
 
@@ -27,7 +27,7 @@ class CallSite:
     Attributes:
         operands: The typed operands.
         type: The type of the result.
-        context: The surroundings of the expression.
+        context: The evaluation context of the expression.
     """
 
     operands: tuple[Rex, ...]
@@ -45,11 +45,11 @@ class CallSite:
         return arrow_type(self.type)
 
     def is_literal(self, index: int) -> bool:
-        """Return whether there is such an operand and it is a constant."""
+        """Return whether the operand at this index exists and is a constant."""
         return index < len(self.operands) and isinstance(self.operands[index], Literal)
 
     def literal(self, index: int, default: Any = None) -> Any:
-        """Return the value of a constant operand, `default` if it is missing or not constant."""
+        """Return the value of a constant operand, or `default` if it is missing or not constant."""
         return self.operands[index].value if self.is_literal(index) else default  # type: ignore[union-attr]
 
 
@@ -57,12 +57,12 @@ Bind = Callable[[CallSite], Kernel]
 
 
 def never_fails(call: CallSite) -> bool:
-    """Return False: the function has a result for all values."""
+    """Return False: the function never raises."""
     return False
 
 
 def may_fail(call: CallSite) -> bool:
-    """Return True: the function raises for some values."""
+    """Return True: the function may raise for some values."""
     return True
 
 
@@ -72,11 +72,11 @@ class Function:
 
     Attributes:
         name: Its name in SQL.
-        resolve: Gives, by types and operands, the types that operands are cast to and the type of the result. Raises
-            `FunctionError` for operands that the function does not take.
-        bind: Makes the kernel of a call. A kernel gets a column per operand and the number of rows.
-        deterministic: Whether equal calls give equal results within a query.
-        fails: Tells whether a call may raise, so that CASE and AND compute it only for rows that need it.
+        resolve: Returns, for the operands and their types, the types to cast the operands to and the result type.
+            Raises `FunctionError` for operands that the function does not accept.
+        bind: Creates the kernel of a call. A kernel takes one column per operand and the number of rows.
+        deterministic: Whether equal calls return equal results within a query.
+        fails: Returns whether a call may raise. CASE and AND then compute it only for the rows that need it.
     """
 
     name: str
@@ -87,14 +87,14 @@ class Function:
 
 
 def as_array(column: Column, length: int) -> pa.Array:
-    """Return a column with a value per row."""
+    """Return a column as an array with one value per row."""
     if isinstance(column, pa.Scalar):
         return pa.repeat(column, length) if length else pa.array([], column.type)
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def all_scalars(columns: Sequence[Column]) -> bool:
-    """Return whether all columns hold one value for all rows."""
+    """Return whether every column is a scalar that holds for all rows."""
     return all(isinstance(column, pa.Scalar) for column in columns)
 
 
@@ -102,7 +102,7 @@ def per_row(make: Callable[[CallSite], Callable[..., Any]], null_call: bool = Fa
     """Return the kernel of a Python function that is called with the values of one row.
 
     Args:
-        make: Makes the function for a call. It gets and returns values as `to_pylist` gives them.
+        make: Creates the function for a call. Its arguments and result are values as returned by `to_pylist`.
         null_call: Whether the function is called with NULLs; otherwise a NULL operand makes the result NULL.
     """
 
@@ -132,17 +132,17 @@ def _rows(columns: list[Column], length: int) -> Any:
 
 
 def plain(function: Callable[..., Any]) -> Callable[[CallSite], Callable[..., Any]]:
-    """Return a maker for a function that is the same for all calls."""
+    """Return a `make` for `per_row` that uses the same function for all calls."""
     return lambda call: function
 
 
 def vector(function: Callable[..., Column]) -> Bind:
-    """Return the kernel of a function of columns that gives the right Arrow type."""
+    """Return the kernel of a columnar function whose result already has the right Arrow type."""
     return lambda call: lambda columns, length: function(*columns)
 
 
 def vector_cast(function: Callable[..., Column]) -> Bind:
-    """Return the kernel of a function of columns whose result is cast to the Arrow type of the call."""
+    """Return the kernel of a columnar function whose result is cast to the Arrow type of the call."""
 
     def bind(call: CallSite) -> Kernel:
         target = call.arrow_type

@@ -1,4 +1,4 @@
-"""Date and time patterns of Java's `DateTimeFormatter`, to format and to parse."""
+"""Patterns of Java's `DateTimeFormatter`, for formatting and parsing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NUMBERS: dict[str, Callable[[datetime.datetime], int]] = {
 
 @lru_cache(1000)
 def java_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
-    """Return the function that formats timestamps by a pattern.
+    """Return a function that formats timestamps by a pattern.
 
     Raises:
         FunctionError: The pattern has a letter that is unknown or not supported.
@@ -46,7 +46,7 @@ def java_formatter(pattern: str) -> Callable[[datetime.datetime], str]:
 
 
 def _split(pattern: str) -> list[tuple[str, str]]:
-    """Return the parts of a pattern: a letter with its repetitions, or an empty text with plain characters."""
+    """Split a pattern into pairs of a letter run and literal text; one of the two is empty."""
     result, position = [], 0
     for match in _PART.finditer(pattern):
         if match.start() != position:
@@ -85,7 +85,7 @@ def _formatter(letter: str, text: str) -> Callable[[datetime.datetime], str]:
 
 @lru_cache(1000)
 def java_parser(pattern: str) -> Callable[[str], datetime.datetime | None]:
-    """Return the function that parses texts by a pattern; it gives None for a text that does not match.
+    """Return a function that parses strings by a pattern, and returns None for a string that does not match.
 
     Raises:
         FunctionError: The pattern has a letter that is unknown or not supported.

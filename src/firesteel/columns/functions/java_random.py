@@ -1,4 +1,4 @@
-"""`java.util.Random`: a seed gives the numbers that it gives in Flink."""
+"""`java.util.Random`: the same seed yields the same numbers as in Flink."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MASK = (1 << 48) - 1
 
 
 class JavaRandom:
-    """A linear congruential generator of 48 bits; without seed it starts anywhere."""
+    """A 48-bit linear congruential generator; the start is random if no seed is given."""
 
     def __init__(self, seed: int | None = None) -> None:
         self._state = ((secrets.randbits(48) if seed is None else seed) ^ _MULTIPLIER) & _MASK
@@ -19,11 +19,11 @@ class JavaRandom:
         return self._state >> (48 - bits)
 
     def next_double(self) -> float:
-        """Return a number from 0 to below 1."""
+        """Return a float in [0, 1)."""
         return ((self._next(26) << 27) + self._next(27)) / float(1 << 53)
 
     def next_int(self, bound: int) -> int:
-        """Return an integer from 0 to below `bound`.
+        """Return an integer in [0, bound).
 
         Raises:
             ValueError: The bound is not positive.

@@ -14,7 +14,7 @@ from firesteel.errors import JobExecutionError
 
 
 class JsonObjectAgg(Accumulator):
-    """JSON_OBJECTAGG: a JSON text per key."""
+    """JSON_OBJECTAGG; the state maps each key to a JSON text."""
 
     def __init__(self, value_type: t.DataType, keep_null: bool) -> None:
         self._write = json_writer(value_type)
@@ -41,7 +41,7 @@ class JsonObjectAgg(Accumulator):
 
 
 class JsonArrayAgg(ValueLog):
-    """JSON_ARRAYAGG: values in order of arrival."""
+    """JSON_ARRAYAGG; values are kept in order of arrival."""
 
     def __init__(self, value_type: t.DataType, keep_null: bool) -> None:
         self._write = json_writer(value_type)

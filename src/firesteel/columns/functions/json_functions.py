@@ -1,6 +1,6 @@
 """JSON functions. Flink: `SqlJsonUtils`.
 
-A clause is an operand after the others: a call of `JSON OPTION` with its name, its value and a default:
+Clauses are trailing operands, each a call of `JSON OPTION` with the clause's name, its value and a default:
 
 - `RETURNING` with a type; `EMPTY` and `ERROR` with the behaviour ON EMPTY and ON ERROR (`NULL`, `ERROR`, `DEFAULT` and
   the value, `EMPTY ARRAY`, `EMPTY OBJECT`, `TRUE`, `FALSE`, `UNKNOWN`).
@@ -43,7 +43,7 @@ _RAW = frozenset(["JSON_OBJECT", "JSON_ARRAY", "JSON"])
 
 
 def _options(operands: Operands) -> dict[str, int]:
-    """Return where the clauses are, by their names."""
+    """Return the operand index of each clause, by clause name."""
     return {
         operand.operands[0].value: index  # type: ignore[union-attr]
         for index, operand in enumerate(operands)
@@ -52,7 +52,7 @@ def _options(operands: Operands) -> dict[str, int]:
 
 
 def _option(operands: Operands, name: str, default: Any) -> Any:
-    """Return the value of a clause, `default` if the call does not have it."""
+    """Return the value of a clause, or `default` if the call does not have the clause."""
     index = _options(operands).get(name)
     return default if index is None else operands[index].operands[1].value  # type: ignore[union-attr]
 
@@ -63,10 +63,10 @@ def _plain(operands: Operands) -> int:
 
 
 def _find(text: str, path: str) -> Any:
-    """Return what a path finds, None for nothing in lax mode.
+    """Return the value at a path; None if a lax path matches nothing.
 
     Raises:
-        JsonPathError: The text is not JSON, or a strict path leads nowhere.
+        JsonPathError: The text is not JSON, or a strict path matches nothing.
     """
     compiled = json_path(path)
     value = parse_json(text)
@@ -86,7 +86,7 @@ def _resolve_text(name: str, types: Types) -> None:
 
 
 def _casts(types: Types) -> list[t.DataType]:
-    """Return the types with STRING for a JSON text or path that is an untyped NULL."""
+    """Return the operand types, with STRING for a JSON text or path that is an untyped NULL."""
     return [STRING if isinstance(x, t.NullType) and index < 2 else x for index, x in enumerate(types)]
 
 
@@ -231,7 +231,7 @@ _KINDS: dict[str, Any] = {
 
 
 def _is_json(kind: Any, negated: bool) -> Callable[[Any], bool]:
-    """Return the test; NULL is not JSON."""
+    """Return the predicate of IS [NOT] JSON; NULL is not JSON."""
 
     def test(text: Any) -> bool:
         if text is None:
@@ -245,7 +245,7 @@ def _is_json(kind: Any, negated: bool) -> Callable[[Any], bool]:
 
 
 def _writers(call: CallSite) -> list[Callable[[Any], str]]:
-    """Return the writer of each operand before the clauses; JSON constructors give JSON already."""
+    """Return the JSON writer of each operand before the clauses; results of JSON constructors are kept as they are."""
     return [
         (lambda value: "null" if value is None else value)
         if isinstance(operand, Call) and operand.function in _RAW
@@ -315,7 +315,7 @@ def _json_string(call: CallSite) -> Kernel:
 
 
 def _json(text: str) -> str:
-    """Return the JSON text of JSON(text), which stands only in JSON_OBJECT and JSON_ARRAY."""
+    """Return the JSON text of JSON(text), which is allowed only within JSON_OBJECT and JSON_ARRAY."""
     try:
         return json_of(parse_json(text))
     except JsonPathError as error:

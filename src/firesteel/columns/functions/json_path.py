@@ -1,4 +1,4 @@
-"""JSON paths over parsed JSON, as Jayway's JsonPath reads them; filters are not supported."""
+"""JSON paths over parsed JSON, with the semantics of Jayway's JsonPath; filters are not supported."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEY = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 
 
 class JsonPathError(ValueError):
-    """A text that is not JSON, or a path that leads nowhere."""
+    """A text that is not JSON, or a path that matches nothing."""
 
 
 Step = Callable[[Any], Iterator[Any]]
@@ -32,8 +32,8 @@ class JsonPath:
     """A compiled path.
 
     Attributes:
-        lax: Whether a path that leads nowhere gives NULL; a path without mode is strict.
-        definite: Whether the path leads to one value; otherwise the result is a list of all.
+        lax: Whether a path that matches nothing returns NULL; a path without a mode is strict.
+        definite: Whether the path identifies one value; otherwise the result is the list of all matches.
     """
 
     def __init__(self, text: str) -> None:
@@ -41,7 +41,7 @@ class JsonPath:
         self.lax = match is not None and match.group(1).lower() == "lax"
         spec = (match.group(2) if match else text).strip()
         self.definite = True
-        self._steps: list[tuple[Step, bool]] = []  # Each with whether the path is definite up to here.
+        self._steps: list[tuple[Step, bool]] = []  # Each with whether the path is definite so far.
         self._parse(spec)
 
     def _parse(self, spec: str) -> None:
@@ -69,10 +69,10 @@ class JsonPath:
             self._steps.append((_many(match, keys, indices), False))
 
     def find(self, value: Any) -> Any:
-        """Return the value that the path leads to, or the list of all values of an indefinite path.
+        """Return the value at the path, or the list of all matches of an indefinite path.
 
         Raises:
-            JsonPathError: The path leads nowhere.
+            JsonPathError: The path matches nothing.
         """
         values = [value]
         for step, definite in self._steps:
@@ -103,7 +103,7 @@ def _descendants(value: Any) -> Iterator[Any]:
 
 
 def _many(match: re.Match[str], keys: list[str], indices: list[int]) -> Step:
-    """Return a step that leads to several values."""
+    """Return a step that may match several values."""
     if match["slice"]:
         first, last = (int(text) if text else None for text in match["slice"].split(":"))
         return lambda value: iter(value[first:last] if isinstance(value, list) else [])
@@ -121,16 +121,16 @@ def _many(match: re.Match[str], keys: list[str], indices: list[int]) -> Step:
 
 @lru_cache(1000)
 def json_path(text: str) -> JsonPath:
-    """Return the compiled path of a text such as `lax $.a[0].b`.
+    """Compile a path such as `lax $.a[0].b`.
 
     Raises:
-        FunctionError: The path is wrong or not supported.
+        FunctionError: The path is invalid or not supported.
     """
     return JsonPath(text)
 
 
 def parse_json(text: str) -> Any:
-    """Return a JSON text as Python values; numbers with a point are Decimal.
+    """Parse a JSON text; numbers with a decimal point become Decimal.
 
     Raises:
         JsonPathError: The text is not JSON.
@@ -146,7 +146,7 @@ def _refuse(constant: str) -> Any:
 
 
 def json_of(value: Any) -> str:
-    """Return parsed JSON as text without blanks, with sorted keys."""
+    """Return parsed JSON as text without spaces and with sorted keys."""
     if isinstance(value, dict):
         return object_text({key: json_of(item) for key, item in value.items()})
     if isinstance(value, list):
@@ -155,7 +155,7 @@ def json_of(value: Any) -> str:
 
 
 def scalar_text(value: Any) -> str:
-    """Return a number, boolean, null or the characters of a string."""
+    """Return a JSON scalar as text; strings are not quoted."""
     if value is None:
         return "null"
     if isinstance(value, bool):

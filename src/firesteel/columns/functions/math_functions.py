@@ -1,4 +1,4 @@
-"""Functions of numbers."""
+"""Mathematical functions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from firesteel.columns.type_rules import any_nullable, round_type
 
 
 def _doubles(name: str, count: int, optional: int = 0) -> Callable[[Types, Operands], Resolved]:
-    """Return the resolution of a function of DOUBLEs; other numbers are cast."""
+    """Return the resolver of a function of DOUBLEs; other numbers are cast."""
     check = signature(name, DOUBLE, *["NUMERIC"] * count, optional=optional)
 
     def resolve(types: Types, operands: Operands) -> Resolved:
@@ -47,7 +47,7 @@ def _doubles(name: str, count: int, optional: int = 0) -> Callable[[Types, Opera
 
 
 def _numpy(function: Callable[..., Any]) -> Bind:
-    """Return the kernel of a numpy function of doubles, which gives NaN or infinity where Java does."""
+    """Return the kernel of a numpy function of doubles; it returns NaN or infinity where Java does."""
 
     def kernel(columns: list[Column], length: int) -> Column:
         scalar = all(isinstance(column, pa.Scalar) for column in columns)
@@ -79,7 +79,7 @@ def _resolve_round(name: str) -> Callable[[Types, Operands], Resolved]:
 
 
 def _round(mode: str) -> Bind:
-    """Return ROUND or TRUNCATE, which work on the decimal text of a floating point number."""
+    """Return ROUND or TRUNCATE, which operate on the decimal text of a floating point number."""
 
     def make(call: CallSite) -> Callable[..., Any]:
         convert = number_cast(call.type)
@@ -97,7 +97,7 @@ def _round(mode: str) -> Bind:
 
 
 def _resolve_whole(name: str) -> Callable[[Types, Operands], Resolved]:
-    """Return the resolution of CEIL and FLOOR: of a number, or of a temporal value to a unit."""
+    """Return the resolver of CEIL and FLOOR, of a number or of a temporal value to a unit."""
 
     def result(types: Types, operands: Operands) -> t.DataType:
         data_type = types[0]
@@ -136,7 +136,7 @@ def _unsigned(value: int) -> int:
 
 
 def _hex(value: Any) -> str:
-    """Return digits of an integer, or of the bytes of a text."""
+    """Return an integer, or the bytes of a string, in hexadecimal."""
     return f"{_unsigned(value):X}" if isinstance(value, int) else value.encode().hex().upper()
 
 
@@ -148,7 +148,7 @@ def _unhex(text: str) -> bytes | None:
 
 
 def _random(integer: bool) -> Bind:
-    """Return RAND([seed]) and RAND_INTEGER([seed,] bound), with Java's generator."""
+    """Return the kernel of RAND([seed]) or RAND_INTEGER([seed,] bound), with Java's generator."""
 
     def make(call: CallSite) -> Callable[..., Any]:
         seeded = len(call.operands) == (2 if integer else 1)

@@ -1,4 +1,4 @@
-"""CAST between arrays, maps, multisets and rows: the casts of their parts."""
+"""CAST between arrays, maps, multisets and rows, by casting their parts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Cast = Callable[[pa.Array], pa.Array]
 
 
 def nested_cast(source: Any, target: Any, part_cast: Callable[[t.DataType, t.DataType], Cast]) -> Cast:
-    """Return the conversion of a column of arrays, maps or rows.
+    """Return a function that converts a column of arrays, maps or rows.
 
     Args:
         source: The type of the column.
         target: A type of the same class.
-        part_cast: Gives the conversion of elements, keys, values or fields.
+        part_cast: Returns the conversion of elements, keys, values or fields.
     """
     if isinstance(source, t.ArrayType):
         rebuild = _array(_values(source.element_type, target.element_type, part_cast))

@@ -1,4 +1,4 @@
-"""Functions with regular expressions in Java's syntax."""
+"""Functions of regular expressions in Java's syntax."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _SPECIAL = re.compile(r"\\([pP])(?:\{(\w+)\}|(\w))|\\(z|Z|h|.)|\(\?<(?=[a-zA-Z])
 
 @lru_cache(1000)
 def java_regex(pattern: str) -> re.Pattern[str]:
-    """Return the Python form of one of Java's regular expressions.
+    """Translate a Java regular expression to Python.
 
     Raises:
-        FunctionError: The expression is wrong, or has something that Python can't express.
+        FunctionError: The expression is invalid, or uses a feature that Python cannot express.
     """
     depth = 0
 
@@ -67,7 +67,7 @@ def java_regex(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(1000)
 def java_replacement(text: str) -> str:
-    """Return the Python form of one of Java's replacements, where `$1` is a group and a backslash quotes."""
+    """Translate a Java replacement string, where `$1` is a group and a backslash escapes, to Python."""
     parts, index = [], 0
     while index < len(text):
         char = text[index]
@@ -84,7 +84,7 @@ def java_replacement(text: str) -> str:
 
 
 def _or_null(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that gives NULL for a wrong regular expression or group."""
+    """Return a function that returns None for an invalid regular expression or group."""
 
     def safe(*args: Any) -> Any:
         try:

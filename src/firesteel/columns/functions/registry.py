@@ -1,4 +1,4 @@
-"""The built-in scalar functions by name."""
+"""The registry of built-in scalar functions."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _ALIASES = {
 
 
 def find_function(name: str) -> Function | None:
-    """Return the scalar function of a name or alias in any case, None if there is none."""
+    """Return the scalar function with this name or alias (case-insensitive), or None."""
     upper = name.upper()
     return _FUNCTIONS.get(_ALIASES.get(upper, upper))
 
 
 def function_names() -> list[str]:
-    """Return the names of all scalar functions, with aliases."""
+    """Return the names of all scalar functions, including aliases."""
     return sorted({*_FUNCTIONS, *_ALIASES})

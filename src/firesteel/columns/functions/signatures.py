@@ -1,4 +1,4 @@
-"""Which operands a function takes, and the type of its result."""
+"""Signatures: the operands that a function accepts, and its result type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOUBLE = t.DoubleType()
 BOOLEAN = t.BooleanType()
 BYTES = t.VarBinaryType(t.MAX_LENGTH)
 
-# What an operand may be, and the type that an untyped NULL takes there.
+# Operand families: the accepted types, and the type that an untyped NULL operand is given.
 FAMILIES: dict[str, tuple[tuple[type[t.DataType], ...], t.DataType]] = {
     "CHARACTER": (families_of.STRINGS, STRING),
     "BINARY": (families_of.BYTES, BYTES),
@@ -53,15 +53,15 @@ def signature(
     nullable: bool | None = None,
     common: bool = False,
 ) -> Resolve:
-    """Return the resolution of a function whose operands have families.
+    """Return the resolver of a function whose operands belong to type families.
 
     Args:
         name: The function.
-        result: The type of the result, or a function of types and operands; its own nullability does not matter.
-        families: The family of each operand, several ones separated by `|`.
-        optional: How many operands at the end may be left out.
+        result: The result type, or a function of operand types and operands. Its own nullability is ignored.
+        families: The family of each operand; alternatives are separated by `|`.
+        optional: The number of optional operands at the end.
         variadic: Whether the last operand may be repeated.
-        nullable: Whether the result is nullable; None: if an operand is.
+        nullable: Whether the result is nullable; None means that it is nullable if an operand is.
         common: Whether all operands are cast to their common type.
     """
 
@@ -88,7 +88,7 @@ def signature(
 
 
 def form(name: str, families: tuple[str, ...]) -> str:
-    """Return a call as errors show it."""
+    """Return a signature as error messages show it."""
     return f"{name}({', '.join(f'<{family}>' for family in families)})"
 
 
@@ -112,7 +112,7 @@ def argument(index: int) -> Callable[[Types, Operands], t.DataType]:
 
 
 def varying(index: int) -> Callable[[Types, Operands], t.DataType]:
-    """Return the rule that the result is the VARCHAR or VARBINARY of an operand's length."""
+    """Return the rule that the result is VARCHAR or VARBINARY with an operand's length."""
 
     def result(types: Types, operands: Operands) -> t.DataType:
         data_type: Any = types[index]
@@ -122,7 +122,7 @@ def varying(index: int) -> Callable[[Types, Operands], t.DataType]:
 
 
 def literal_text(operands: Operands, index: int) -> str | None:
-    """Return a constant operand as upper-case text, such as the unit of EXTRACT; None if there is none."""
+    """Return a constant operand as upper-case text, such as the unit of EXTRACT, or None if it is absent."""
     if index >= len(operands):
         return None
     operand = operands[index]

@@ -1,4 +1,4 @@
-"""Functions of texts that work on whole columns where the operands allow it."""
+"""String functions that operate on whole columns where the operands allow it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from firesteel.columns.type_rules import any_nullable
 
 
 def _ascii_or(fast: Callable[[Column], Column], row: Callable[[str], str]) -> Bind:
-    """Return a kernel that takes Arrow's function for ASCII texts, else Python's, which agrees with Java."""
+    """Return a kernel that uses Arrow's function for ASCII strings, else Python's, which agrees with Java."""
 
     def bind(call: CallSite) -> Kernel:
         slow = per_row(plain(row))(call)
@@ -45,7 +45,7 @@ def _ascii_or(fast: Callable[[Column], Column], row: Callable[[str], str]) -> Bi
 
 
 def _init_cap(text: str) -> str:
-    """Return a text with capitals at the beginnings of words, which consist of letters and digits."""
+    """Capitalize the first letter of each word; words consist of letters and digits."""
     result, inside = [], False
     for char in text:
         result.append(char.lower() if inside else char.upper())
@@ -80,7 +80,7 @@ def _right(text: str, count: int) -> str:
 
 
 def _resolve_trim(types: Types, operands: Operands) -> Resolved:
-    """TRIM(s), TRIM(s, characters) or TRIM(flag, characters, s), where the flag is a constant."""
+    """Resolve TRIM(s), TRIM(s, characters) or TRIM(flag, characters, s), where the flag is a constant."""
     if not 1 <= len(types) <= 3:
         raise wrong_count("TRIM", len(types), "1 to 3")
     if len(types) == 3 and literal_text(operands, 0) not in ("BOTH", "LEADING", "TRAILING"):
@@ -137,7 +137,7 @@ def _concat(*columns: Column) -> Column:
 
 
 def _concat_ws(separator: str | None, *texts: str | None) -> str | None:
-    # Arrow's own function gives too few rows for columns of NULLs.
+    # Arrow's function returns too few rows for columns of NULLs.
     return None if separator is None else separator.join(text for text in texts if text is not None)
 
 
@@ -153,7 +153,7 @@ def _locate(needle: str, text: str, position: int = 1) -> int:
 
 
 def _instr(text: str, needle: str, start: int = 1, nth: int = 1) -> int | None:
-    """Return where the nth occurrence is, searching backwards from the end for a negative start."""
+    """Return the position of the nth occurrence; a negative start searches backwards from the end."""
     if nth < 1:
         return None
     if start == 0 or not needle:

@@ -1,4 +1,4 @@
-"""Parts, differences, formats and conversions of dates and times."""
+"""Extraction, differences, formatting and conversion of dates and times."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PARTS: dict[str, Callable[[Any], Any]] = {
     "CENTURY": lambda x: pc.divide(pc.add(pc.year(x), 99), 100),
     "MILLENNIUM": lambda x: pc.divide(pc.add(pc.year(x), 999), 1000),
 }
-# The part of a time of day: its unit in milliseconds, and of how many milliseconds it is the rest.
+# Parts of a time of day: (milliseconds % second number) // first number.
 _DAY_PARTS = {
     "HOUR": (3_600_000, 86_400_000),
     "MINUTE": (60_000, 3_600_000),
@@ -61,7 +61,7 @@ _DAY_PARTS = {
 }
 _FRACTIONS = {"MICROSECOND": 1000, "NANOSECOND": 1_000_000}
 _PART_NAMES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
-# The part of an interval in months, or in milliseconds: divided by the first, modulo the second.
+# Parts of an interval, in months or milliseconds: divided by the first number, modulo the second.
 _INTERVAL_PARTS = {
     "YEAR": (12, 0),
     "MONTH": (1, 12),
@@ -112,8 +112,8 @@ def _part_kernel(unit: str, index: int) -> Bind:
 def _part(unit: str, column: Column) -> Column:
     """Return a part of dates, times or timestamps.
 
-    Flink divides the milliseconds since the epoch towards zero, so before 1970 a time of day belongs to the next day
-    and its parts are negative.
+    Flink divides the milliseconds since the epoch towards zero. Before 1970 a time of day therefore belongs to the next
+    day, and its parts are negative.
     """
     if pa.types.is_date(column.type) and unit in _PARTS:
         return _PARTS[unit](column)
@@ -147,7 +147,7 @@ def _bind_extract(call: CallSite) -> Kernel:
 
 
 def _part_function(name: str) -> Function:
-    """Return YEAR(x), MONTH(x) ..., which are EXTRACT of one unit."""
+    """Return YEAR(x), MONTH(x), ..., which are EXTRACT with a fixed unit."""
     unit = _PART_NAMES.get(name, name)
 
     def resolve(types: Types, operands: Operands) -> Resolved:

@@ -14,7 +14,7 @@ from firesteel.columns.functions.signatures import literal_text
 from firesteel.columns.functions.time_zones import to_instant, to_local
 from firesteel.columns.type_families import DATETIMES
 
-# The unit as Arrow names it, and how many of it; weeks begin on Sunday as in Calcite.
+# Arrow's name of each unit, and its multiple. Weeks begin on Sunday, as in Calcite.
 _UNITS: dict[str, tuple[str, int]] = {
     "MILLENNIUM": ("year", 1000),
     "CENTURY": ("year", 100),
@@ -32,7 +32,7 @@ _UNITS: dict[str, tuple[str, int]] = {
 
 
 def resolve_rounding(name: str, types: Types, operands: Operands) -> Resolved:
-    """Return the types of `FLOOR(x TO unit)` or `CEIL(x TO unit)`."""
+    """Return the operand and result types of `FLOOR(x TO unit)` or `CEIL(x TO unit)`."""
     if len(types) != 2:
         raise wrong_count(name, len(types), "1 or 2")
     if not isinstance(types[0], (*DATETIMES, t.TimeType)):
@@ -57,7 +57,7 @@ def bind_rounding(call: CallSite, up: bool) -> Kernel:
         if pa.types.is_date(column.type):
             column = column.cast(pa.timestamp("us"))
         rounded = pc.floor_temporal(column, **options)
-        if up:  # Arrow's ceiling goes on by a unit from the beginning of a month.
+        if up:  # At the start of a month Arrow's ceiling is one unit too high.
             rounded = pc.if_else(pc.equal(rounded, column), column, pc.ceil_temporal(column, **options))
         return to_instant(rounded, call.context.time_zone) if zoned else rounded.cast(target)
 

@@ -1,4 +1,4 @@
-"""Functions of texts that work on one value at a time."""
+"""String functions that operate on one value at a time."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _sha2(value: Any, bits: int) -> str:
 
 _HASHES = (("MD5", 32), ("SHA1", 40), ("SHA224", 56), ("SHA256", 64), ("SHA384", 96), ("SHA512", 128))
 
-# Name, result, operands, options of the signature, function of one row.
+# Name, result type, operand families, options of the signature, function of one row.
 _ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
     ("REPEAT", STRING, (_TEXT, _INT), {}, lambda text, count: text * max(count, 0)),
     ("LPAD", STRING, (_TEXT, _INT, _TEXT), {}, _pad(True)),
@@ -226,7 +226,7 @@ _ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., A
     ("INET_NTOA", STRING, (_INT,), {"nullable": True}, _inet_ntoa),
 )
 
-# Likewise, for functions that get NULLs.
+# The same, for functions that are also called with NULLs.
 _NULL_ROWS: tuple[tuple[str, Result, tuple[str, ...], dict[str, Any], Callable[..., Any]], ...] = (
     ("IS_ALPHA", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isalpha()),
     ("IS_DIGIT", BOOLEAN, ("ANY",), {"nullable": False}, lambda x: isinstance(x, str) and x.isdecimal()),

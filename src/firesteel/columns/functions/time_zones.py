@@ -1,4 +1,4 @@
-"""Timestamps without time zone as points in time, and the way back."""
+"""Conversion between timestamps without time zone and instants."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ INSTANT = pa.timestamp("us", "UTC")
 
 
 def to_local(column: Any, time_zone: datetime.tzinfo) -> Any:
-    """Return the wall clock times of points in time."""
+    """Return the local times of instants."""
     if isinstance(time_zone, ZoneInfo):
         return pc.local_timestamp(column.cast(pa.timestamp("us", time_zone.key)))
     return pc.add(column.cast(LOCAL), _offset(time_zone))
 
 
 def to_instant(column: Any, time_zone: datetime.tzinfo) -> Any:
-    """Return the points in time of wall clock times; the earlier one if there are two."""
+    """Return the instants of local times; the earlier one if a local time occurs twice."""
     if isinstance(time_zone, ZoneInfo):
         zoned = pc.assume_timezone(column, time_zone.key, ambiguous="earliest", nonexistent="latest")
         return zoned.cast(INSTANT)
@@ -35,10 +35,10 @@ def _offset(time_zone: datetime.tzinfo) -> pa.Scalar:
 
 
 def local_datetime(value: datetime.datetime, time_zone: datetime.tzinfo) -> datetime.datetime:
-    """Return the wall clock time of one point in time."""
+    """Return the local time of one instant."""
     return value.astimezone(time_zone).replace(tzinfo=None)
 
 
 def instant_datetime(value: datetime.datetime, time_zone: datetime.tzinfo) -> datetime.datetime:
-    """Return the point in time of one wall clock time."""
+    """Return the instant of one local time."""
     return value.replace(tzinfo=time_zone).astimezone(UTC)

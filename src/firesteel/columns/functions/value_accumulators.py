@@ -19,7 +19,7 @@ def freeze(value: Any) -> Hashable:
 
 
 class Extreme(Accumulator):
-    """MIN and MAX over rows that are never taken back; `choose` is `min` or `max`."""
+    """MIN and MAX over rows that are never retracted; `choose` is `min` or `max`."""
 
     def __init__(self, choose: Callable[..., Any]) -> None:
         self._choose = choose
@@ -40,7 +40,10 @@ class Extreme(Accumulator):
 
 
 class RetractableExtreme(Accumulator):
-    """MIN and MAX over rows that may be taken back: counts per value, and the extreme unless it was taken back."""
+    """MIN and MAX over rows that may be retracted.
+
+    The state holds a count per value, and the extreme until it is retracted.
+    """
 
     def __init__(self, choose: Callable[..., Any]) -> None:
         self._choose = choose
@@ -81,7 +84,7 @@ class RetractableExtreme(Accumulator):
 
 
 class FirstValue(Accumulator):
-    """FIRST_VALUE and LAST_VALUE over rows that are never taken back; NULLs are skipped."""
+    """FIRST_VALUE and LAST_VALUE over rows that are never retracted; NULLs are skipped."""
 
     def __init__(self, last: bool) -> None:
         self._last = last
@@ -101,9 +104,9 @@ class FirstValue(Accumulator):
 
 
 class ValueLog(Accumulator):
-    """Values in order of arrival; retracting takes back the earliest of equal values.
+    """Values in order of arrival; a retraction removes the earliest of equal values.
 
-    The state holds the next number, the values by number, and the numbers of each value.
+    The state holds the next sequence number, the values by sequence number, and the sequence numbers of each value.
     """
 
     skip_null = True
@@ -135,7 +138,7 @@ class ValueLog(Accumulator):
 
 
 class RetractableFirstValue(ValueLog):
-    """FIRST_VALUE and LAST_VALUE over rows that may be taken back."""
+    """FIRST_VALUE and LAST_VALUE over rows that may be retracted."""
 
     def __init__(self, last: bool) -> None:
         self._last = last
@@ -148,7 +151,7 @@ class RetractableFirstValue(ValueLog):
 
 
 class ArrayAgg(ValueLog):
-    """ARRAY_AGG: NULL for an empty group."""
+    """ARRAY_AGG; the result of an empty group is NULL."""
 
     def __init__(self, skip_null: bool) -> None:
         self.skip_null = skip_null
@@ -158,7 +161,7 @@ class ArrayAgg(ValueLog):
 
 
 class ListAgg(ValueLog):
-    """LISTAGG with an optional delimiter as second argument."""
+    """LISTAGG, with an optional delimiter as second argument."""
 
     def new(self) -> State:
         return [*super().new(), ","]
@@ -177,7 +180,7 @@ class ListAgg(ValueLog):
 
 
 class Counts(Accumulator):
-    """Base of functions that need how often each value occurs; NULLs are skipped."""
+    """Base of functions that need the number of occurrences of each value; NULLs are skipped."""
 
     def new(self) -> State:
         return [{}]

@@ -1,1 +1,1 @@
-"""Operators on columns, one module per kind. Each `...Factory` is plain data that travels with the job."""
+"""Operators on columns, one module per kind. Each `...Factory` is plain data that is shipped with the job."""

@@ -1,4 +1,4 @@
-"""GROUP BY without windows. Flink: `GroupAggFunction`, and its table aggregate kin."""
+"""GROUP BY without windows. Flink: `GroupAggFunction`, `GroupTableAggFunction`."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from firesteel.columns.rows import (
 from firesteel.columns.values import arrow_type
 
 _GIVEN_AT_ONCE = 10_000
-"""Results of a bounded query go out in batches of so many rows."""
+"""Maximum rows per emitted batch of a bounded query."""
 
 
 @dataclass(frozen=True)
 class GroupAggregateFactory:
-    """Groups by key columns.
+    """Plan of an aggregation by key columns.
 
     Attributes:
         input_types: Logical types of the input's columns.
-        output_types: Of the keys, then of the calls.
-        retracts: Whether the input takes rows back.
-        flat: The only call is a table aggregate function.
+        output_types: Logical types of the keys, followed by those of the calls.
+        retracts: Whether the input contains retractions.
+        flat: Whether the only call is a table aggregate function.
     """
 
     keys: tuple[int, ...]
@@ -56,7 +56,7 @@ class GroupAggregateFactory:
 
 
 class _Grouping(Kernel):
-    """What aggregates by key share: state is the row counter, the accumulators and the key's values."""
+    """Base of aggregations by key. The state per key is `[row count, accumulators, values of the key]`."""
 
     def __init__(self, plan: GroupAggregateFactory) -> None:
         self._plan = plan
@@ -74,7 +74,7 @@ class _Grouping(Kernel):
         self._aggregates.close()
 
     def _keys(self, batch: ColumnBatch) -> tuple[list[Any], list[Any]]:
-        """Return the entry of each row and the values of its key columns."""
+        """Return the state key of each row and the values of its key columns."""
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
         if not any(pa.types.is_nested(batch.columns[k].type) for k in self._plan.keys):
             return keys, [key[1:] for key in keys]
@@ -86,7 +86,7 @@ class _Grouping(Kernel):
 
 
 class GroupAggregate(_Grouping):
-    """Gives a row per group, and takes it back when the group changes; over arrays where all calls can."""
+    """Emits a row per group and retracts it when the group changes; vectorized if all calls can be."""
 
     def open(self, context: KernelContext) -> None:
         """Open the functions."""
@@ -100,12 +100,12 @@ class GroupAggregate(_Grouping):
             self._vectors = GroupVectors(plan.keys, self._calls, types, self._table, self._aggregates.new, self._keys)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows; on a stream each changes the result of its group."""
+        """Add a batch to the groups; in streaming mode emit how the results change."""
         if not self._process_vectors(batch):
             self._process_rows(batch)
 
     def go_by_rows(self) -> None:
-        """Go row by row from now on, whatever the calls; the results are the same."""
+        """Disable the vectorized path, which tests compare with the row path; the results are the same."""
         self._calls = self._vectors = None
 
     def _process_vectors(self, batch: ColumnBatch) -> bool:
@@ -163,7 +163,10 @@ class GroupAggregate(_Grouping):
             add(UPDATE_AFTER, state[2] + after)
 
     def end(self) -> None:
-        """Give the results of a bounded query; without keys there is one even of no rows."""
+        """Emit the results of a bounded query.
+
+        Without group keys there is one result even if there was no row; the first subtask emits it.
+        """
         if self.context.is_streaming:
             return
         data = self._table.data
@@ -174,7 +177,7 @@ class GroupAggregate(_Grouping):
             self._give(part)
 
     def _give(self, states: list[Any]) -> None:
-        """Emit the results of groups."""
+        """Emit the results of groups as one batch."""
         fields = None if self._calls is None else load(self._calls, [state[1] for state in states])
         if self._calls is None or fields is None:
             for state in states:
@@ -186,10 +189,10 @@ class GroupAggregate(_Grouping):
 
 
 class FlatAggregate(_Grouping):
-    """A table aggregate function: all rows of a group are taken back and given anew. Flink: `GroupTableAggFunction`."""
+    """Table aggregation: each change retracts and re-emits all rows of a group. Flink: `GroupTableAggFunction`."""
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows."""
+        """Add a batch to the groups; in streaming mode replace the rows of the changed groups."""
         aggregates, table = self._aggregates, self._table
         for key, values, kind, arguments in self._entries(batch):
             state = table.data.get(key)
@@ -212,7 +215,7 @@ class FlatAggregate(_Grouping):
         self._output.flush()
 
     def end(self) -> None:
-        """Give the rows of a bounded query."""
+        """Emit the rows of a bounded query."""
         if not self.context.is_streaming:
             for state in self._table.data.values():
                 self._output.extend(state[2] + row for row in self._aggregates.rows(state[1]))

@@ -1,4 +1,4 @@
-"""The aggregate calls of one operator over the rows of a group."""
+"""The aggregate calls of one operator, applied to the rows of a group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from firesteel.columns.values import arrow_type, to_arrow, to_python
 
 @dataclass(frozen=True)
 class CallPlan:
-    """An aggregate call; see `rel.AggregateCall`, of which it is the part that runs."""
+    """The runtime part of an aggregate call; see `rel.AggregateCall`."""
 
     function: Any
     arguments: tuple[int, ...]
@@ -26,14 +26,14 @@ class CallPlan:
 
 
 Arguments = tuple[Any, ...]
-"""Per call the values of its arguments, None where its FILTER leaves the row out."""
+"""The argument values of each call, or None for a call whose FILTER rejects the row."""
 
 
 class AggregateSet:
     """Adds, retracts and merges rows for all calls.
 
     Args:
-        retracts: Whether rows can be taken back.
+        retracts: Whether rows can be retracted.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class AggregateSet:
         self._plans = calls
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         for call in self._calls:
             call.close()
 
     def new(self) -> list[Any]:
-        """Return the states of an empty group."""
+        """Return the states of a group without rows."""
         return [call.new() for call in self._calls]
 
     def arguments(self, batch: ColumnBatch) -> Iterable[Arguments]:
@@ -64,27 +64,27 @@ class AggregateSet:
                 call.add(state, values)
 
     def retract(self, states: list[Any], arguments: Arguments) -> None:
-        """Take a row back."""
+        """Retract a row."""
         for call, state, values in zip(self._calls, states, arguments, strict=True):
             if values is not None:
                 call.retract(state, values)
 
     def merge(self, states: list[Any], others: list[Any]) -> None:
-        """Add the rows of other states, which came later."""
+        """Add the rows of other states, which arrived later."""
         for call, state, other in zip(self._calls, states, others, strict=True):
             call.merge(state, other)
 
     def values(self, states: list[Any]) -> tuple[Any, ...]:
-        """Return the results."""
+        """Return the results of all calls."""
         return tuple(call.value(state) for call, state in zip(self._calls, states, strict=True))
 
     def rows(self, states: list[Any]) -> list[tuple[Any, ...]]:
-        """Return the rows of the only call, a table aggregate function."""
+        """Return the result rows of the only call, a table aggregate function."""
         return self._calls[0].rows(states[0])  # type: ignore[no-any-return]
 
 
 class _BuiltIn:
-    """A call of the library."""
+    """A call of a built-in function."""
 
     def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], retracts: bool) -> None:
         aggregate = find_aggregate(plan.function)
@@ -96,18 +96,18 @@ class _BuiltIn:
         self.value = self._accumulator.value
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no user function to close."""
 
     def add(self, state: Any, values: Any) -> None:
         """Add a row's values."""
         self._accumulator.add(state, *values)
 
     def retract(self, state: Any, values: Any) -> None:
-        """Take a row's values back."""
+        """Retract a row's values."""
         self._accumulator.retract(state, *values)
 
     def arguments(self, batch: ColumnBatch) -> list[Any]:
-        """Return the values per row, None where the row is left out."""
+        """Return the argument values of each row, or None for rows that the FILTER rejects."""
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
 
 
@@ -125,7 +125,7 @@ def _filtered(rows: list[Any], batch: ColumnBatch, plan: CallPlan) -> list[Any]:
 
 
 class _Distinct:
-    """Lets each value through once: counts how often it is there."""
+    """Passes each distinct value on once, by counting its occurrences."""
 
     def __init__(self, call: Any) -> None:
         self._call = call
@@ -133,11 +133,11 @@ class _Distinct:
         self.arguments = call.arguments
 
     def new(self) -> list[Any]:
-        """Return no values, and the state of the call."""
+        """Return an empty count map and the state of the call."""
         return [{}, self._call.new()]
 
     def add(self, state: Any, values: Any) -> None:
-        """Add a row's values; those that are new reach the call."""
+        """Add a row's values; only a new value reaches the call."""
         seen, key = state[0], freeze(list(values))
         count = seen.get(key, 0)
         seen[key] = count + 1
@@ -145,7 +145,7 @@ class _Distinct:
             self._call.add(state[1], values)
 
     def retract(self, state: Any, values: Any) -> None:
-        """Take a row's values back; those that are gone are taken from the call."""
+        """Retract a row's values; only the last occurrence of a value is retracted from the call."""
         seen, key = state[0], freeze(list(values))
         count = seen.get(key, 0) - 1
         if count <= 0:
@@ -163,12 +163,12 @@ class _Distinct:
                 self._call.add(state[1], key)
 
     def value(self, state: Any) -> Any:
-        """Return the call's result."""
+        """Return the result of the call."""
         return self._call.value(state[1])
 
 
 class _Sorted:
-    """Keeps the rows and adds them in order when the result is asked for (WITHIN GROUP, ORDER BY of a call)."""
+    """Buffers the rows and adds them in order when the result is read (WITHIN GROUP, ORDER BY of a call)."""
 
     def __init__(self, call: Any, plan: CallPlan) -> None:
         self._call = call
@@ -176,26 +176,26 @@ class _Sorted:
         self.close = call.close
 
     def arguments(self, batch: ColumnBatch) -> list[Any]:
-        """Return values with what they are sorted by."""
+        """Return the argument values and sort values of each row."""
         order = _columns(batch, tuple(i for i, _, _ in self._plan.order_by))
         rows = self._call.arguments(batch)
         return [None if row is None else (row, by) for row, by in zip(rows, order, strict=True)]
 
     def new(self) -> list[Any]:
-        """Return no rows."""
+        """Return an empty buffer."""
         return []
 
     def add(self, state: Any, values: Any) -> None:
-        """Keep a row."""
+        """Buffer a row."""
         state.append(values)
 
     def retract(self, state: Any, values: Any) -> None:
-        """Forget a row."""
+        """Remove a row from the buffer."""
         if values in state:
             state.remove(values)
 
     def merge(self, state: Any, other: Any) -> None:
-        """Keep the rows of another state."""
+        """Append the rows of another state."""
         state.extend(other)
 
     def value(self, state: Any) -> Any:
@@ -210,14 +210,14 @@ class _Sorted:
 
 
 def sort_key(value: Any, descending: bool, nulls_first: bool) -> tuple[bool, Any]:
-    """Return what a value is sorted by with `reverse=descending`, so that NULL comes where it should."""
+    """Return the sort key of a value for `reverse=descending`, which puts NULL first or last as required."""
     if value is None:
         return nulls_first == descending, 0
     return nulls_first != descending, value
 
 
 class _UserAggregate:
-    """The user's aggregate function over values as Python programs see them."""
+    """A user-defined aggregate function, called with values as Python programs see them."""
 
     def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], context: KernelContext) -> None:
         self._plan = plan
@@ -228,17 +228,17 @@ class _UserAggregate:
         self._result = arrow_type(plan.type)
 
     def close(self) -> None:
-        """Close the function."""
+        """Close the user function."""
         self._wrapper.close()
 
     def arguments(self, batch: ColumnBatch) -> list[Any]:
-        """Return the values per row."""
+        """Return the argument values of each row, or None for rows that the FILTER rejects."""
         columns = [to_python(batch.columns[i], t) for i, t in zip(self._plan.arguments, self._types, strict=True)]
         rows = list(zip(*columns, strict=True)) if columns else [()] * batch.length
         return _filtered(rows, batch, self._plan)
 
     def new(self) -> list[Any]:
-        """Return a new accumulator, in a list as functions may replace what it holds."""
+        """Return a new accumulator, wrapped in a list."""
         return [self._function.create_accumulator()]
 
     def add(self, state: Any, values: Any) -> None:
@@ -254,11 +254,11 @@ class _UserAggregate:
         self._function.merge(state[0], [other[0]])
 
     def value(self, state: Any) -> Any:
-        """Return the result as Arrow has it."""
+        """Return the result of `get_value` as Arrow represents it."""
         return to_arrow([self._function.get_value(state[0])], self._plan.type).to_pylist()[0]
 
     def rows(self, state: Any) -> list[tuple[Any, ...]]:
-        """Return the rows that `emit_value` gives."""
+        """Return the rows that `emit_value` yields."""
         kind = self._plan.type
         types = kind.field_types() if hasattr(kind, "field_types") else [kind]
         rows = [
@@ -270,7 +270,7 @@ class _UserAggregate:
 
 
 class _PandasAggregate:
-    """A pandas aggregate function: keeps the rows, and is called with columns when the result is asked for."""
+    """A pandas aggregate function: buffers the rows and is called with columns when the result is read."""
 
     def __init__(self, plan: CallPlan, input_types: tuple[Any, ...], context: KernelContext) -> None:
         self._plan = plan
@@ -279,31 +279,31 @@ class _PandasAggregate:
         self._function.open(None)
 
     def close(self) -> None:
-        """Close the function."""
+        """Close the user function."""
         self._function.close()
 
     def arguments(self, batch: ColumnBatch) -> list[Any]:
-        """Return the values per row."""
+        """Return the argument values of each row, or None for rows that the FILTER rejects."""
         return _filtered(_columns(batch, self._plan.arguments), batch, self._plan)
 
     def new(self) -> list[Any]:
-        """Return no rows."""
+        """Return an empty buffer."""
         return []
 
     def add(self, state: Any, values: Any) -> None:
-        """Keep a row."""
+        """Buffer a row."""
         state.append(values)
 
     def retract(self, state: Any, values: Any) -> None:
-        """Forget a row."""
+        """Remove a row from the buffer."""
         state.remove(values)
 
     def merge(self, state: Any, other: Any) -> None:
-        """Keep the rows of another state."""
+        """Append the rows of another state."""
         state.extend(other)
 
     def value(self, state: Any) -> Any:
-        """Call the function with a Series per argument."""
+        """Call the function with one Series per argument and return the result."""
         import pandas as pd
 
         columns = [pd.Series([row[i] for row in state]) for i in range(len(self._types))]

@@ -1,4 +1,4 @@
-"""Projections, filters, watermarks, grouping sets: operators without state over columns. Flink: `Calc`, `Expand`."""
+"""Stateless columnar operators: projection, filter, watermarks, grouping sets. Flink: `Calc`, `Expand`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from firesteel.columns.rex import Rex
 
 @dataclass(frozen=True)
 class CalcFactory:
-    """A filter, then expressions; None: all rows, all columns.
+    """Plan of a filter followed by a projection; None means all rows, or all columns.
 
     Attributes:
-        settings: What expressions know of the query.
+        settings: The `QuerySettings` of the expressions.
     """
 
     condition: Rex | None
@@ -49,13 +49,13 @@ class Calc(Kernel):
             self._columns = [compile_rex(expression, evaluation) for expression in plan.expressions]
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         for compiled in (self._filter, *(self._columns or ())):
             if compiled is not None:
                 compiled.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit what passes."""
+        """Emit the projected rows that satisfy the condition."""
         if self._filter is not None:
             batch = batch.filter(self._filter(batch))
         if batch.length and self._columns is not None:
@@ -65,7 +65,7 @@ class Calc(Kernel):
 
 @dataclass(frozen=True)
 class WatermarkFactory:
-    """Watermarks by an expression; `column` is the rowtime."""
+    """Plan of watermarks computed by an expression; `column` is the rowtime."""
 
     column: int
     expression: Rex
@@ -77,14 +77,14 @@ class WatermarkFactory:
 
 
 AUTO_INTERVAL_MS = 200
-"""Flink's `pipeline.auto-watermark-interval`: a watermark goes out when it is ahead of the last one by more."""
+"""Flink's `pipeline.auto-watermark-interval`: a watermark is emitted when it exceeds the last one by more than this."""
 
 
 class WatermarkAssigner(Kernel):
     """Emits watermarks between rows. Flink: `WatermarkAssignerOperator`.
 
-    A batch is cut only where a row would be late: rows behind a watermark that no later row is behind see no
-    difference.
+    A batch is split only where the watermark makes a later row of the batch late. Elsewhere a watermark in the middle
+    of the batch has no visible effect, so the batch stays whole.
     """
 
     def __init__(self, plan: WatermarkFactory) -> None:
@@ -97,7 +97,7 @@ class WatermarkAssigner(Kernel):
         self._expression = compile_rex(self._plan.expression, self._plan.settings.context(context))
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit the rows and, between them, watermarks."""
+        """Emit the rows, with watermarks between them."""
         times = _millis(batch.columns[self._plan.column])
         marks = np.maximum.accumulate(_millis(self._expression(batch)))
         start = 0
@@ -110,7 +110,7 @@ class WatermarkAssigner(Kernel):
                 self.context.emit_watermark(watermark)
 
     def watermark(self, timestamp: int) -> int | None:
-        """Only the end of input passes; other watermarks are made here."""
+        """Forward only the end-of-input watermark; this operator generates all others."""
         return timestamp if timestamp == 2**63 - 1 else None
 
     def snapshot(self) -> Any:
@@ -118,7 +118,7 @@ class WatermarkAssigner(Kernel):
         return self._emitted
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from the last watermark."""
+        """Restore the last watermark."""
         self._emitted = snapshot
 
 
@@ -130,10 +130,10 @@ def _millis(array: pa.Array) -> np.ndarray[Any, Any]:
 
 
 def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int) -> list[tuple[int, int]]:
-    """Return where to cut rows and which watermark follows each part."""
+    """Return the positions at which to split the rows, each with the watermark that follows the part."""
     final = int(max(emitted, marks[-1]))
     highest = np.maximum(np.concatenate([[emitted], marks[:-1]]), emitted)
-    if not (times <= highest).any():  # nothing is late, whatever was emitted between
+    if not (times <= highest).any():  # no row is late, whichever watermarks are emitted in between
         return [(len(times), final)]
     before = _emitted_before(marks, emitted)
     late = np.flatnonzero(times <= before)
@@ -143,13 +143,13 @@ def _cuts(times: np.ndarray[Any, Any], marks: np.ndarray[Any, Any], emitted: int
         if before[row] > last:
             last = int(before[row])
             cuts.append((row, last))
-    # At the end of a batch the periodic emission happens, whatever the distance.
+    # The end of a batch counts as the periodic emission, so the interval does not matter.
     cuts.append((len(times), final))
     return cuts
 
 
 def _emitted_before(marks: np.ndarray[Any, Any], emitted: int) -> np.ndarray[Any, Any]:
-    """Return the watermark that went out before each row: the last one that was more than the interval ahead."""
+    """Return the last watermark emitted before each row; each exceeds its predecessor by the interval."""
     result = np.empty(len(marks), np.int64)
     current = emitted
     for i, mark in enumerate(marks.tolist()):
@@ -161,7 +161,7 @@ def _emitted_before(marks: np.ndarray[Any, Any], emitted: int) -> np.ndarray[Any
 
 @dataclass(frozen=True)
 class ExpandFactory:
-    """A row per grouping set (`rel.Expand`)."""
+    """Plan that repeats each row once per grouping set (`rel.Expand`)."""
 
     columns: tuple[int, ...]
     sets: tuple[frozenset[int], ...]
@@ -173,13 +173,13 @@ class ExpandFactory:
 
 
 class Expand(Kernel):
-    """Repeats each row per grouping set, other columns NULL."""
+    """Emits each row once per grouping set, with NULL in the columns outside of the set."""
 
     def __init__(self, plan: ExpandFactory) -> None:
         self._plan = plan
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit the rows of all sets, those of one row together."""
+        """Emit all copies of a row one after the other."""
         parts = []
         for chosen, number in zip(self._plan.sets, self._plan.ids, strict=True):
             columns = [

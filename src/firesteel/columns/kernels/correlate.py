@@ -28,11 +28,12 @@ from firesteel.columns.values import arrow_type, to_arrow, to_python
 
 @dataclass(frozen=True)
 class CorrelateFactory:
-    """Each row with what a table function gives for it; see `rel.Correlate`.
+    """Plan that joins each row with the rows that a table function returns for it; see `rel.Correlate`.
 
     Attributes:
-        function: The user's function, `UNNEST` or `UNNEST WITH ORDINALITY`.
-        types: Logical types of the input's columns; `result_types` those of the function's.
+        function: The user function, `UNNEST` or `UNNEST WITH ORDINALITY`.
+        types: Logical types of the input's columns.
+        result_types: Logical types of the function's columns.
     """
 
     function: Any
@@ -49,13 +50,13 @@ class CorrelateFactory:
 
 
 class Correlate(Kernel):
-    """Calls a table function per row."""
+    """Calls a table function for each row."""
 
     def __init__(self, plan: CorrelateFactory) -> None:
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Compile the arguments, open the function."""
+        """Compile the arguments and open the function."""
         super().open(context)
         plan = self._plan
         evaluation = plan.settings.context(context)
@@ -71,7 +72,7 @@ class Correlate(Kernel):
             self._plan.function.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit the rows with what the function gives."""
+        """Emit each row joined with the rows that the function returns."""
         if not batch.length:
             return
         places: list[int] = []
@@ -129,7 +130,7 @@ def _as_tuple(result: Any, width: int) -> tuple[Any, ...]:
     else:
         values = (result,)
     if len(values) != width:
-        raise ValueError(f"The table function gave {result!r}, which has {len(values)} fields; it declares {width}")
+        raise ValueError(f"The table function returned {result!r} with {len(values)} fields, but declares {width}")
     return values
 
 
@@ -149,7 +150,7 @@ def _unnest(value: Any, width: int, with_ordinality: bool) -> list[Row]:
 
 
 def _padded(places: list[int], found: list[Any], length: int) -> tuple[list[int], list[Any]]:
-    """Return the rows with one of NULLs for each input row that has none."""
+    """Add a row of NULLs for each input row without results."""
     by_place: list[list[Any]] = [[] for _ in range(length)]
     for place, row in zip(places, found, strict=True):
         by_place[place].append(row)
@@ -164,11 +165,11 @@ def _padded(places: list[int], found: list[Any], length: int) -> tuple[list[int]
 
 @dataclass(frozen=True)
 class LookupJoinFactory:
-    """Each row with the rows that a connector finds for its keys.
+    """Plan that joins each row with the rows that a connector finds for its keys.
 
     Attributes:
-        lookup: Called with a list of keys; gives a list of rows (Python tuples of columns) for each.
-        condition: What else must hold, over both sides' columns.
+        lookup: Takes a list of keys and returns a list of rows (tuples of column values) for each.
+        condition: A further condition on the columns of both sides.
     """
 
     lookup: Any
@@ -185,7 +186,7 @@ class LookupJoinFactory:
 
 
 class LookupJoin(Kernel):
-    """Asks the connector once per batch for all keys."""
+    """Looks up all keys of a batch in one call of the connector."""
 
     def __init__(self, plan: LookupJoinFactory) -> None:
         self._plan = plan
@@ -200,7 +201,7 @@ class LookupJoin(Kernel):
             self._condition = compile_filter(plan.condition, plan.settings.context(context))
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit the rows with what was found."""
+        """Emit each row joined with the rows found for its key."""
         plan = self._plan
         keys = list(zip(*(batch.columns[i].to_pylist() for i in plan.keys), strict=True))
         distinct = [key for key in dict.fromkeys(keys) if None not in key]
@@ -231,19 +232,19 @@ class SetOperationFactory:
 
 
 class SetOperation(Kernel):
-    """Counts each row on both sides; how often it is in the result follows from the counts."""
+    """Counts each row on both sides and derives its multiplicity in the result from the two counts."""
 
     def __init__(self, plan: SetOperationFactory) -> None:
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Get the counts by row."""
+        """Open the table of counts by row."""
         super().open(context)
         self._table = expiring_table(context, "counts")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Count rows; on a stream give what changes."""
+        """Count the rows; in streaming mode emit the change of each row's multiplicity."""
         keys = keys_of(batch, range(len(self._plan.types)), self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             entry = self._table.data.get(key) or [0, 0, row]
@@ -266,7 +267,7 @@ class SetOperation(Kernel):
         return max(0, left - right) if self._plan.all else int(left > 0 and right == 0)
 
     def end(self) -> None:
-        """Give the rows of a bounded query."""
+        """Emit the rows of a bounded query."""
         if not self.context.is_streaming:
             for entry in self._table.data.values():
                 self._output.extend([entry[2]] * self._times(entry))
@@ -275,7 +276,7 @@ class SetOperation(Kernel):
 
 @dataclass(frozen=True)
 class NormalizeFactory:
-    """A changelog in full of rows that replace each other by key. Flink: `ChangelogNormalize`."""
+    """Plan that turns upserts by key into a full changelog. Flink: `ChangelogNormalize`."""
 
     keys: tuple[int, ...]
     types: tuple[Any, ...]
@@ -286,19 +287,19 @@ class NormalizeFactory:
 
 
 class Normalize(Kernel):
-    """Remembers the row of each key, to take it back."""
+    """Stores the row of each key, to retract it when it is replaced."""
 
     def __init__(self, plan: NormalizeFactory) -> None:
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Get the rows by key."""
+        """Open the table of rows by key."""
         super().open(context)
         self._table = expiring_table(context, "rows")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows."""
+        """Emit the changes that the upserts and deletes of a batch make."""
         keys = keys_of(batch, self._plan.keys, self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             before = self._table.data.get(key)

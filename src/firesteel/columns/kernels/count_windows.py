@@ -1,4 +1,4 @@
-"""Aggregates over windows of so many rows. Flink: `WindowOperator` over `CountWindow`."""
+"""Aggregates over windows of a number of rows. Flink: `WindowOperator` over `CountWindow`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from firesteel.columns.values import arrow_type
 
 
 class CountWindows(Kernel):
-    """Windows of so many rows per key (Table API: `row_interval`).
+    """Windows of a fixed number of rows per key (Table API: `row_interval`).
+
+    The state per key is the number of rows so far, and the rows of the latest window.
 
     Args:
         plan: A `window_aggregate.WindowAggregateFactory`.
@@ -22,7 +24,7 @@ class CountWindows(Kernel):
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Open the functions; state per key: how many rows came, and the rows of windows that are not full."""
+        """Open the functions and the state table."""
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, False, context)
@@ -34,7 +36,7 @@ class CountWindows(Kernel):
         self._aggregates.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Add rows; a window that is full gives its result."""
+        """Add rows and emit the result of each window that is full."""
         window = self._plan.window
         assert window is not None
         slide = window.step or window.size

@@ -1,4 +1,4 @@
-"""Changes of groups by whole batches of inserted rows: what `GroupAggregate` does row by row, over arrays."""
+"""Vectorized group aggregation: adds whole batches of inserts, where `GroupAggregate` adds row by row."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from firesteel.columns.kernels.vector_calls import Fields, VectorCall
 from firesteel.columns.rows import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 
 GroupState = list[Any]
-"""The row counter, the accumulators and the key's values."""
+"""`[row count, accumulators, values of the key]`."""
 
 
 def covers(calls: Sequence[VectorCall], batch: ColumnBatch) -> bool:
-    """Return whether a batch has only inserted rows that all calls take as arrays."""
+    """Return whether a batch has only inserts and all calls can process it as arrays."""
     only_inserts = batch.kinds is None or not batch.kinds.any()
     return only_inserts and batch.length > 0 and all(call.covers(batch) for call in calls)
 
 
 def load(calls: Sequence[VectorCall], states: Sequence[list[Any]]) -> list[Fields] | None:
-    """Return the accumulators of groups as arrays; None if one is NaN, which is equal to nothing."""
+    """Return the accumulators of groups as arrays, or None if one is NaN, for which `!=` is always true."""
     fields = [call.load([state[place] for state in states]) for place, call in enumerate(calls)]
     return None if any(np.isnan(parts[0]).any() for parts in fields) else fields
 
 
 def store(calls: Sequence[VectorCall], fields: Sequence[Fields], count: int) -> list[list[Any]]:
-    """Return arrays as the accumulators of so many groups."""
+    """Convert arrays back to the accumulators of `count` groups."""
     columns = [call.store(parts) for call, parts in zip(calls, fields, strict=True)]
     return list(map(list, zip(*columns, strict=True))) if columns else [[] for _ in range(count)]
 
 
 def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroups, batch: ColumnBatch) -> list[Fields]:
-    """Return the accumulators of groups after the rows of a batch."""
+    """Return the accumulators of groups after adding the rows of a batch."""
     return [
         [
             groups.fold(function, before, values)
@@ -48,21 +48,21 @@ def fold(calls: Sequence[VectorCall], fields: Sequence[Fields], groups: RowGroup
 
 
 def results(calls: Sequence[VectorCall], fields: Sequence[Fields]) -> list[pa.Array]:
-    """Return the results of groups, a column per call."""
+    """Return the results of groups, one column per call."""
     found = (call.results(parts) for call, parts in zip(calls, fields, strict=True))
     return [pa.array(values, call.type, mask=nulls) for call, (values, nulls) in zip(calls, found, strict=True)]
 
 
 class GroupVectors:
-    """The groups of one operator.
+    """The groups of one operator, updated by whole batches.
 
     Args:
         keys: The key columns.
-        calls: What is calculated per group.
-        types: Arrow types of the results' key columns.
-        table: Has a `GroupState` by key.
-        empty: Gives the accumulators of an empty group.
-        keys_of: Gives the entries of the table and the values of the keys of a batch.
+        calls: The aggregate calls.
+        types: Arrow types of the key columns in the result.
+        table: The table with the `GroupState` of each key.
+        empty: Returns the accumulators of a group without rows.
+        keys_of: Returns the table entries and the key values of the rows of a batch.
     """
 
     def __init__(
@@ -82,7 +82,11 @@ class GroupVectors:
         self._keys_of = keys_of
 
     def gather(self, batch: ColumnBatch) -> bool:
-        """Add rows whose results come at the end; False: nothing was done, it has to go row by row."""
+        """Add rows whose results are emitted at the end of input.
+
+        Returns:
+            False if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
+        """
         found = self._find(batch)
         if found is None:
             return False
@@ -94,7 +98,11 @@ class GroupVectors:
         return True
 
     def change(self, batch: ColumnBatch) -> ColumnBatch | None:
-        """Add rows and return how results change, row by row; None: nothing was done, it has to go row by row."""
+        """Add rows and return the changelog of the results.
+
+        Returns:
+            None if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
+        """
         found = self._find(batch)
         if found is None:
             return None
@@ -122,7 +130,7 @@ class GroupVectors:
         return self._changelog(batch, timeline, fields, is_new[groups.codes] & self._is_first(timeline, groups))
 
     def _find(self, batch: ColumnBatch) -> Any:
-        """Return the groups of a batch: their entries, states (None: new), accumulators as arrays, and key values."""
+        """Return the groups of a batch: their entries, states (None if new), accumulators and key values."""
         if not covers(self._calls, batch):
             return None
         groups = RowGroups([batch.columns[key] for key in self._keys], batch.length)
@@ -141,7 +149,7 @@ class GroupVectors:
     def _changelog(
         self, batch: ColumnBatch, timeline: Timeline, fields: Sequence[Fields], is_insert: Array
     ) -> ColumnBatch:
-        """Return +I for the first row of a group, else -U and +U where a result changes."""
+        """Return +I for the first row of a group, and -U and +U for each later row that changes a result."""
         found = [call.results(parts) for call, parts in zip(self._calls, fields, strict=True)]
         after = timeline.after
         changed = np.zeros(batch.length, bool)

@@ -1,4 +1,4 @@
-"""Joins of changelogs, without bounds in time. Flink: `StreamingJoinOperator`, `StreamingSemiAntiJoinOperator`."""
+"""Joins of changelogs without time bounds. Flink: `StreamingJoinOperator`, `StreamingSemiAntiJoinOperator`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ from firesteel.columns.values import arrow_type
 
 @dataclass(frozen=True)
 class JoinPlan:
-    """What all joins share.
+    """The plan that all joins share.
 
     Attributes:
         kind: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
-        keys: The columns that must be equal, of both inputs.
-        condition: What else must hold, over the columns of both.
-        left_types: Logical types of the left input's columns, likewise `right_types`.
+        keys: The columns of both inputs that must be equal.
+        condition: A further condition on the columns of both inputs.
+        left_types: Logical types of the left input's columns.
+        right_types: Logical types of the right input's columns.
+        null_aware: Whether NULL keys follow the rules of NOT IN.
     """
 
     kind: str
@@ -50,7 +52,7 @@ class JoinPlan:
 
 
 class Matcher:
-    """Finds which rows of the other side fit a row: equal keys were looked up already."""
+    """Evaluates the join condition for pairs of rows whose keys are equal."""
 
     def __init__(self, plan: JoinPlan, context: KernelContext) -> None:
         self.left = [arrow_type(kind) for kind in plan.left_types]
@@ -61,17 +63,17 @@ class Matcher:
             self._condition = compile_filter(plan.condition, plan.settings.context(context))
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         if self._condition is not None:
             self._condition.close()
 
     @property
     def types(self) -> list[Any]:
-        """The Arrow types of both sides' columns."""
+        """Return the Arrow types of both sides' columns."""
         return self._types
 
     def fitting(self, index: int, row: Row, others: list[Row]) -> list[bool]:
-        """Return for each row of the other side whether the condition holds; `index`: the side of `row`."""
+        """Return for each row of the other side whether the condition holds; `index` is the side of `row`."""
         if self._condition is None or not others:
             return [True] * len(others)
         pairs = [row + other for other in others] if index == 0 else [other + row for other in others]
@@ -79,14 +81,15 @@ class Matcher:
 
 
 def has_null(key: Row) -> bool:
-    """Return whether a key has a NULL, which equals nothing; its first part is the key group."""
+    """Return whether a key contains NULL, which never equals anything; its first part is the key group."""
     return None in key[1:]
 
 
 class JoinSide:
-    """The rows of one input by key, each as `[row, how many rows of the other side fit, when it was written (ms)]`.
+    """The rows of one input by key, as entries `[row, number of matches, time of the last write (ms)]`.
 
-    Rows expire one by one, as in the map state of Flink's `JoinRecordStateViews`.
+    An outer join emits a row padded with NULLs while its number of matches is 0. Rows expire one by one, as in the map
+    state of Flink's `JoinRecordStateViews`.
     """
 
     def __init__(self, context: KernelContext, name: str) -> None:
@@ -96,11 +99,11 @@ class JoinSide:
 
     @property
     def data(self) -> MutableMapping[Any, list[list[Any]]]:
-        """Return all keys with their rows, expired ones included."""
+        """Return all keys with their entries, expired ones included."""
         return self._table.data
 
     def rows(self, key: Row) -> list[list[Any]]:
-        """Return the rows of a key that have not expired; remove the others."""
+        """Return the entries of a key that have not expired; remove the others."""
         rows: list[list[Any]] = self._table.data.get(key) or []
         if not self._ttl_ms or not rows:
             return rows
@@ -111,7 +114,7 @@ class JoinSide:
         return live
 
     def keep(self, key: Row, rows: list[list[Any]]) -> None:
-        """Set the rows of a key."""
+        """Set the entries of a key."""
         self._put(key, rows)
         if self._rounds is not None:
             self._rounds.after_write()
@@ -121,11 +124,11 @@ class JoinSide:
         self._table.data.setdefault(key, []).append([row, 0, 0])
 
     def entry(self, row: Row, count: int) -> list[Any]:
-        """Return the entry of a row that is written now."""
+        """Return a new entry for a row."""
         return [row, count, self._now_ms() if self._ttl_ms else 0]
 
     def recount(self, entry: list[Any], count: int) -> None:
-        """Set how many rows of the other side fit; that is a write."""
+        """Set the number of matches of an entry, which counts as a write."""
         entry[1:] = self.entry(entry[0], count)[1:]
 
     def _put(self, key: Row, rows: list[list[Any]]) -> None:
@@ -136,7 +139,7 @@ class JoinSide:
 
 
 class RegularJoin(Kernel):
-    """Keeps both inputs."""
+    """Inner and outer joins; keeps the rows of both inputs."""
 
     def __init__(self, plan: JoinPlan) -> None:
         self._plan = plan
@@ -151,11 +154,11 @@ class RegularJoin(Kernel):
         self._nulls = ((None,) * len(self._matcher.left), (None,) * len(self._matcher.right))
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         self._matcher.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows; BATCH gives results at the end, where no outer row is taken back."""
+        """Join the rows of a batch; in batch mode only store them, and join at the end of input."""
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if not self.context.is_streaming:
@@ -196,7 +199,7 @@ class RegularJoin(Kernel):
         side.keep(key, rows)
 
     def _recount(self, index: int, entry: list[Any], change: int) -> None:
-        """Count a row of the other side; only outer joins need the number."""
+        """Update the number of matches of an entry; only outer joins need it."""
         if self._outer[index]:
             self._sides[index].recount(entry, entry[1] + change)
 
@@ -224,7 +227,7 @@ class RegularJoin(Kernel):
             self._touch(1 - index, key)
 
     def end(self) -> None:
-        """Join what a bounded query kept."""
+        """Join the stored rows of a bounded query."""
         if self.context.is_streaming:
             return
         left, right = (side.data for side in self._sides)
@@ -243,7 +246,7 @@ class RegularJoin(Kernel):
 
 
 class SemiJoin(Kernel):
-    """SEMI and ANTI: rows of the left input that have, or do not have, a fitting row on the right."""
+    """SEMI and ANTI joins: left rows with, or without, a match on the right."""
 
     def __init__(self, plan: JoinPlan) -> None:
         self._plan = plan
@@ -257,11 +260,11 @@ class SemiJoin(Kernel):
         self._output = RowOutput(self._matcher.left, context.emit)
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         self._matcher.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows."""
+        """Join the rows of a batch; in batch mode only store them, and join at the end of input."""
         keys = keys_of(batch, self._plan.keys[index], self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if not self.context.is_streaming:
@@ -281,7 +284,7 @@ class SemiJoin(Kernel):
         return sum(self._matcher.fitting(0, row, others))
 
     def _null_decides(self, key: Row) -> bool:
-        """NOT IN: a NULL on the right, or a NULL on the left of rows that there are, makes it unknown."""
+        """Return whether NULL makes NOT IN unknown: any NULL on the right, or a NULL on the left of rows."""
         right = self._sides[1].data
         return any(has_null(other) for other in right) or (has_null(key) and bool(right))
 
@@ -340,7 +343,7 @@ class SemiJoin(Kernel):
             self._output.add(INSERT if (count > 0) != self._is_anti else DELETE, entry[0])
 
     def end(self) -> None:
-        """Give the rows of a bounded query."""
+        """Emit the rows of a bounded query."""
         if self.context.is_streaming:
             return
         for key, rows in self._sides[0].data.items():

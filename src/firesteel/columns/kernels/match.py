@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE: a pattern over the rows of each partition in the order of time. Flink: `CepOperator`."""
+"""MATCH_RECOGNIZE: a pattern over the time-ordered rows of each partition. Flink: `CepOperator`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from firesteel.columns.values import arrow_type
 
 @dataclass(frozen=True)
 class MatchFactory:
-    """A pattern; see `rel.Match`."""
+    """Plan of a pattern; see `rel.Match`."""
 
     partition: tuple[int, ...]
     order: Order
@@ -38,7 +38,10 @@ class MatchFactory:
 
 
 class Match(TimedKernel):
-    """Keeps the rows from which a match may still begin, and looks for matches when time has passed them."""
+    """Keeps the rows from which a match may still start, and searches them when the watermark advances.
+
+    State: `waiting` holds the rows after the watermark; `rows` holds, in order, the rows at which matches may start.
+    """
 
     def __init__(self, plan: MatchFactory) -> None:
         super().__init__()
@@ -46,7 +49,7 @@ class Match(TimedKernel):
         self._steps = steps_of(plan.pattern)
 
     def open(self, context: KernelContext) -> None:
-        """Compile the conditions; state: rows that wait, and rows in order that matches may begin at."""
+        """Compile the conditions and measures, and open the state tables."""
         super().open(context)
         plan = self._plan
         subsets = dict(plan.subsets)
@@ -57,7 +60,7 @@ class Match(TimedKernel):
         self._key = row_key(plan.order)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows; late ones are dropped."""
+        """Store the rows; late ones are dropped. In processing time, search at once."""
         plan = self._plan
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
         now = self.context.now_ms()
@@ -71,7 +74,7 @@ class Match(TimedKernel):
         self._output.flush()
 
     def watermark(self, timestamp: int) -> int:
-        """Look for matches in the rows up to the watermark."""
+        """Search for matches in the rows up to the watermark."""
         self._watermark = timestamp
         if not self._plan.is_rowtime:
             return timestamp
@@ -90,11 +93,11 @@ class Match(TimedKernel):
         return timestamp
 
     def end(self) -> None:
-        """Look for matches in all that is left."""
+        """Search for matches in all remaining rows."""
         self.watermark(MAX_WATERMARK)
 
     def _search(self, key: Row, is_final: bool) -> None:
-        """Find matches from each row on; rows from which none can begin any more are forgotten."""
+        """Emit the matches of a partition, and remove the rows from which no match can start any more."""
         rows = self._rows.data.get(key)
         if not rows:
             return
@@ -115,7 +118,7 @@ class Match(TimedKernel):
             self._rows.put(key, rows[start:])
 
     def _match_at(self, rows: list[Any], start: int, is_final: bool) -> tuple[Matched | None, bool]:
-        """Return the match that begins at a row, and whether later rows may still decide."""
+        """Return the match that starts at a row, and whether later rows may change that answer."""
         search = _Search(self, rows, start, is_final)
         found = search.run(0, 0, start, [])
         return found, search.undecided and (found is None or search.could_grow)
@@ -135,7 +138,7 @@ class Match(TimedKernel):
         return start + place
 
     def fits(self, name: str, rows: list[Any], start: int, labels: list[str]) -> bool:
-        """Return whether the row behind those that are labelled may be of a variable."""
+        """Return whether the row after the labelled ones satisfies the condition of a variable."""
         condition = self._define.get(name)
         if condition is None:
             return True
@@ -144,21 +147,21 @@ class Match(TimedKernel):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The pattern."""
+        """Return the steps of the pattern."""
         return self._steps
 
     @property
     def within(self) -> int | None:
-        """How long a match may take (ms)."""
+        """Return the maximum duration of a match (ms), or None."""
         return self._plan.within
 
 
 class _Search:
-    """Looks for the match that begins at one row.
+    """Searches for the match that starts at one row.
 
-    The rules are those of Flink's NFA. A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes each row that fits, even if
-    a later variable would then find none; there is no way back. An optional variable (`A?`) and a reluctant loop
-    (`A+?`) are left as early as possible, because the match that ends first wins.
+    The rules are those of Flink's NFA. A greedy loop (`A*`, `A+`, `A{n,}`, `A{n,m}`) takes every row that satisfies its
+    condition, without backtracking if a later variable then finds no row. An optional variable (`A?`) and a reluctant
+    loop (`A+?`) are left as early as possible, because the match that ends first wins.
     """
 
     def __init__(self, kernel: Match, rows: list[Any], start: int, is_final: bool) -> None:
@@ -170,7 +173,7 @@ class _Search:
         self.could_grow = False
 
     def run(self, step: int, count: int, place: int, labels: list[str]) -> Matched | None:
-        """Return the match from a step of the pattern on, `count` rows of which were taken."""
+        """Return the match from a step of the pattern on, after `count` rows of that step."""
         steps = self._kernel.steps
         if step == len(steps):
             return Matched(self._rows, self._start, labels) if labels else None
@@ -187,7 +190,7 @@ class _Search:
         return self.run(step + 1, 0, place, labels) if count >= self._kernel.steps[step].low else None
 
     def _may_take(self, step: int, count: int, place: int, labels: list[str]) -> bool:
-        """Return whether the next row fits the variable of a step."""
+        """Return whether the next row satisfies the condition of a step's variable."""
         current = self._kernel.steps[step]
         if current.high is not None and count >= current.high:
             return False

@@ -15,20 +15,23 @@ from firesteel.columns.values import arrow_type
 
 @dataclass(frozen=True)
 class Matched:
-    """The rows of a match so far: `labels` names the variable of each row from `start` on."""
+    """The rows of a match so far; `labels` names the variable of each row from `start` on."""
 
     rows: list[Any]
     start: int
     labels: list[str]
 
     def of(self, names: tuple[str, ...] | None) -> list[Any]:
-        """Return the rows of some variables, None: all."""
+        """Return the rows of some variables, or of all if `names` is None."""
         found = zip(self.rows[self.start :], self.labels, strict=False)
         return [row for (_, row), label in found if names is None or label in names]
 
 
 class MatchExpression:
-    """An expression whose parts over the match are computed first, the rest as over a row of these."""
+    """An expression over a match.
+
+    Its aggregates and navigation functions are computed first, and the rest as over a row of their results.
+    """
 
     def __init__(self, rex: Any, plan: Any, subsets: dict[str, tuple[str, ...]], context: KernelContext) -> None:
         self._plan = plan
@@ -48,7 +51,7 @@ class MatchExpression:
         return rex
 
     def value(self, matched: Matched, current: str | None) -> Any:
-        """Return the value; `current` is the variable of the last row while it is being tested."""
+        """Return the value; `current` is the variable under test for the last row, or None for a measure."""
         row = tuple(self._part(part, matched, current) for part in self._parts)
         return self._rest(batch_of([row], self._types))[0].as_py()
 
@@ -104,7 +107,7 @@ def _column(rex: Any) -> int:
     if isinstance(rex, Call) and rex.function == "MATCH_REF":
         column: Any = rex.operands[1]
         return int(column.index)
-    raise ValueError("PREV and NEXT take a column")
+    raise ValueError("PREV and NEXT take a column as their first argument")
 
 
 def _variable(rex: Any) -> str | None:
@@ -117,7 +120,7 @@ def _variable(rex: Any) -> str | None:
 
 
 def _evaluated(rex: Any, row: Any, plan: Any) -> Any:
-    """Return an aggregate's argument for one row."""
+    """Return the argument of an aggregate for one row."""
     plain = _plain(rex)
     if isinstance(plain, InputRef):
         return row[plain.index]

@@ -1,4 +1,4 @@
-"""Patterns of MATCH_RECOGNIZE as a sequence of variables with how often each occurs."""
+"""Patterns of MATCH_RECOGNIZE as a sequence of variables with quantifiers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Step:
-    """A variable, how often it occurs (`high` None: any number), and whether as often as possible."""
+    """A variable with its quantifier.
+
+    Attributes:
+        high: The maximum number of rows, or None if unbounded.
+    """
 
     name: str
     low: int
@@ -17,7 +21,7 @@ class Step:
 
     @property
     def is_greedy_loop(self) -> bool:
-        """Return whether the variable takes every row that fits; `A?` and `A{n}` do not, in Flink."""
+        """Return whether the variable takes every row that fits; in Flink `A?` and `A{n}` do not."""
         return self.greedy and self.low != self.high and (self.low, self.high) != (0, 1)
 
 
@@ -25,7 +29,7 @@ def steps_of(pattern: Any) -> tuple[Step, ...]:
     """Return the steps of a pattern.
 
     Raises:
-        ValueError: a group of several variables is repeated.
+        ValueError: The pattern has a quantifier on a group of several variables.
     """
     kind = pattern[0]
     if kind == "var":

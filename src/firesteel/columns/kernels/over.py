@@ -1,4 +1,4 @@
-"""OVER: functions over the rows around each row. Flink: `RowTimeRowsBoundedPrecedingFunction` and its kin."""
+"""OVER: functions over the rows around each row. Flink: `RowTimeRowsBoundedPrecedingFunction` etc."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from firesteel.columns.values import arrow_type
 
 @dataclass(frozen=True)
 class OverFactory(OverPlan):
-    """Calls over one window; see `OverPlan`."""
+    """Plan of the calls over one window; see `OverPlan`."""
 
     def make(self) -> Kernel:
         """Return the kernel."""
@@ -25,14 +25,18 @@ class OverFactory(OverPlan):
 
 
 class Over(TimedKernel):
-    """Gives each row with the results of the calls; on a stream when the watermark has passed it."""
+    """Emits each row with the results of the calls; in event time once the watermark has passed the row.
+
+    State: `waiting` holds the rows after the watermark; `past` holds the rows that later frames still need, and the
+    state of each call.
+    """
 
     def __init__(self, plan: OverFactory) -> None:
         super().__init__()
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Open the functions; state: rows that wait, and those that later rows need."""
+        """Open the functions and the state tables."""
         super().open(context)
         plan = self._plan
         self._calls = [make_call(plan, number, context) for number in range(len(plan.calls))]
@@ -45,7 +49,7 @@ class Over(TimedKernel):
             call.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows; late ones are dropped."""
+        """Store the rows; late ones are dropped. In processing time, emit at once."""
         plan = self._plan
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
         arguments = zip(*(call.arguments(batch) for call in self._calls), strict=True)
@@ -73,7 +77,7 @@ class Over(TimedKernel):
         return times_of(column) if str(column.type).startswith("timestamp") else column.to_pylist()
 
     def watermark(self, timestamp: int) -> int:
-        """Give the rows up to the watermark, in the order of time."""
+        """Emit the rows up to the watermark, in order of time."""
         self._watermark = timestamp
         if self.context.is_streaming and self._plan.time is not None:
             for key, rows in list(self._waiting.data.items()):
@@ -90,7 +94,7 @@ class Over(TimedKernel):
         return timestamp
 
     def _give(self, key: Row, due: list[Entry]) -> None:
-        """Compute rows that follow those of before; state: rows that are still needed, and what the calls keep."""
+        """Compute and emit rows that follow the past ones, and store what later rows need."""
         past, kept = self._past.data.get(key) or ([], [None] * len(self._calls))
         entries = [*past, *due]
         results = []
@@ -103,7 +107,7 @@ class Over(TimedKernel):
         self._past.put(key, (entries[len(entries) - reach :] if reach else [], kept))
 
     def end(self) -> None:
-        """Give the rows of a bounded query, partition by partition."""
+        """Emit the rows of a bounded query, partition by partition."""
         if self.context.is_streaming:
             return
         key_of = row_key(self._plan.order)

@@ -1,4 +1,4 @@
-"""Functions over the rows around each row: numbers, neighbours and aggregates of frames."""
+"""Functions over the rows around each row: rankings, LAG and LEAD, and aggregates over frames."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_
 NAVIGATION = frozenset({"LAG", "LEAD"})
 
 Entry = tuple[Any, Row, Any]
-"""Time (ms, or the value that a batch sorts by), row, and the arguments of the calls."""
+"""Time (ms, or the first ORDER BY value in batch mode), row, and the arguments of each call."""
 
 
 @dataclass(frozen=True)
 class FramePlan:
-    """What rows a call takes; see `rel.Frame`."""
+    """The frame of a window; see `rel.Frame`."""
 
     is_rows: bool
     low: Any
@@ -28,12 +28,12 @@ class FramePlan:
 
 @dataclass(frozen=True)
 class OverPlan:
-    """Calls over one window.
+    """Plan of the calls over one window.
 
     Attributes:
-        time: On a stream: index of the time attribute, None: processing time.
+        time: In streaming mode, the index of the time attribute; None for processing time.
         types: Logical types of the input's columns.
-        output_types: Those and the calls'.
+        output_types: Logical types of the input's columns and of the calls.
     """
 
     partition: tuple[int, ...]
@@ -46,7 +46,7 @@ class OverPlan:
 
 
 class OverCall:
-    """One call over the rows of a partition in order."""
+    """One call over the ordered rows of a partition."""
 
     def __init__(self, plan: OverPlan, number: int) -> None:
         self.plan = plan
@@ -58,12 +58,15 @@ class OverCall:
         """Close the functions."""
 
     def arguments(self, batch: Any) -> list[Any]:
-        """Return the values of the arguments, row by row."""
+        """Return the argument values of each row."""
         columns = [batch.columns[i].to_pylist() for i in self.call.arguments]
         return list(zip(*columns, strict=True)) if columns else [()] * batch.length
 
     def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
-        """Return the results of the rows from `start` on, and what to keep of all; the rows before are needed ones."""
+        """Return the results of the rows from `start` on, and the state to keep for the next call.
+
+        The rows before `start` are the past ones that `reach` asked for.
+        """
         raise NotImplementedError
 
     def whole(self, entries: list[Entry]) -> list[Any]:
@@ -71,23 +74,26 @@ class OverCall:
         raise NotImplementedError
 
     def reach(self, entries: list[Entry]) -> int:
-        """Return how many of the last rows later ones need."""
+        """Return how many of the last rows the frames of later rows need."""
         return 0
 
     def values(self, entries: list[Entry]) -> list[Any]:
-        """Return the arguments of the call."""
+        """Return the arguments of this call for each row."""
         return [entry[2][self.number] for entry in entries]
 
     def are_peers(self, a: Entry, b: Entry) -> bool:
-        """Return whether the order does not tell two rows apart."""
+        """Return whether two rows are equal in the ORDER BY columns."""
         return all(a[1][column] == b[1][column] for column in self._order)
 
 
 class Ranking(OverCall):
-    """ROW_NUMBER and its kin. On a stream the first three go on counting; the others need the whole partition."""
+    """ROW_NUMBER, RANK, DENSE_RANK, PERCENT_RANK, CUME_DIST and NTILE.
+
+    The first three run on streams, by continuing to count. The others need the whole partition.
+    """
 
     def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
-        """Return numbers; kept are how many rows and how many different ones there were."""
+        """Return the ranks; the state is the number of rows and the number of distinct ones."""
         count, dense = kept or (0, 0)
         name, found, rank = self.call.function, [], 0
         for i in range(start, len(entries)):
@@ -98,11 +104,11 @@ class Ranking(OverCall):
         return found, (count, dense)
 
     def whole(self, entries: list[Entry]) -> list[Any]:
-        """Return the numbers of a whole partition."""
+        """Return the ranks of a whole partition."""
         total, name = len(entries), self.call.function
         if name == "NTILE":
             return _tiles(total, self.values(entries)[0][0])
-        if name == "CUME_DIST":  # Flink's tells peers apart
+        if name == "CUME_DIST":  # as in Flink, where peers get different results
             return [number / total for number in range(1, total + 1)]
         if name == "PERCENT_RANK":
             ranks = self._ranks(entries)
@@ -125,18 +131,18 @@ def _tiles(total: int, tiles: int) -> list[int]:
 
 
 class Navigation(OverCall):
-    """LAG and LEAD: values of rows before or behind."""
+    """LAG and LEAD: values of preceding or following rows."""
 
     def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
-        """Return values of rows before."""
+        """Return the values of preceding rows; there is no state besides the rows."""
         values = self.values(entries)
         return [self._neighbour(values, i, self.call.function, values[i]) for i in range(start, len(entries))], None
 
     def whole(self, entries: list[Entry]) -> list[Any]:
-        """Return values of neighbours.
+        """Return the values of preceding or following rows in a whole partition.
 
-        Flink splits a window that also has other functions, and then all LAG and LEAD share the `OffsetOverFrame` of
-        the first of them.
+        If the window also has other functions, Flink splits it, and all LAG and LEAD calls then share the
+        `OffsetOverFrame` of the first one.
         """
         calls, values = self.plan.calls, self.values(entries)
         shared = next(number for number, call in enumerate(calls) if call.function in NAVIGATION)
@@ -161,7 +167,10 @@ def _offset(arguments: Any) -> int:
 
 
 class Framed(OverCall):
-    """An aggregate function over a frame."""
+    """An aggregate function over a frame.
+
+    A frame that starts at the first row needs only a running accumulator. Any other frame slides over the kept rows.
+    """
 
     def __init__(self, plan: OverPlan, number: int, context: KernelContext) -> None:
         super().__init__(plan, number)
@@ -174,11 +183,11 @@ class Framed(OverCall):
         self._set.close()
 
     def arguments(self, batch: Any) -> list[Any]:
-        """Return the values of the arguments, row by row."""
+        """Return the argument values of each row."""
         return list(self._set.arguments(batch))
 
     def results(self, entries: list[Entry], start: int, kept: Any) -> tuple[list[Any], Any]:
-        """Return the aggregates; kept is the accumulator where the frame begins with the first row."""
+        """Return the aggregates; the state is the running accumulator, or None for a sliding frame."""
         if not self._is_running:
             return self._framed(entries, start), None
         states = self._set.new() if kept is None else kept
@@ -198,7 +207,7 @@ class Framed(OverCall):
         return self._framed(entries, 0)
 
     def reach(self, entries: list[Entry]) -> int:
-        """Return how many rows are in the frame of the last row, or will be in that of the next."""
+        """Return the number of rows in the frame of the last row or of the next one."""
         frame = self.plan.frame
         if frame.low is None:
             return 0
@@ -207,7 +216,7 @@ class Framed(OverCall):
         return sum(1 for entry in entries if entry[0] >= entries[-1][0] + frame.low)
 
     def _framed(self, entries: list[Entry], start: int) -> list[Any]:
-        """Move the frame over the rows: add what enters, take back what leaves."""
+        """Slide the frame over the rows: add the rows that enter it and retract those that leave it."""
         aggregates, states, values = self._set, self._set.new(), self.values(entries)
         low = high = 0
         found = []
@@ -225,7 +234,7 @@ class Framed(OverCall):
         return found
 
     def _bounds(self, entries: list[Entry], i: int) -> tuple[int, int]:
-        """Return the first row of the frame and the one behind its last."""
+        """Return the index of the first row of the frame, and the index after its last row."""
         frame, total = self.plan.frame, len(entries)
         if frame.is_rows:
             first = 0 if frame.low is None else max(0, i + frame.low)
@@ -262,7 +271,7 @@ class Framed(OverCall):
 
 
 def make_call(plan: OverPlan, number: int, context: KernelContext) -> OverCall:
-    """Return what computes one of the calls."""
+    """Create the implementation of one of the calls."""
     name = plan.calls[number].function
     if name in RANKINGS:
         return Ranking(plan, number)

@@ -27,11 +27,11 @@ from firesteel.columns.rows import (
 from firesteel.columns.values import arrow_type
 
 Order = tuple[tuple[int, bool, bool], ...]
-"""Index, descending and nulls first of each column to sort by."""
+"""For each sort column: its index, whether it is descending, and whether NULLs come first."""
 
 
 def row_key(order: Order) -> Any:
-    """Return the key function that sorts rows."""
+    """Return the sort key function of rows."""
 
     def compare(a: Row, b: Row) -> int:
         for index, descending, nulls_first in order:
@@ -48,11 +48,11 @@ def row_key(order: Order) -> Any:
 
 @dataclass(frozen=True)
 class RankFactory:
-    """The rows of each partition with a number from `start` to `end`; see `rel.Rank`.
+    """Plan that keeps the rows of each partition with a rank from `start` to `end`; see `rel.Rank`.
 
     Attributes:
-        window_end: Index of the window's end: the result is given when the window ends.
-        keeps_all: Whether rows beyond `end` may come back, as the input takes rows back.
+        window_end: Index of the window end column; results are then emitted when the window ends.
+        keeps_all: Whether rows ranked after `end` are kept because a retraction may move them up.
     """
 
     function: str
@@ -71,20 +71,20 @@ class RankFactory:
 
 
 class Rank(Kernel):
-    """Keeps the rows of each partition in order and gives what changes between the first and last number."""
+    """Keeps the sorted rows of each partition and emits how the ranks from `start` to `end` change."""
 
     def __init__(self, plan: RankFactory) -> None:
         self._plan = plan
         self._key = row_key(plan.order)
 
     def open(self, context: KernelContext) -> None:
-        """Get the rows per partition."""
+        """Open the table of rows by partition."""
         super().open(context)
         self._table = expiring_table(context, "rows")
         self._output = rank_output(self._plan, context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows."""
+        """Insert or remove the rows and emit the changes; in batch mode only store them."""
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if self.context.is_streaming:
@@ -144,7 +144,7 @@ class Rank(Kernel):
             self._output.add(UPDATE_AFTER if is_update else INSERT, row)
 
     def end(self) -> None:
-        """Give the rows of a bounded query."""
+        """Emit the rows of a bounded query."""
         if not self.context.is_streaming:
             for rows in self._table.data.values():
                 self._output.extend(ranked(self._plan, sorted(rows, key=self._key)))
@@ -152,7 +152,7 @@ class Rank(Kernel):
 
 
 def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
-    """Return the output of a Top-N."""
+    """Create the output of a Top-N."""
     import pyarrow as pa
 
     types = [arrow_type(kind) for kind in plan.types]
@@ -160,7 +160,7 @@ def rank_output(plan: RankFactory, context: KernelContext) -> RowOutput:
 
 
 def ranked(plan: RankFactory, rows: list[Row]) -> list[Row]:
-    """Return the rows with a number in range, of rows in order; with their number if it is asked for."""
+    """Return the rows with a rank from `start` to `end`, given sorted rows; with their rank if requested."""
     columns = [index for index, _, _ in plan.order]
     found: list[Row] = []
     rank, dense, last = 0, 0, None
@@ -175,7 +175,7 @@ def ranked(plan: RankFactory, rows: list[Row]) -> list[Row]:
 
 
 class WindowRank(TimedKernel):
-    """Top-N of each window, given when the window ends."""
+    """Top-N of each window, emitted when the window ends."""
 
     def __init__(self, plan: RankFactory) -> None:
         super().__init__()
@@ -183,13 +183,13 @@ class WindowRank(TimedKernel):
         self._key = row_key(plan.order)
 
     def open(self, context: KernelContext) -> None:
-        """Get the rows per partition, with the end of their window."""
+        """Open the table: per partition, the end of its window and the rows."""
         super().open(context)
         self._table = context.table("rows")
         self._output = rank_output(self._plan, context)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows; late ones are dropped."""
+        """Store the rows; late ones are dropped."""
         plan = self._plan
         assert plan.window_end is not None
         keys = keys_of(batch, plan.partition, self.context.max_parallelism)
@@ -203,7 +203,7 @@ class WindowRank(TimedKernel):
             self._table.put(key, entry)
 
     def watermark(self, timestamp: int) -> int:
-        """Give the windows that ended."""
+        """Emit the windows that have ended."""
         self._watermark = timestamp
         if self.context.is_streaming or timestamp == MAX_WATERMARK:
             for key, (end, rows) in sorted(self._table.data.items(), key=lambda item: item[1][0]):
@@ -214,13 +214,17 @@ class WindowRank(TimedKernel):
         return timestamp
 
     def end(self) -> None:
-        """Give all windows of a bounded query."""
+        """Emit all windows of a bounded query."""
         self.watermark(MAX_WATERMARK)
 
 
 @dataclass(frozen=True)
 class DeduplicateFactory:
-    """The first or last row of each partition, by processing time or (`time`: index) event time."""
+    """Plan that keeps the first or last row of each partition.
+
+    Attributes:
+        time: Index of the rowtime column, or None to compare rows by processing time.
+    """
 
     partition: tuple[int, ...]
     keeps_last: bool
@@ -239,13 +243,13 @@ class Deduplicate(Kernel):
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Get the row per partition."""
+        """Open the table with the row of each partition."""
         super().open(context)
         self._table = expiring_table(context, "row")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Take rows."""
+        """Emit the rows that become the row of their partition."""
         keys = keys_of(batch, self._plan.partition, self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             before = self._table.data.get(key)
@@ -272,7 +276,12 @@ class Deduplicate(Kernel):
 
 @dataclass(frozen=True)
 class SortFactory:
-    """Sorts by columns; `time`: index of the rowtime column that comes first, on a stream. `fetch` only in BATCH."""
+    """Plan of a sort.
+
+    Attributes:
+        time: In streaming mode, the index of the rowtime column, which comes first in the order.
+        fetch: The maximum number of rows; only in batch mode.
+    """
 
     order: Order
     types: tuple[Any, ...]
@@ -286,7 +295,7 @@ class SortFactory:
 
 
 class Sort(TimedKernel):
-    """Keeps rows until the watermark (streaming) or the end (batch), then gives them in order."""
+    """Buffers rows until the watermark (streaming) or the end of input (batch), then emits them in order."""
 
     def __init__(self, plan: SortFactory) -> None:
         super().__init__()
@@ -295,7 +304,7 @@ class Sort(TimedKernel):
         self._numbers = count()
 
     def open(self, context: KernelContext) -> None:
-        """Get the rows that wait."""
+        """Open the table of buffered rows."""
         super().open(context)
         self._table = context.table("rows")
         self._output = RowOutput([arrow_type(kind) for kind in self._plan.types], context.emit)
@@ -303,7 +312,7 @@ class Sort(TimedKernel):
             self._numbers = count(max(key[1] for key in self._table.data) + 1)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows; on a stream those behind the watermark are dropped."""
+        """Buffer rows; in streaming mode late ones are dropped."""
         time = self._plan.time
         times = [None] * batch.length if time is None else times_of(batch.columns[time])
         for at, row in zip(times, rows_of(batch), strict=True):
@@ -311,7 +320,7 @@ class Sort(TimedKernel):
                 self._table.put((0, next(self._numbers)), (at, row))
 
     def watermark(self, timestamp: int) -> int:
-        """Give the rows up to the watermark."""
+        """Emit the rows up to the watermark."""
         self._watermark = timestamp
         if self._plan.time is not None:
             due = [(key, row) for key, (at, row) in self._table.data.items() if at <= timestamp]
@@ -322,7 +331,7 @@ class Sort(TimedKernel):
         return timestamp
 
     def end(self) -> None:
-        """Give all rows of a bounded query."""
+        """Emit all rows of a bounded query."""
         plan = self._plan
         if plan.time is None:
             rows = [row for _, row in self._table.data.values()]

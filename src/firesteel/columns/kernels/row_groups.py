@@ -1,4 +1,4 @@
-"""Rows of a batch by group: numbers of groups, and running values within each group, by numpy and Arrow."""
+"""Grouping of the rows of a batch, and running values within each group, in numpy and Arrow."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import pyarrow as pa
 Array = np.ndarray[Any, Any]
 
 _SMALL = 32
-"""Groups with more rows are accumulated one by one, smaller ones side by side."""
+"""Groups with more rows are accumulated one at a time; smaller ones are accumulated together, row by row."""
 
 
 def can_factorize(kind: pa.DataType) -> bool:
-    """Return whether Arrow and Python agree on which values of a type are equal."""
+    """Return whether Arrow and Python agree on the equality of values of a type."""
     return not (pa.types.is_floating(kind) or pa.types.is_nested(kind) or pa.types.is_null(kind))
 
 
 class RowGroups:
-    """Which rows of a batch belong together.
+    """The groups of the rows of a batch.
 
     Args:
-        columns: The columns whose values tell groups apart (see `can_factorize`); NULL is a value. None: one group.
+        columns: The grouping columns (see `can_factorize`); NULL is a value. Without columns there is one group.
         length: The number of rows.
 
     Attributes:
-        codes: The number of each row's group; groups are numbered in the order of their first rows.
+        codes: The group number of each row; groups are numbered in the order of their first rows.
         count: The number of groups.
         sizes: The number of rows of each group.
     """
@@ -45,13 +45,13 @@ class RowGroups:
         self.sizes = np.bincount(self.codes, minlength=self.count)
 
     def first_rows(self) -> Array:
-        """Return the first row of each group."""
+        """Return the index of the first row of each group."""
         rows = np.empty(self.count, np.int64)
         rows[self.codes[::-1]] = np.arange(self.length)[::-1]
         return rows
 
     def fold(self, function: np.ufunc, before: Array, values: Array) -> Array:
-        """Return for each group `function` over what was before and its rows' values, in the order of the rows."""
+        """Return `function` folded over the initial value and the row values of each group, in row order."""
         result = before.copy()
         with np.errstate(over="ignore"):
             function.at(result, self.codes, values)
@@ -59,11 +59,11 @@ class RowGroups:
 
 
 class Timeline:
-    """A place for each group as it was before, followed by one for each of its rows.
+    """A layout of running values: one place for each group's initial value, followed by one for each of its rows.
 
     Attributes:
-        starts: The place of each group as it was before.
-        after: The place of each row; what was before the row is one place ahead of it.
+        starts: The place of each group's initial value.
+        after: The place of the value after each row. The value before the row is one place ahead.
     """
 
     def __init__(self, groups: RowGroups) -> None:
@@ -75,7 +75,7 @@ class Timeline:
         self.after[order] = np.arange(groups.length) + groups.codes[order] + 1
 
     def accumulate(self, function: np.ufunc, before: Array, values: Array) -> Array:
-        """Return `function` over what was before and the values of the rows up to each place."""
+        """Return the running values of `function`, from the initial value through each row of a group."""
         result = np.empty(len(before) + len(values), before.dtype)
         result[self.starts] = before
         result[self.after] = values

@@ -1,4 +1,4 @@
-"""What stands before a sink: NULLs in NOT NULL columns are refused, kinds that it does not take are left out."""
+"""The check before a sink: rejects NULLs in NOT NULL columns and drops row kinds that the sink does not accept."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from firesteel.columns.rows import UPDATE_BEFORE
 
 @dataclass(frozen=True)
 class SinkGuardFactory:
-    """Flink: `ConstraintEnforcer`, `DropUpdateBefore`.
+    """Plan of the check before a sink. Flink: `ConstraintEnforcer`, `DropUpdateBefore`.
 
     Attributes:
-        not_null: Index and name of columns that must not be NULL.
-        drops_nulls: Whether rows with NULL in them are left out (`table.exec.sink.not-null-enforcer`).
-        drops_update_before: Whether the sink takes rows by key and needs no -U.
+        not_null: Index and name of the NOT NULL columns.
+        drops_nulls: Whether rows that violate NOT NULL are dropped (`table.exec.sink.not-null-enforcer`).
+        drops_update_before: Whether -U rows are dropped, because the sink upserts by key.
     """
 
     not_null: tuple[tuple[int, str], ...]
@@ -31,16 +31,16 @@ class SinkGuardFactory:
 
 
 class SinkGuard(Kernel):
-    """Checks batches on their way to a sink."""
+    """Checks batches before they are written to a sink."""
 
     def __init__(self, plan: SinkGuardFactory) -> None:
         self._plan = plan
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit what the sink may have.
+        """Emit the rows that the sink accepts.
 
         Raises:
-            ValueError: a NULL is in a NOT NULL column.
+            ValueError: A NOT NULL column contains NULL.
         """
         plan = self._plan
         if plan.drops_update_before and batch.kinds is not None:

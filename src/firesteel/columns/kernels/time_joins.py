@@ -1,4 +1,4 @@
-"""Joins that time bounds: interval, temporal and window joins. Flink: `TimeIntervalJoin` and its kin."""
+"""Joins with time bounds: interval, temporal and window joins. Flink: `TimeIntervalJoin` etc."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from firesteel.columns.rows import DELETE, INSERT, UPDATE_BEFORE, Row, RowOutput
 
 @dataclass(frozen=True)
 class IntervalJoinFactory:
-    """A join of rows whose times differ by bounded amounts: `low <= left - right <= high` (ms)."""
+    """Plan of a join of rows whose times satisfy `low <= left - right <= high` (ms)."""
 
     join: JoinPlan
     left_time: int
@@ -29,7 +29,7 @@ class IntervalJoinFactory:
 
 
 class IntervalJoin(TimedKernel):
-    """Keeps rows of both sides as long as rows of the other one may still fit. Flink: `TimeIntervalJoin`."""
+    """Keeps the rows of both sides as long as matching rows may still arrive. Flink: `TimeIntervalJoin`."""
 
     def __init__(self, plan: IntervalJoinFactory) -> None:
         super().__init__()
@@ -45,11 +45,11 @@ class IntervalJoin(TimedKernel):
         self._output = RowOutput(self._matcher.types, context.emit)
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         self._matcher.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Join rows with those of the other side that came before."""
+        """Join the rows with those of the other side that arrived before."""
         plan = self._plan
         keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
         column = batch.columns[plan.right_time if index else plan.left_time]
@@ -77,7 +77,7 @@ class IntervalJoin(TimedKernel):
             self._alone(index, row)
 
     def _may_fit(self, index: int, time: int) -> bool:
-        """Return whether a row of the other side may still come: right = left - difference."""
+        """Return whether a matching row of the other side may still arrive."""
         latest = time - self._plan.low if index == 0 else time + self._plan.high
         return not self._plan.is_rowtime or latest > self._watermark
 
@@ -86,7 +86,7 @@ class IntervalJoin(TimedKernel):
         self._output.add(INSERT, nulls + row if index else row + nulls)
 
     def watermark(self, timestamp: int) -> int:
-        """Forget rows that nothing can fit any more; outer rows that were alone are given."""
+        """Remove the rows that nothing can match any more; emit the unmatched ones of an outer side."""
         self._watermark = timestamp
         if self.context.is_streaming or timestamp == MAX_WATERMARK:
             self._clean()
@@ -109,14 +109,18 @@ class IntervalJoin(TimedKernel):
         self._output.flush()
 
     def end(self) -> None:
-        """Give the outer rows that are left."""
+        """Emit the remaining unmatched rows of outer sides."""
         self._watermark = MAX_WATERMARK
         self._clean()
 
 
 @dataclass(frozen=True)
 class TemporalJoinFactory:
-    """Each left row with the version of the right side at its time; times None: that of processing time."""
+    """Plan that joins each left row with the version of the right side that was valid at its time.
+
+    Attributes:
+        right_time: Index of the right rowtime column, or None for a join in processing time.
+    """
 
     join: JoinPlan
     left_time: int
@@ -128,32 +132,35 @@ class TemporalJoinFactory:
 
 
 class TemporalJoin(Kernel):
-    """Waits for the watermark, then joins with the version that was valid. Flink: `TemporalRowTimeJoinOperator`."""
+    """Buffers left rows until the watermark, then joins them. Flink: `TemporalRowTimeJoinOperator`.
+
+    State: `left` holds the rows after the watermark; `right` holds the versions of each key.
+    """
 
     def __init__(self, plan: TemporalJoinFactory) -> None:
         self._plan = plan
         self._arrival = 0
 
     def open(self, context: KernelContext) -> None:
-        """Compile the condition; state: left rows that wait, versions by key in the order of time."""
+        """Compile the condition and open the state tables."""
         super().open(context)
         self._matcher = Matcher(self._plan.join, context)
         self._waiting, self._versions = context.table("left"), context.table("right")
         self._output = RowOutput(self._matcher.types, context.emit)
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         self._matcher.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows until the watermark."""
+        """Buffer rows until the watermark."""
         plan = self._plan
         keys = keys_of(batch, plan.join.keys[index], self.context.max_parallelism)
         assert plan.right_time is not None
         times = times_of(batch.columns[plan.right_time if index else plan.left_time])
         table = self._versions if index else self._waiting
         for key, time, kind, row in zip(keys, times, kinds_list(batch), rows_of(batch), strict=True):
-            if index and kind == UPDATE_BEFORE:  # the version that follows ends it
+            if index and kind == UPDATE_BEFORE:  # the +U that follows replaces the version
                 continue
             rows = table.data.get(key) or []
             self._arrival += 1
@@ -161,7 +168,7 @@ class TemporalJoin(Kernel):
             table.put(key, rows)
 
     def watermark(self, timestamp: int) -> int:
-        """Join the left rows up to the watermark, in the order of time."""
+        """Join the left rows up to the watermark, in order of time."""
         due = []
         for key, rows in list(self._waiting.data.items()):
             ready = [entry for entry in rows if entry[0] <= timestamp]
@@ -188,27 +195,27 @@ class TemporalJoin(Kernel):
             self._output.add(kind, row + (None,) * len(self._matcher.right))
 
     def _forget(self, timestamp: int) -> None:
-        """Keep of the versions up to the watermark the last one only."""
+        """Remove the versions that ended before the watermark; keep the latest one."""
         for key, versions in list(self._versions.data.items()):
             old = sorted((v for v in versions if v[0] <= timestamp), key=lambda v: v[:2])
             if len(old) > 1:
                 self._versions.put(key, [old[-1], *(v for v in versions if v[0] > timestamp)])
 
     def end(self) -> None:
-        """Join what still waits."""
+        """Join the remaining rows."""
         self.watermark(MAX_WATERMARK)
 
     def snapshot(self) -> Any:
-        """Return the number of the last row."""
+        """Return the arrival number of the last row, which orders rows of the same time."""
         return self._arrival
 
     def restore(self, snapshot: Any) -> None:
-        """Go on from that number."""
+        """Restore the arrival number."""
         self._arrival = snapshot
 
 
 class ProcessingTimeTemporalJoin(Kernel):
-    """Joins each left row with the newest right row of its key at once."""
+    """Joins each left row at once with the latest right row of its key."""
 
     def __init__(self, plan: TemporalJoinFactory) -> None:
         self._plan = plan
@@ -221,11 +228,11 @@ class ProcessingTimeTemporalJoin(Kernel):
         self._output = RowOutput(self._matcher.types, context.emit)
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         self._matcher.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Join left rows, keep right ones."""
+        """Join left rows; store right ones."""
         keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
         for key, kind, row in zip(keys, kinds_list(batch), rows_of(batch), strict=True):
             if index and kind == DELETE:
@@ -243,10 +250,10 @@ class ProcessingTimeTemporalJoin(Kernel):
 
 @dataclass(frozen=True)
 class WindowJoinFactory:
-    """A join of rows in the same window, given when the window ends.
+    """Plan of a join of rows in the same window, emitted when the window ends.
 
     Attributes:
-        ends: Indexes of the columns of window ends, of both inputs.
+        ends: Index of the window end column of each input.
     """
 
     join: JoinPlan
@@ -258,14 +265,17 @@ class WindowJoinFactory:
 
 
 class WindowJoin(TimedKernel):
-    """Keeps the rows of each window of both sides. Flink: `WindowJoinOperator`."""
+    """Keeps the rows of each window of both sides. Flink: `WindowJoinOperator`.
+
+    State per side: the end of the window and the rows, by key.
+    """
 
     def __init__(self, plan: WindowJoinFactory) -> None:
         super().__init__()
         self._plan = plan
 
     def open(self, context: KernelContext) -> None:
-        """Compile the condition; state per side: rows by key, with the end of their window."""
+        """Compile the condition and open the state tables."""
         super().open(context)
         self._matcher = Matcher(self._plan.join, context)
         self._tables = (context.table("left"), context.table("right"))
@@ -273,11 +283,11 @@ class WindowJoin(TimedKernel):
         self._output = RowOutput(self._matcher.left if is_semi else self._matcher.types, context.emit)
 
     def close(self) -> None:
-        """Close the user's functions."""
+        """Close the user functions."""
         self._matcher.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Keep rows until their window ends; late ones are dropped."""
+        """Store rows until their window ends; late ones are dropped."""
         keys = keys_of(batch, self._plan.join.keys[index], self.context.max_parallelism)
         ends = times_of(batch.columns[self._plan.ends[index]])
         table = self._tables[index]
@@ -288,7 +298,7 @@ class WindowJoin(TimedKernel):
                 table.put(key, entry)
 
     def watermark(self, timestamp: int) -> int:
-        """Join the windows that ended."""
+        """Join the windows that have ended."""
         self._watermark = timestamp
         left, right = self._tables
         due = {key: None for table in self._tables for key, entry in table.data.items() if entry[0] - 1 <= timestamp}

@@ -1,6 +1,6 @@
-"""Aggregate calls over numbers as arrays: many groups at once instead of a state per row.
+"""Vectorized aggregate calls on numbers: the states of many groups are arrays.
 
-States are those of `columns.functions.accumulators`: the same groups can go on row by row.
+The states convert to and from those of `columns.functions.accumulators`, so a group can switch to the row path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from firesteel.columns.kernels.row_groups import Array
 from firesteel.columns.values import arrow_type
 
 Fields = list[Array]
-"""The parts of the states of many groups, an array per part."""
+"""The states of many groups: one array per part of the state."""
 
 _INTEGERS = (t.TinyIntType, t.SmallIntType, t.IntType, t.BigIntType)
 _FLOATS = (t.FloatType, t.DoubleType)
@@ -30,7 +30,7 @@ class VectorCall:
     """One call over many groups.
 
     Attributes:
-        functions: How each part of the state takes the value of a row.
+        functions: The ufunc that adds a row to each part of the state.
     """
 
     functions: tuple[np.ufunc, ...]
@@ -40,27 +40,27 @@ class VectorCall:
         self.type = arrow_type(plan.type)
 
     def covers(self, batch: ColumnBatch) -> bool:
-        """Return whether arrays give what rows one by one give."""
+        """Return whether the arrays give the same results as adding row by row."""
         return True
 
     def contributions(self, batch: ColumnBatch) -> Fields:
-        """Return what each row adds to the parts of the state."""
+        """Return what each row adds to each part of the state."""
         raise NotImplementedError
 
     def load(self, states: Sequence[State]) -> Fields:
-        """Return states as arrays."""
+        """Convert states to arrays."""
         raise NotImplementedError
 
     def store(self, fields: Fields) -> list[State]:
-        """Return arrays as states."""
+        """Convert arrays to states."""
         raise NotImplementedError
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
-        """Return the results, and where they are NULL (None: nowhere)."""
+        """Return the results, and a mask of those that are NULL (None if none is)."""
         raise NotImplementedError
 
     def _valid(self, batch: ColumnBatch) -> Array:
-        """Return which rows have all arguments and pass the FILTER."""
+        """Return the mask of rows whose arguments are not NULL and that pass the FILTER."""
         valid = np.ones(batch.length, bool)
         for index in self.plan.arguments:
             if batch.columns[index].null_count:
@@ -71,29 +71,29 @@ class VectorCall:
 
 
 class VectorCount(VectorCall):
-    """COUNT."""
+    """COUNT over arrays."""
 
     functions = (np.add,)
 
     def contributions(self, batch: ColumnBatch) -> Fields:
-        """Return 1 for rows that count."""
+        """Return 1 for each row that counts, else 0."""
         return [self._valid(batch).astype(np.int64)]
 
     def load(self, states: Sequence[State]) -> Fields:
-        """Return the counts."""
+        """Return the counts as an array."""
         return [np.array([state[0] for state in states], np.int64)]
 
     def store(self, fields: Fields) -> list[State]:
-        """Return a list per count."""
+        """Return the counts as states."""
         return [[count] for count in fields[0].tolist()]
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
-        """Return the counts."""
+        """Return the counts, which are never NULL."""
         return fields[0], None
 
 
 class _Numeric(VectorCall):
-    """A call over one numeric column; the second part of the arrays is the number of its values."""
+    """A call over one numeric column; the second part of the state is the number of values."""
 
     dtype: np.dtype[Any]
 
@@ -103,13 +103,13 @@ class _Numeric(VectorCall):
         return values if valid.all() else np.where(valid, values, self.dtype.type(identity))
 
     def covers(self, batch: ColumnBatch) -> bool:
-        """Return whether all values are finite: NaN is equal to nothing."""
+        """Return whether all values are finite: NaN differs from itself, so changes could not be detected."""
         column = batch.columns[self.plan.arguments[0]]
         return not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False
 
 
 class VectorSum(_Numeric):
-    """SUM, SUM0 and AVG."""
+    """SUM, SUM0 and AVG over arrays."""
 
     functions = (np.add, np.add)
 
@@ -122,23 +122,23 @@ class VectorSum(_Numeric):
         self._is_nullable = plan.function.upper() not in ("SUM0", "$SUM0")
 
     def contributions(self, batch: ColumnBatch) -> Fields:
-        """Return values, 0 for those that are left out, and their number."""
+        """Return the value of each row (0 if it does not count) and whether it counts."""
         valid = self._valid(batch)
         return [self._values(batch, valid, 0), valid.astype(np.int64)]
 
     def load(self, states: Sequence[State]) -> Fields:
-        """Return sums, integers wrapped to 64 bits, and counts."""
+        """Return the sums, with integers wrapped to 64 bits, and the counts."""
         sums = [state[0] for state in states]
         if self._is_integral:
             sums = [value if -(1 << 63) <= value < 1 << 63 else wrap(value, 64) for value in sums]
         return [np.array(sums, self.dtype), np.array([state[1] for state in states], np.int64)]
 
     def store(self, fields: Fields) -> list[State]:
-        """Return sum and count per group."""
+        """Return the sum and count of each group as states."""
         return list(map(list, zip(*(field.tolist() for field in fields), strict=True)))
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
-        """Return sums or averages; integers divide as in Java."""
+        """Return the sums or averages; integer division truncates as in Java."""
         values, counts = fields
         if self._is_average:
             divisors = np.maximum(counts, 1)
@@ -151,7 +151,7 @@ class VectorSum(_Numeric):
 
 
 class VectorExtreme(_Numeric):
-    """MIN and MAX."""
+    """MIN and MAX over arrays."""
 
     def __init__(self, plan: CallPlan) -> None:
         super().__init__(plan)
@@ -165,7 +165,7 @@ class VectorExtreme(_Numeric):
             self._identity = limits.max if is_min else limits.min
 
     def covers(self, batch: ColumnBatch) -> bool:
-        """Return whether values are finite and none is -0.0, where it matters which of two equal values is kept."""
+        """Return whether values are finite and none is -0.0; 0.0 and -0.0 are equal, and the first is kept."""
         if not super().covers(batch):
             return False
         if not isinstance(self.plan.type, _FLOATS):
@@ -174,27 +174,27 @@ class VectorExtreme(_Numeric):
         return not (np.signbit(values) & (values == 0)).any()
 
     def contributions(self, batch: ColumnBatch) -> Fields:
-        """Return values, those that are left out as what changes nothing, and their number."""
+        """Return the value of each row (the identity if it does not count) and whether it counts."""
         valid = self._valid(batch)
         return [self._values(batch, valid, self._identity), valid.astype(np.int64)]
 
     def load(self, states: Sequence[State]) -> Fields:
-        """Return the extremes, and whether there are any."""
+        """Return the extremes, and whether each exists."""
         values = [self._identity if state[0] is None else state[0] for state in states]
         return [np.array(values, self.dtype), np.array([state[0] is not None for state in states], np.int64)]
 
     def store(self, fields: Fields) -> list[State]:
-        """Return the extreme per group, None where there is none."""
+        """Return the extreme of each group as state, None if the group has none."""
         values, counts = (field.tolist() for field in fields)
         return [[value if count else None] for value, count in zip(values, counts, strict=True)]
 
     def results(self, fields: Fields) -> tuple[Array, Array | None]:
-        """Return the extremes."""
+        """Return the extremes, and a mask of the groups without one."""
         return fields[0], fields[1] == 0
 
 
 def vector_calls(plans: Sequence[CallPlan], input_types: Sequence[t.DataType]) -> list[VectorCall] | None:
-    """Return the calls over arrays; None if one of them goes row by row only."""
+    """Return the vectorized calls, or None if one of the calls cannot be vectorized."""
     calls = [_vector_call(plan, [input_types[i] for i in plan.arguments]) for plan in plans]
     return None if None in calls else calls  # type: ignore[return-value]
 

@@ -25,13 +25,13 @@ from firesteel.columns.values import arrow_type
 
 @dataclass(frozen=True)
 class WindowAggregateFactory:
-    """Aggregates per key and window.
+    """Plan of aggregates per key and window.
 
     Attributes:
-        window: How rows fall into windows, None: the input has columns of window start and end.
-        window_columns: Then their indexes.
-        properties: `start`, `end`, `rowtime` or `proctime`: the last columns of the result.
-        output_types: Of keys, calls and properties.
+        window: The assignment of rows to windows; None if the input has columns of window start and end.
+        window_columns: The indexes of these columns, if `window` is None.
+        properties: The last columns of the result, each `start`, `end`, `rowtime` or `proctime`.
+        output_types: Logical types of keys, calls and properties.
     """
 
     keys: tuple[int, ...]
@@ -49,14 +49,18 @@ class WindowAggregateFactory:
 
 
 _Ended = tuple[Any, Any, int, int]
-"""A window that ended: the values of its key, its accumulators, start and end."""
+"""A window that has ended: the values of its key, its accumulators, start and end."""
 
 _GIVEN_AT_ONCE = 10_000
-"""Results go out in batches of so many rows."""
+"""Maximum rows per emitted batch."""
 
 
 class WindowAggregate(TimedKernel):
-    """State per window: start, accumulators and the key's values, in a table by key and end."""
+    """Aggregates per key and window, emitted when the window ends.
+
+    State: `windows` maps key, start and end to `[values of the key, accumulators, row count]`. For sessions it maps a
+    key to its sessions. `_by_end` indexes the entries by window end; it is rebuilt from the state on restore.
+    """
 
     def __init__(self, plan: WindowAggregateFactory) -> None:
         super().__init__()
@@ -66,7 +70,7 @@ class WindowAggregate(TimedKernel):
         self.late_rows = 0
 
     def open(self, context: KernelContext) -> None:
-        """Open the functions; find when the windows that were restored end."""
+        """Open the functions, and index the restored windows by their end."""
         super().open(context)
         plan = self._plan
         self._aggregates = AggregateSet(plan.calls, plan.input_types, plan.retracts, context)
@@ -85,7 +89,7 @@ class WindowAggregate(TimedKernel):
             )
 
     def go_by_rows(self) -> None:
-        """Go row by row from now on, whatever the calls; the results are the same."""
+        """Disable the vectorized path, which tests compare with the row path; the results are the same."""
         self._calls = self._vectors = None
 
     def close(self) -> None:
@@ -93,12 +97,12 @@ class WindowAggregate(TimedKernel):
         self._aggregates.close()
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Add rows to their windows; those whose window ended are dropped."""
+        """Add rows to their windows; rows whose window has ended are dropped as late."""
         if self._vectors is None or not self._process_vectors(self._vectors, batch):
             self._process_rows(batch)
 
     def _process_vectors(self, vectors: WindowVectors, batch: ColumnBatch) -> bool:
-        """Add rows by arrays; False: nothing was done, it has to go row by row."""
+        """Add a batch by arrays; return False, without any change, if it must be added row by row."""
         plan = self._plan
         if plan.window is None:
             assert plan.window_columns is not None
@@ -187,7 +191,7 @@ class WindowAggregate(TimedKernel):
         self._aggregates.merge(content[1], other[1])
 
     def watermark(self, timestamp: int) -> int:
-        """Give the windows that ended in event time."""
+        """Emit the windows that have ended in event time."""
         if self._in_event_time:
             self._watermark = timestamp
             if self.context.is_streaming:
@@ -195,16 +199,16 @@ class WindowAggregate(TimedKernel):
         return timestamp
 
     def advance_processing_time(self, now_ms: int) -> None:
-        """Give the windows that ended in processing time."""
+        """Emit the windows that have ended in processing time."""
         if not self._in_event_time:
             self._fire(now_ms)
 
     def next_processing_time(self) -> int | None:
-        """Return when the next window ends."""
+        """Return the last ms of the earliest window in processing time, or None."""
         return None if self._in_event_time or not self._by_end else min(self._by_end) - 1
 
     def end(self) -> None:
-        """Give all windows of a bounded query; on a stream the last watermark did so."""
+        """Emit all windows of a bounded query; in streaming mode the last watermark already did."""
         if not self.context.is_streaming:
             self._fire(2**63 - 1)
 
@@ -239,7 +243,7 @@ class WindowAggregate(TimedKernel):
         return [(values, accumulators, start, end) for start, _, (values, accumulators) in done]
 
     def _give(self, ended: Sequence[_Ended]) -> None:
-        """Emit the results of windows."""
+        """Emit the results of windows as one batch."""
         types, key_count = self._types, len(self._plan.keys)
         values, accumulators, starts, ends = zip(*ended, strict=True)
         columns = [

@@ -1,4 +1,4 @@
-"""Rows added to windows by whole batches: what `WindowAggregate` does row by row, over arrays."""
+"""Vectorized window aggregation: adds whole batches, where `WindowAggregate` adds row by row."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from firesteel.columns.rows import keys_of
 
 
 class WindowVectors:
-    """The windows of one operator.
+    """The windows of one operator, updated by whole batches.
 
     Args:
         keys: The key columns.
-        calls: What is calculated per key and window.
-        table: Has the values of the key, the accumulators and the number of rows by key, start and end.
-        by_end: The entries of the table by the end of their window.
-        empty: Gives the accumulators of an empty window.
+        calls: The aggregate calls.
+        table: Maps key, start and end to the values of the key, the accumulators and the number of rows.
+        by_end: The entries of the table, by the end of their window.
+        empty: Returns the accumulators of a window without rows.
         max_parallelism: The number of key groups.
     """
 
@@ -44,13 +44,16 @@ class WindowVectors:
         self._max_parallelism = max_parallelism
 
     def add(self, batch: ColumnBatch, rows: Array, starts: Array, ends: Array) -> bool:
-        """Add rows to windows; False: nothing was done, it has to go row by row.
+        """Add rows to windows.
 
         Args:
-            batch: Has the rows.
-            rows: Which row goes into a window; one row may go into several.
-            starts: The start of that window (ms).
-            ends: Its end.
+            batch: The rows.
+            rows: The row index of each assignment of a row to a window; a row may be in several windows.
+            starts: The window start of each assignment (ms).
+            ends: The window end of each assignment (ms).
+
+        Returns:
+            False if the batch cannot be vectorized; nothing has changed, and the caller has to add row by row.
         """
         if not covers(self._calls, batch):
             return False

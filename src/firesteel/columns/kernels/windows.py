@@ -1,4 +1,4 @@
-"""Windows of time and window table functions. Flink: `WindowTableFunctionOperator`."""
+"""Time windows and window table functions. Flink: `WindowTableFunctionOperator`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """How rows fall into windows; see `rel.Window`. Lengths in milliseconds."""
+    """The assignment of rows to windows; see `rel.Window`. Lengths are in milliseconds."""
 
     kind: str
     time: int
@@ -31,7 +31,7 @@ class WindowPlan:
     partition: tuple[int, ...] = ()
 
     def windows(self, time: int) -> list[tuple[int, int]]:
-        """Return start and end of the windows that a time (ms) is in; those of TUMBLE, HOP and CUMULATE."""
+        """Return the (start, end) of each TUMBLE, HOP or CUMULATE window that contains a time (ms)."""
         if self.kind == "TUMBLE":
             start = time - (time - self.offset) % self.size
             return [(start, start + self.size)]
@@ -45,24 +45,24 @@ class WindowPlan:
 
 
 def times_of(column: pa.Array) -> list[int | None]:
-    """Return timestamps as milliseconds."""
+    """Return timestamps in milliseconds."""
     values = column.cast(pa.int64()).to_pylist()
     return [None if value is None else value // US for value in values]
 
 
 def millis_of(column: pa.Array) -> Array:
-    """Return timestamps, none of which is NULL, as milliseconds."""
+    """Return timestamps without NULLs as an array of milliseconds."""
     millis: Array = np.floor_divide(column.cast(pa.int64()).to_numpy(zero_copy_only=False), US)
     return millis
 
 
 @dataclass(frozen=True)
 class WindowTableFactory:
-    """A window table function.
+    """Plan of a window table function.
 
     Attributes:
         types: Logical types of the input's columns.
-        time_type: Arrow's type name does not tell: the logical type of window_time.
+        time_type: The logical type of `window_time`, which the Arrow type does not determine.
     """
 
     window: WindowPlan
@@ -75,14 +75,14 @@ class WindowTableFactory:
 
 
 class WindowTable(Kernel):
-    """Puts each row once into each window that it is in."""
+    """Emits each row once for each window that contains it."""
 
     def __init__(self, plan: WindowTableFactory) -> None:
         self._plan = plan
         self._time_type = arrow_type(plan.time_type)
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Emit the rows with start, end and time of their windows."""
+        """Emit the rows with the start, end and time of their windows."""
         window = self._plan.window
         if window.is_rowtime:
             if batch.columns[window.time].null_count:
@@ -96,7 +96,7 @@ class WindowTable(Kernel):
 
 
 def assign(window: WindowPlan, times: Array) -> tuple[Array, Array, Array]:
-    """Return row numbers with window starts and ends, row by row."""
+    """Return row indexes with the start and end of each window that contains the row, ordered by row."""
     rows = np.arange(len(times))
     if window.kind == "TUMBLE":
         starts = times - (times - window.offset) % window.size
@@ -124,7 +124,7 @@ def _window_columns(starts: Any, ends: Any, time_type: pa.DataType) -> list[pa.A
 
 
 class SessionTable(Kernel):
-    """Keeps the rows of each session until it ends, then gives them with its start and end."""
+    """Buffers the rows of each session until it ends, then emits them with its start and end."""
 
     def __init__(self, plan: WindowTableFactory) -> None:
         self._plan = plan
@@ -133,12 +133,12 @@ class SessionTable(Kernel):
         self._watermark = MIN_WATERMARK
 
     def open(self, context: KernelContext) -> None:
-        """Get the sessions: per key start, end and rows of each."""
+        """Open the table of sessions by key, each `[start, end, rows]`."""
         super().open(context)
         self._table = context.table("sessions")
 
     def process(self, index: int, batch: ColumnBatch) -> None:
-        """Add rows to their sessions, which may join two."""
+        """Add rows to their sessions; a row between two sessions merges them."""
         window = self._plan.window
         keys = keys_of(batch, window.partition, self.context.max_parallelism)
         for key, time, row in zip(keys, times_of(batch.columns[window.time]), rows_of(batch), strict=True):
@@ -148,7 +148,7 @@ class SessionTable(Kernel):
             self._table.put(key, merge_session(sessions, time, time + window.size, [row], list.extend))
 
     def watermark(self, timestamp: int) -> int:
-        """Give the sessions that ended."""
+        """Emit the sessions that have ended."""
         self._watermark = timestamp
         output = RowOutput(self._types, self.context.emit)
         for key, sessions in list(self._table.data.items()):
@@ -167,12 +167,20 @@ class SessionTable(Kernel):
         return timestamp
 
     def end(self) -> None:
-        """Give all sessions of a bounded query."""
+        """Emit all sessions of a bounded query."""
         self.watermark(2**63 - 1)
 
 
 def merge_session(sessions: list[Any], start: int, end: int, content: Any, join: Any) -> list[Any]:
-    """Return sessions with one more, merged with those that it touches; `join` adds another's content to one."""
+    """Add a session, merging it with those that it touches; the result is last in the returned list.
+
+    Args:
+        sessions: The sessions so far, each `[start, end, content]`.
+        start: The start of the new session (ms).
+        end: Its end.
+        content: Its content.
+        join: Adds the content in its second argument to its first.
+    """
     touched = [s for s in sessions if s[0] <= end and start <= s[1]]
     rest = [s for s in sessions if not (s[0] <= end and start <= s[1])]
     if not touched:
