@@ -192,7 +192,7 @@ def test_a_damaged_checkpoint_is_named_with_the_newest_intact_one(tmp_path: Path
         run.complete()
     with (tmp_path / "chk-2" / "_metadata").open("r+b") as file:
         file.truncate(40)
-    with pytest.raises(StateFileError, match=r"checkpoint .*/chk-2 can't be used, there is no other"):
+    with pytest.raises(StateFileError, match=r"checkpoint .*/chk-2 can't be used, no other"):
         Run(tmp_path)
 
 

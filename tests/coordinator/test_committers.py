@@ -114,7 +114,7 @@ def test_commits_of_a_sink_that_is_gone_are_given_up_only_if_allowed(
     options["execution.state-recovery.ignore-unclaimed-state"] = "true"
     with caplog.at_level(logging.WARNING):
         run_local(program(None, options), batch_elements=5)
-    assert "are given up: the job has no such sink any more" in caplog.text
+    assert "are discarded: the job no longer has this sink" in caplog.text
     assert not (tmp_path / "out").exists()
 
 

@@ -214,7 +214,7 @@ def test_a_damaged_file_is_named_and_the_newest_intact_checkpoint_is_offered(tmp
     data = bytearray(damaged.read_bytes())
     data[-1] ^= 1
     damaged.write_bytes(data)
-    with pytest.raises(StateFileError, match=rf"{damaged} is damaged.* the newest intact one is {second}$"):
+    with pytest.raises(StateFileError, match=rf"{damaged} is damaged.* the newest intact checkpoint is {second}$"):
         run_local(counts(environment(2, newest)))
     assert finals(run_local(counts(environment(2, second)))) == EXPECTED
 
@@ -308,7 +308,7 @@ def test_a_leader_that_was_paused_finds_the_next_checkpoint_taken(tmp_path: Path
     for _ in range(2):
         new.run_batch()
         new.decide()
-    with pytest.raises(CheckpointExistsError, match=r"chk-5 was taken by another JobManager meanwhile"):
+    with pytest.raises(CheckpointExistsError, match=r"chk-5 was already taken by another JobManager"):
         old.decide()
     assert finals(run_local(counts(environment(2)), batch_elements=5, checkpoint=tmp_path)) == EXPECTED
 

@@ -180,7 +180,7 @@ def test_a_retained_checkpoint_is_whole_and_restores_on_another_host(bucket: Buc
     lost = next(file for chain in metadata.chains.values() for file in chain).path
     bucket.fs.rm_file(bucket.uri("checkpoints", job, lost))
     with pytest.raises(
-        Exception, match=rf"{lost} is missing; .*{newest} can't be used, the newest intact one is {older}"
+        Exception, match=rf"{lost} is missing; .*{newest} can't be used, the newest intact checkpoint is {older}"
     ):
         start_tail(bucket, 2, **{"execution.state-recovery.path": str(newest)}).get_job_execution_result().result()
 

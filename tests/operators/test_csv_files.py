@@ -86,7 +86,7 @@ REFUSED = {
     "strict header": (
         columns().set_use_header().set_strict_headers(),
         "s,i,b\n",
-        r"the header names the columns \['s', 'i', 'b'\], the schema says \['i', 's', 'b'\]",
+        r"the header has the columns \['s', 'i', 'b'\], the schema has \['i', 's', 'b'\]",
     ),
 }
 

@@ -40,7 +40,7 @@ def test_custom_partitioner_gets_key_and_number_of_channels() -> None:
 
 
 def test_custom_partitioner_that_names_no_channel_is_refused() -> None:
-    with pytest.raises(ValueError, match="gave 4 for key 1, allowed are 0 to 3"):
+    with pytest.raises(ValueError, match="returned 4 for key 1, allowed are 0 to 3"):
         edge_writer.select_by_partitioner(lambda key, n: n, 4)([(1, "value")])
 
 

@@ -189,7 +189,7 @@ def test_state_is_refused_under_another_kind() -> None:
 
         def process_element(self, value: Any, ctx: Any) -> Any: ...
 
-    with pytest.raises(UserFunctionError, match="asked for as KeyedListState, before as KeyedValueState"):
+    with pytest.raises(UserFunctionError, match="requested as KeyedListState, but earlier as KeyedValueState"):
         keyed(KeyedProcessOperator(Twice()))
 
 

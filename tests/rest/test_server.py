@@ -331,7 +331,7 @@ async def test_a_full_disk_is_shown_among_the_exceptions_of_a_job(rest: Rest) ->
     job_id = await rest.cluster.submit(job_graph(("a", 1, [])))
     (entry,) = (await rest.get(f"/jobs/{job_id}/exceptions"))["exceptionHistory"]["entries"]
     assert entry["exceptionName"] == "OSError"
-    assert "could not be taken up, it is tried again until it succeeds: [Errno 28] No space" in entry["stacktrace"]
+    assert "could not be initialized; it is retried until it succeeds: [Errno 28] No space" in entry["stacktrace"]
     assert (await rest.get(f"/jobs/{job_id}"))["state"] == "INITIALIZING"
 
 

@@ -83,7 +83,7 @@ async def test_its_logs_are_listed_and_read_in_pieces(remote: Remote) -> None:
 async def test_what_is_no_log_of_it_is_not_given(remote: Remote) -> None:
     for name in ("job.jar", "passwords.log", "..%2Ftask-manager.log", "nothing.log"):
         body, _ = await remote.get(f"remote/logs/{name}", 404)
-        assert "there are stdout, task-manager.log" in json.loads(body)["errors"][0]
+        assert "available: stdout, task-manager.log" in json.loads(body)["errors"][0]
     body, _ = await remote.get("nobody/log", 404)
     assert json.loads(body)["errors"] == ["Could not find TaskExecutor nobody"]
 
@@ -109,6 +109,6 @@ async def test_a_command_shows_it(remote: Remote) -> None:
 def test_a_process_without_a_log_file_has_none(tmp_path: Path) -> None:
     logs = LogFiles.of({})
     assert logs.list() == ()
-    with pytest.raises(LogFileNotFoundError, match=r"there is no log file x\.log; there are none"):
+    with pytest.raises(LogFileNotFoundError, match=r"log file 'x\.log' not found; available: none"):
         logs.read("x.log", 0)
     assert LogFiles(tmp_path / "not there yet" / "x.log").list() == ()

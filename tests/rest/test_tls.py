@@ -105,7 +105,7 @@ async def test_commands_find_the_files_in_the_configuration(
 def test_javas_keystores_are_refused_with_how_to_convert_them(ours: Authority) -> None:
     store = keystore(ours.issue("server"))
     for options in (stores(store, None), {"security.ssl.rest.truststore": str(store)}):
-        with pytest.raises(InvalidOptionError, match=r"is no PEM file; .*openssl pkcs12 -in"):
+        with pytest.raises(InvalidOptionError, match=r"is not a PEM file; .*openssl pkcs12 -in"):
             (rest_server_context if "security.ssl.rest.keystore" in options else rest_client_context)(ENABLED | options)
 
 

@@ -86,7 +86,7 @@ class SimulatedRpcService(InMemoryRpcService):
     def register(self, address: str, server: RpcServer) -> None:
         known = self._network.endpoints.get(address)
         if known is not None and known[0].is_alive:
-            raise ValueError(f"can't register an endpoint at {address!r}: the address is taken")
+            raise ValueError(f"can't register an endpoint at {address!r}: the address is in use")
         self._network.endpoints[address] = self._process, server
 
     def unregister(self, address: str) -> None:

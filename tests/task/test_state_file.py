@@ -59,7 +59,7 @@ def test_each_cut_is_found(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in range(size):
         path.write_bytes(whole[:length])
-        with pytest.raises(StateFileError, match=r"is damaged|is no state file"):
+        with pytest.raises(StateFileError, match=r"is damaged|is not a state file"):
             list(read_state_file(path))
 
 
@@ -70,7 +70,7 @@ def test_a_file_of_a_later_format_is_refused_with_both_versions(
     with monkeypatch.context() as later:
         later.setattr(state_file, "FORMAT_VERSION", 7)
         write_state_file(path, [b"state"])
-    with pytest.raises(StateFileError, match="has format version 7, this firesteel reads 5"):
+    with pytest.raises(StateFileError, match="has format version 7; this version of firesteel reads only 5"):
         list(read_state_file(path))
 
 

@@ -1,1 +1,1 @@
-"""Decisions between the batches of a job: what its sources read next, and what its checkpoints contain."""
+"""The coordinator of a job's batches: it plans what the sources read next and completes checkpoints."""

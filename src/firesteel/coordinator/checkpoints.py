@@ -1,7 +1,7 @@
 """The part of one run of a pipelined region in its job's checkpoints.
 
 A checkpoint is decided when its metadata, which includes all committables, is written. Only then are they committed,
-and once more by whoever resumes from it. So exactly what was decided gets committed.
+and once more by each run that resumes from the checkpoint. So exactly the decided committables are committed.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class JobCheckpoints:
         claimed = named_directory(options[RECOVERY_PATH], self._named)
         return claimed if claimed.parent != self.store else None
 
-    # --- who runs ----------------------------------------------------------------------------------------------
+    # --- runs ----------------------------------------------------------------------------------------------
 
     def enter(self, member: Member) -> None:
         """Register a run of a region that is about to begin; an earlier run of the region can't decide any more."""
@@ -163,7 +163,7 @@ class JobCheckpoints:
         for member in self._members.values():
             member.wake()
 
-    # --- what is asked for -------------------------------------------------------------------------------------
+    # --- requests -------------------------------------------------------------------------------------
 
     def ask(self, request: Request) -> None:
         """Request a checkpoint or savepoint, which is taken as soon as all regions have prepared their parts."""
@@ -348,7 +348,7 @@ class JobCheckpoints:
         chains = {slot: copy_chain(self.store, directory, chain) for slot, chain in state.chains.items()}
         return replace(state, chains=chains, committables=pickled([]))
 
-    # --- what is told of them ----------------------------------------------------------------------------------
+    # --- statistics ----------------------------------------------------------------------------------
 
     def _stats(
         self, metadata: CheckpointMetadata, directory: AnyPath, begun_s: float, written: Sizes | None = None

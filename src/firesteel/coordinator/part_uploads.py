@@ -147,7 +147,9 @@ class PartUploads:
             self._waiting = None
             return waiting
         if failure or time.monotonic() - waiting.begun_s > self._limits.timeout_s:
-            self._decline(failure or f"{len(waiting.missing)} files were not sent in {self._limits.timeout_s:g} s")
+            self._decline(
+                failure or f"{len(waiting.missing)} files were not uploaded within {self._limits.timeout_s:g} s"
+            )
         return None
 
     def _decline(self, reason: str) -> None:

@@ -107,7 +107,7 @@ def _offering_others(directory: AnyPath, read: Callable[[AnyPath], CheckpointMet
         return read(directory)
     except StateFileError as error:
         others = [path for path in checkpoints_in(directory.parent) if path != directory and _is_intact(path)]
-        offer = f"the newest intact one is {others[0]}" if others else "there is no other one beside it"
+        offer = f"the newest intact checkpoint is {others[0]}" if others else "no other checkpoint of the job is intact"
         raise StateFileError(error.path, f"{error.problem}; checkpoint {directory} can't be used, {offer}") from None
 
 

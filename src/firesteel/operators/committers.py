@@ -26,7 +26,7 @@ class SinkNotFoundError(FiresteelError):
     def __str__(self) -> str:
         return (
             f"the job has no sink with operator id {self.args[0]}, but a checkpoint has something to commit for it; "
-            "keep the sink and its uid, or give up what it has not committed: --allowNonRestoredState"
+            "keep the sink and its uid, or discard what it has not committed: --allowNonRestoredState"
         )
 
 
@@ -70,7 +70,7 @@ class Committers:
     def _is_unknown(self, committable: Committable) -> bool:
         if not isinstance(committable, SinkCommittables) or _known_as(committable.sink_id) in self._make:
             return False
-        text = "%d commits of sink %r are given up: the job has no such sink any more"
+        text = "%d commits of sink %r are discarded: the job no longer has this sink"
         logger.warning(text, len(committable.requests), committable.sink_name)
         return True
 

@@ -80,7 +80,7 @@ class TaskRuntimeContext(RuntimeContext):
     def _keyed(self) -> StateStore:
         if self._store is None:
             raise RuntimeError(
-                f"operator {self._operator_name!r} is not keyed: keyed state can be used behind key_by() only"
+                f"operator {self._operator_name!r} is not keyed: keyed state can only be used after key_by()"
             )
         return self._store
 

@@ -89,7 +89,7 @@ class _Records:
 
 def _check_header(found: list[str], names: list[str], strict: bool) -> None:
     if strict and found and found != names:
-        raise ValueError(f"the header names the columns {found}, the schema says {names}")
+        raise ValueError(f"the header has the columns {found}, the schema has {names}")
 
 
 def _row(fields: list[str], names: list[str], converters: list[Convert], records: _Records) -> Row:

@@ -174,7 +174,7 @@ def select_by_partitioner(function: Any, channels: int) -> Callable[[list[Any]],
     def select(key: Any) -> int:
         channel = partition(key, channels)
         if not 0 <= channel < channels:
-            raise ValueError(f"the partitioner gave {channel!r} for key {key!r}, allowed are 0 to {channels - 1}")
+            raise ValueError(f"the partitioner returned {channel!r} for key {key!r}, allowed are 0 to {channels - 1}")
         return int(channel)
 
     def select_all(values: list[Any]) -> list[int]:

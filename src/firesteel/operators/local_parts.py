@@ -116,8 +116,8 @@ class LocalParts:
         if not os.path.exists(source) and os.path.exists(part.final):
             if not self._format.is_appendable:
                 raise OSError(
-                    f"part file {part.final} was shown since the version was taken, and {self._format.name} files "
-                    "can't be gone on from: start with a newer checkpoint, or with a savepoint"
+                    f"part file {part.final} was published after the version was taken, and {self._format.name} files "
+                    "can't be continued: start with a newer checkpoint, or with a savepoint"
                 )
             source = part.final
         final = part.final if is_own else os.path.join(os.path.dirname(part.final), next_name())

@@ -141,7 +141,7 @@ class RemoteParts:
         if committed is not None:
             return self._go_on_with_committed(progress, tail)
         if not is_open:
-            raise OSError(f"part file {progress.final}: its upload was aborted since the version was taken")
+            raise OSError(f"part file {progress.final}: its upload was aborted after the version was taken")
         self._restore_tail(progress, tail)
         number = (
             sent[-1].number + NUMBER_GAP + random.randrange(NUMBER_GAP) if sent else 1 + random.randrange(NUMBER_GAP)
@@ -175,8 +175,8 @@ class RemoteParts:
         size = sum(part.size for part in progress.sent) + progress.tail_size
         if not self.sends_in_progress:
             raise OSError(
-                f"part file {progress.final} was shown since the version was taken, and {self.format.name} files "
-                "can't be gone on from: start with a newer checkpoint, or with a savepoint"
+                f"part file {progress.final} was published after the version was taken, and {self.format.name} files "
+                "can't be continued: start with a newer checkpoint, or with a savepoint"
             )
         if size < MIN_PART_BYTES:
             Path(tail).write_bytes(self._remote.read(progress.final)[:size])

@@ -196,7 +196,7 @@ def source_of(descriptor: Any) -> Any:
     if isinstance(descriptor, SourceOperator):
         return descriptor.source
     raise NotImplementedError(
-        "add_source() with a Python SourceFunction can't be run: use from_source() with a class derived from Source"
+        "add_source() with a Python SourceFunction is not supported: use from_source() with a class derived from Source"
     )
 
 

@@ -53,7 +53,7 @@ class StateStore:
             state = self._states[descriptor.name] = self._make(kind, descriptor)
         if not isinstance(state, kind):
             raise TypeError(
-                f"state {descriptor.name!r} was asked for as {kind.__name__}, before as {type(state).__name__}"
+                f"state {descriptor.name!r} was requested as {kind.__name__}, but earlier as {type(state).__name__}"
             )
         return state
 

@@ -95,7 +95,7 @@ class BroadcastContext(BroadcastProcessFunction.Context, BroadcastProcessFunctio
         state = self._states.get(state_descriptor.name)
         if state is None:
             raise ValueError(
-                f"broadcast state {state_descriptor.name!r} was not given to broadcast(); known: {sorted(self._states)}"
+                f"broadcast state {state_descriptor.name!r} was not passed to broadcast(): {sorted(self._states)}"
             )
         return state
 

@@ -46,7 +46,7 @@ class CappedFile:
         try:
             shutil.copyfile(self._path, self._path.with_name(f"{self._path.name}.1"))
         except OSError as error:
-            logger.warning("%s is emptied and not kept: %s", self._path, error)
+            logger.warning("%s is truncated without a backup: %s", self._path, error)
         os.truncate(self._path, 0)
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ class InternalTls:
         if not boolean(configuration, _ENABLED, boolean(configuration, _ALL_ENABLED, False)):
             return None
         if _FINGERPRINT in configuration:
-            text = f"option {_FINGERPRINT!r} has no effect here; put that certificate alone into the truststore"
+            text = f"option {_FINGERPRINT!r} has no effect here; put only that certificate into the truststore"
             raise InvalidOptionError(text)
         found = cls(tuple((key, configuration[key]) for key in sorted(configuration) if key.startswith(TLS_PREFIX)))
         found.server_context()  # Report problems with the files at the start.
@@ -84,7 +84,7 @@ def tls_problem(error: OSError) -> str:
     if "ALERT" in text:
         return f"it refused the certificate of this process ({_reason(error)}): its {truststore} decides that"
     if "PEER_DID_NOT_RETURN_A_CERTIFICATE" in text:
-        return "it showed no certificate"
+        return "it presented no certificate"
     if "WRONG_VERSION_NUMBER" in text or "HTTP_REQUEST" in text:
         return f"it does not speak TLS; set {_ENABLED} for all processes of the cluster or for none"
     return f"TLS failed: {_reason(error)}"

@@ -49,7 +49,7 @@ def configure_logging(
     """
     kind = configuration.get(_FORMAT, "text")
     if kind not in ("text", "json"):
-        raise InvalidOptionError(f"option {_FORMAT!r}: there is no format {kind!r}; allowed: text, json")
+        raise InvalidOptionError(f"option {_FORMAT!r}: unknown format {kind!r}; allowed: text, json")
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if has_terminal else []
     if log_file is not None:
         most_files = most_log_files(configuration)
@@ -68,7 +68,7 @@ def most_log_files(configuration: Mapping[str, str]) -> int:
     text = os.environ.get(_MOST_FILES_VARIABLE) or configuration.get(_MOST_FILES_OPTION, _MOST_FILES)
     if not text.isdecimal() or int(text) < 1:
         raise InvalidOptionError(
-            f"{_MOST_FILES_VARIABLE}, or option {_MOST_FILES_OPTION!r}, is {text!r}, expected is a number of at least 1"
+            f"{_MOST_FILES_VARIABLE}, or option {_MOST_FILES_OPTION!r}, is {text!r}, expected an integer of at least 1"
         )
     return int(text)
 

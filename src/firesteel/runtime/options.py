@@ -58,7 +58,7 @@ def parse_duration_s(text: str) -> float:
     if iso and any(iso.groups()):
         hours, minutes, seconds = (float(part or 0) for part in iso.groups())
         return hours * 3600 + minutes * 60 + seconds
-    raise ValueError(f"{text!r} is not a duration; write for example '500 ms', '10 s', '5 min' or 'PT1M30S'")
+    raise ValueError(f"{text!r} is not a duration; examples are '500 ms', '10 s', '5 min' and 'PT1M30S'")
 
 
 def number(configuration: Mapping[str, str], option: str, default: float) -> float:
@@ -84,7 +84,7 @@ def boolean(configuration: Mapping[str, str], option: str, default: bool) -> boo
     """
     text = configuration.get(option, str(default)).strip().lower()
     if text not in {"true", "false"}:
-        raise InvalidOptionError(f"option {option!r}: {configuration[option]!r} is not a truth; allowed: true, false")
+        raise InvalidOptionError(f"option {option!r}: {configuration[option]!r} is not a boolean; allowed: true, false")
     return text == "true"
 
 
@@ -111,5 +111,5 @@ def required(configuration: Mapping[str, str], option: str) -> str:
     """
     text = configuration.get(option, "").strip()
     if not text:
-        raise InvalidOptionError(f"option {option!r} is not set, but what else is configured needs it")
+        raise InvalidOptionError(f"option {option!r} is not set, but other configured options require it")
     return text

@@ -127,7 +127,7 @@ def _pem_file(configuration: Mapping[str, str], kind: str, name: str) -> tuple[s
         raise InvalidOptionError(f"option {option!r}: {path} can't be read: {error.strerror}") from None
     if b"-----BEGIN " not in content:
         raise InvalidOptionError(
-            f"option {option!r}: {path} is no PEM file; Java's keystores have to be converted: "
+            f"option {option!r}: {path} is not a PEM file; Java keystores have to be converted: "
             f"keytool -importkeystore -srckeystore {path.name} -destkeystore store.p12 -deststoretype PKCS12, then "
             "openssl pkcs12 -in store.p12 -out store.pem"
         )

@@ -34,8 +34,8 @@ _DROPPED = (
     "them with a sink"
 )
 _TAKEN_OVER = (
-    "another JobManager has taken the job over, and what the client had not fetched is gone; run the job again, or "
-    "write the results with a sink, which loses none"
+    "another JobManager has taken the job over, and results that the client had not fetched were lost; "
+    "run the job again, or write the results with a sink, which loses none"
 )
 _COLLECTING_PROCESS = "collecting-process"
 """Name of the file in a job's directory that contains the name of the last collecting process."""
@@ -244,7 +244,7 @@ class CollectBuffers:
             others = [collect_id for collect_id in self._buffers if collect_id != in_use]
             oldest = next((collect_id for collect_id in others if not self._buffers[collect_id].pieces), others[0])
             if self._buffers.pop(oldest).pieces:
-                logger.warning("the results of collecting sink %s are dropped: nobody fetched them", oldest)
+                logger.warning("the results of collecting sink %s are dropped, because no client fetched them", oldest)
                 self._lose(oldest, _DROPPED)
 
     def _lose(self, collect_id: str, reason: str) -> None:

@@ -86,7 +86,7 @@ class Pipeline:
                     raise
                 if self._jvm_is_gone():
                     raise SparkLostError from error
-                logger.warning("batch %d is tried again, try %d failed: %s", first.batch_id, attempt, error)
+                logger.warning("batch %d is retried, because try %d failed: %s", first.batch_id, attempt, error)
             else:
                 self._idle.batch_ended(reports)
                 return reports

@@ -201,7 +201,7 @@ def _try_to_connect(address: SlotAddress, tls: InternalTls | None) -> socket.soc
                 connection = _client_context(tls).wrap_socket(connection)
             connection.sendall(f"{address.token} {os.path.basename(address.path)}\n".encode())
             if connection.recv(1) != b"\n":
-                raise ConnectionError(f"the relay at {address.relay} closed the connection, its log tells why")
+                raise ConnectionError(f"the relay at {address.relay} closed the connection; see its log for the reason")
         connection.settimeout(None)
     except BaseException:
         connection.close()

@@ -126,12 +126,12 @@ class SparkResourceManagerDriver:
                 await asyncio.to_thread(self._require)
             except Py4JJavaError as error:
                 # The JVM is alive: its Master may be unavailable for a while, but its executors keep running.
-                logger.warning("Spark refused: %s", error.java_exception)
+                logger.warning("Spark rejected a request: %s", error.java_exception)
             except _GONE as error:
                 logger.warning("Spark does not answer: %s", error)
                 self._take({}, {})
             except Exception:
-                logger.exception("a look at Spark's executors failed, the next follows")
+                logger.exception("polling Spark's executors failed; it is retried")
             self._changed.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), _LOOK_EVERY_S)

@@ -86,12 +86,12 @@ class Run:
             await asyncio.wait_for(self._ended.wait(), timeout_s)
         except TimeoutError:
             self._is_given_up = True
-            text = "the thread of job %s did not end within %g s, it is left behind: it may be in a commit"
+            text = "the thread of job %s did not end within %g s; it is abandoned, and may still be committing"
             logger.error(text, self._query.job_id, timeout_s, extra=about(self._query.job_id))
 
     async def trigger_savepoint(self, directory: str, after: AfterSavepoint) -> str:
         """Raise NotImplementedError, as BATCH jobs have no state to save."""
-        raise NotImplementedError("a BATCH job has no checkpoints and takes no savepoints")
+        raise NotImplementedError("a BATCH job has no checkpoints and supports no savepoints")
 
     async def trigger_checkpoint(self, full: bool) -> int:
         """Raise NotImplementedError, as BATCH jobs have no state to save."""

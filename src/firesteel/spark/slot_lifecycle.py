@@ -21,10 +21,10 @@ Task = TypeVar("Task")
 class SlotState(Enum):
     """The known state of a slot's process."""
 
-    ABSENT = "there is none"
+    ABSENT = "there is no process"
     STARTING = "it was ordered from the slot server"
-    SERVING = "it is connected and takes tasks"
-    CANCELLING = "it was told to close its tasks and has not answered yet"
+    SERVING = "it is connected and accepts tasks"
+    CANCELLING = "it is closing its tasks"
     DYING = "it was killed, and its connection is still open"
 
 
@@ -32,11 +32,11 @@ class SlotEvent(Enum):
     """An event in the life of a slot's process."""
 
     ORDERED = "a process was ordered"
-    ORDER_FAILED = "no process could be ordered, or none came in time"
-    CONNECTED = "the process called back"
-    CANCELLED = "its tasks are wanted no longer"
+    ORDER_FAILED = "no process could be ordered, or none connected in time"
+    CONNECTED = "the process connected"
+    CANCELLED = "its tasks are no longer wanted"
     CLOSED = "it has closed its tasks"
-    KILLED = "it did not answer in time"
+    KILLED = "it did not respond in time"
     ENDED = "its connection broke"
 
 
@@ -112,7 +112,7 @@ class SlotLifecycle(Generic[Task]):
         self._take(SlotEvent.ORDER_FAILED)
 
     def connected(self, process_id: int) -> Actions[Task]:
-        """Process the connection of a process: deploy all wanted tasks, or disconnect it if it is not expected."""
+        """Handle the connection of a process: deploy all wanted tasks, or disconnect an unexpected process."""
         if not self._take(SlotEvent.CONNECTED):
             return [SlotAction.DISCONNECT]
         self.process_id = process_id
@@ -124,15 +124,15 @@ class SlotLifecycle(Generic[Task]):
         return [SlotAction.CANCEL] if self._take(SlotEvent.CANCELLED) else []
 
     def closed(self) -> Actions[Task]:
-        """Process that the process has closed its tasks: deploy the tasks wanted since then."""
+        """Handle the end of a cancellation: deploy the tasks wanted since then."""
         return [DeployTask(task) for task in self.tasks.values()] if self._take(SlotEvent.CLOSED) else []
 
     def timed_out(self) -> Actions[Task]:
-        """Process a timeout: kill the process; wanted tasks go to another one."""
+        """Handle a timeout: kill the process; wanted tasks go to another one."""
         return [SlotAction.KILL] if self._take(SlotEvent.KILLED) else []
 
     def ended(self, process_id: int) -> Actions[Task]:
-        """Process the end of a process's connection: order another process if tasks are wanted."""
+        """Handle the end of a process's connection: order another process if tasks are wanted."""
         if process_id != self.process_id or not self._take(SlotEvent.ENDED):
             return []
         self.process_id = None

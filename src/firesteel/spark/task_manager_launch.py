@@ -79,4 +79,4 @@ def _executor() -> tuple[str, int]:
         if "--executor-id" in words:
             return words[words.index("--executor-id") + 1], process
         process = int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    raise TaskManagerStartError("this Python worker has no Spark executor above it")
+    raise TaskManagerStartError("no ancestor of this Python worker is a Spark executor")

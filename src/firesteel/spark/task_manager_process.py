@@ -45,7 +45,7 @@ async def _run(options: Mapping[str, str], secret: bytes, executor_process: int)
     error = await runner.ended
     loop.remove_reader(executor)
     if error is not None:
-        logging.error("the TaskExecutor can't go on: %s", error)
+        logging.error("fatal error in the TaskExecutor: %s", error)
     async with asyncio.timeout(_LEAVE_S):
         await runner.stop()
     return 0 if error is None else 1
@@ -76,7 +76,7 @@ def main() -> NoReturn:
     try:
         code = asyncio.run(_run(orders["options"], bytes.fromhex(orders["secret"]), executor_process))
     except TimeoutError:
-        logging.warning("the cluster was not told that this TaskExecutor leaves")
+        logging.warning("this TaskExecutor could not be deregistered")
     except Exception:
         logging.exception("the TaskExecutor failed")
     finally:

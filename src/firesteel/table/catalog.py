@@ -67,7 +67,7 @@ class HiveCatalog(Catalog):
         hadoop_conf_dir: str | None = None,
         hive_version: str | None = None,
     ) -> None:
-        raise NotImplementedError("There is no connector for Hive; declare its tables with the filesystem connector")
+        raise NotImplementedError("There is no Hive connector; declare its tables with the filesystem connector")
 
 
 class JdbcCatalog(Catalog):

@@ -71,7 +71,7 @@ class ColumnOperations:
         for field in fields:
             node = node_of(field)
             if not isinstance(node, Alias) or not isinstance(node.expression, Ref):
-                raise ValidationException(f"Unexpected field expression: {field}; give col('old').alias('new')")
+                raise ValidationException(f"Unexpected field expression: {field}; expected col('old').alias('new')")
             new_names[node.expression.path[-1]] = node.names[0]
         self._check(list(new_names), "Rename")
         return self._project_names([new_names.get(name, name) for name in self._names])

@@ -89,7 +89,7 @@ def selected_names(fields: Iterable[Any], names: list[str]) -> list[str]:
     found = []
     for item in select_items(fields, names):
         if not isinstance(item, Ref):
-            raise ValidationException(f"Unexpected field expression {item}; give columns")
+            raise ValidationException(f"Unexpected field expression {item}; expected columns")
         found.append(item.path[-1])
     return found
 

@@ -51,4 +51,4 @@ class CompiledPlan:
 
 
 def _refused() -> NotImplementedError:
-    return NotImplementedError("Compiled plans are not supported; run the statement itself")
+    return NotImplementedError("Compiled plans are not supported; execute the statement instead")

@@ -117,7 +117,7 @@ class StreamMethods:
             names = ", ".join(sorted(kind.name for kind in found - allowed._kinds))
             raise TableException(f"Table sink of toChangelogStream() doesn't support consuming {names} changes")
         if Kind.UPDATE_BEFORE in found - allowed._kinds:
-            raise NotImplementedError("to_changelog_stream() gives updates with UPDATE_BEFORE; use ChangelogMode.all()")
+            raise NotImplementedError("to_changelog_stream() emits updates with UPDATE_BEFORE; use ChangelogMode.all()")
         return self._stream_of(node, type_info_of(node.row_type), False)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:

@@ -141,7 +141,9 @@ class AggregatedTable(_Stage):
         source = self._t_env._table(queries.Select(self._query, (*inner, result), group_by=self._keys))
         found = source._names[len(inner) :]
         if len(found) != len(names):
-            raise ValidationException(f"The aggregate function gives the columns {found}, its alias is {list(names)}")
+            raise ValidationException(
+                f"The aggregate function returns the columns {found}, but its alias is {list(names)}"
+            )
         renamed = source._project_names([*(name for name in keys), *names])
         return renamed.select(*fields)
 

@@ -20,7 +20,7 @@ class HiveModule(Module):
     """Hive's functions; not available."""
 
     def __init__(self, hive_version: str | None = None) -> None:
-        raise NotImplementedError("There are no functions of Hive; register functions of your own")
+        raise NotImplementedError("Hive functions are not available; register user-defined functions")
 
 
 class ModuleEntry:

@@ -34,8 +34,8 @@ class Modules:
             raise ValidationException(f"A module with name '{name}' already exists")
         if name != CORE:
             raise ValidationException(
-                f"Could not load module '{name}': there is none of that name; available: {CORE}. Functions of the user "
-                "are registered with create_temporary_function"
+                f"Could not load module '{name}': no such module exists; available: {CORE}. Register user-defined "
+                "functions with create_temporary_function"
             )
         self._loaded.append(name)
         self._used.append(name)

@@ -99,7 +99,7 @@ def _row_type(found: pa.Schema, schema: Any) -> t.RowType:
     elif schema is not None:
         raise TypeError(f"Unsupported schema type: {type(schema)}")
     if not len(names) == len(types) == len(found):
-        raise ValueError(f"The data has {len(found)} columns, the schema {max(len(names), len(types))}")
+        raise ValueError(f"The data has {len(found)} columns, but the schema {max(len(names), len(types))}")
     return t.RowType([t.RowField(name, kind) for name, kind in zip(names, types, strict=True)])
 
 

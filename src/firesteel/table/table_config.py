@@ -118,7 +118,7 @@ class TableConfig:
             NotImplementedError: it is Hive's.
         """
         if sql_dialect != SqlDialect.DEFAULT:
-            raise NotImplementedError("There is no Hive dialect; use SqlDialect.DEFAULT")
+            raise NotImplementedError("The Hive dialect is not supported; use SqlDialect.DEFAULT")
         self._configuration.set_string(_DIALECT, "default")
 
     def set_python_executable(self, python_exec: str) -> None:

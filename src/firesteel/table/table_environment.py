@@ -197,4 +197,4 @@ def _runtime_mode(is_streaming: bool) -> RuntimeExecutionMode:
 
 
 def _no_plans(method: str) -> NotImplementedError:
-    return NotImplementedError(f"{method}() is not supported: plans are not compiled; run the statement itself")
+    return NotImplementedError(f"{method}() is not supported: plans are not compiled; execute the statement instead")

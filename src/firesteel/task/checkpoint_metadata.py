@@ -46,7 +46,7 @@ class CheckpointExistsError(FiresteelError):
     """Another JobManager has already taken this checkpoint; the argument is its directory."""
 
     def __str__(self) -> str:
-        return f"checkpoint {self.args[0]} was taken by another JobManager meanwhile: this one's run of the job is over"
+        return f"checkpoint {self.args[0]} was already taken by another JobManager: this one's run of the job is over"
 
 
 @dataclass(frozen=True, slots=True)

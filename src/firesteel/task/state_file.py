@@ -189,16 +189,18 @@ def check_state_file(path: AnyPath) -> None:
 def _check(path: AnyPath, file: IO[bytes]) -> None:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size or not header.startswith(_MAGIC):
-        raise StateFileError(path, "is no state file of firesteel: wrong magic number")
+        raise StateFileError(path, "is not a state file of firesteel: wrong magic number")
     _, version, checksum, length = _HEADER.unpack(header)
     if version != FORMAT_VERSION:
-        raise StateFileError(path, f"has format version {version}, this firesteel reads {FORMAT_VERSION}")
+        raise StateFileError(
+            path, f"has format version {version}; this version of firesteel reads only {FORMAT_VERSION}"
+        )
     found_checksum = found_length = 0
     while block := file.read(_BLOCK):
         found_checksum = zlib.crc32(block, found_checksum)
         found_length += len(block)
     if found_length != length:
-        raise StateFileError(path, f"is damaged: {length} bytes were written, {found_length} are there")
+        raise StateFileError(path, f"is damaged: {length} bytes were written, {found_length} were found")
     if found_checksum != checksum:
         raise StateFileError(path, f"is damaged: its checksum is {found_checksum:08x}, not {checksum:08x}")
 

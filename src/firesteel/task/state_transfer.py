@@ -133,7 +133,7 @@ def missing_file(directory: AnyPath, chains: Iterable[Chain]) -> tuple[AnyPath, 
         for file in chain:
             found = there.get(file.path)
             if found != file.size:
-                problem = "is missing" if found is None else f"has {found} bytes, {file.size} were written"
+                problem = "is missing" if found is None else f"has {found} bytes, but {file.size} were written"
                 return directory / file.path, problem
     return None
 

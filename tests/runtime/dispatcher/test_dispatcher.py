@@ -78,7 +78,7 @@ async def test_an_unreadable_result_store_refuses_the_job(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # A06
     monkeypatch.setattr(JobResultStore, "has_job_result", disk_error)
-    with pytest.raises(JobSubmissionError, match=r"can't tell whether job .* has run already: disk"):
+    with pytest.raises(JobSubmissionError, match=r"could not determine whether job .* has already run: disk"):
         await cluster.gateway.submit_job(one_vertex())
     assert await cluster.ha.job_graph_store.job_ids() == ()
 
@@ -134,7 +134,7 @@ async def test_a_failing_cleanup_does_not_hide_why_the_submission_failed(
     monkeypatch.setattr(MemoryStorage, "delete", disk_error)
     with pytest.raises(JobSubmissionError, match=r"failed to submit job .*: disk") as error:
         await cluster.gateway.submit_job(one_vertex())
-    assert error.value.__notes__ == ["and its traces could not be removed: disk"]
+    assert error.value.__notes__ == ["its stored data could not be removed either: disk"]
 
 
 async def test_a_job_whose_job_master_cannot_be_made_is_failed_and_archived(cluster: Cluster) -> None:  # A11
@@ -166,7 +166,7 @@ async def test_the_overview_merges_running_and_finished_jobs(cluster: Cluster) -
 
 
 async def test_a_job_is_either_recovered_or_over(cluster: Cluster) -> None:  # A19
-    with pytest.raises(ValueError, match="both to be recovered and over"):
+    with pytest.raises(ValueError, match="both to be recovered and terminated"):
         Dispatcher(
             cluster.rpc,
             "session",
@@ -239,7 +239,7 @@ async def test_a_job_with_a_result_by_another_leader_has_failed_as_already_done(
     job_id = await cluster.submit(one_vertex())
     result = await cluster.gateway.request_job_result(job_id)
     assert result.status is JobStatus.FAILED
-    assert "was ended by another leader already" in str(result.failure)
+    assert "was already ended by another leader" in str(result.failure)
     assert cluster.data_plane.queries == []
     assert await cluster.ha.job_graph_store.job_ids() == ()
     assert cluster.fatal_errors == []
@@ -250,7 +250,7 @@ async def test_a_job_that_cannot_be_registered_as_running_is_fatal(
 ) -> None:  # A14 C05
     monkeypatch.setattr(RunningJobsRegistry, "set_job_running", disk_error)
     job_id = await cluster.submit(one_vertex())
-    assert [str(error) for error in cluster.fatal_errors] == [f"could not take up job {job_id}: disk"]
+    assert [str(error) for error in cluster.fatal_errors] == [f"could not initialize job {job_id}: disk"]
     assert cluster.data_plane.queries == []
     assert await cluster.ha.job_graph_store.job_ids() == (job_id,)
 
@@ -339,7 +339,7 @@ async def test_a_job_submitted_here_that_others_hear_of_is_run_once(cluster: Clu
 async def test_a_dispatcher_that_lost_its_session_writes_nothing(cluster: Cluster) -> None:  # D12
     dispatcher: Any = cluster.dispatcher._process
     cluster.ha.revoke_leadership(DISPATCHER)
-    with pytest.raises(JobSubmissionError, match=r"leader session '.*' is over"):
+    with pytest.raises(JobSubmissionError, match=r"leader session '.*' has ended"):
         await dispatcher.submit_job(one_vertex())
     assert await cluster.ha.job_graph_store.job_ids() == ()
     await settle()

@@ -60,7 +60,7 @@ async def test_a_job_is_taken_up_when_there_is_room_again(cluster: Cluster, refu
         assert await cluster.gateway.request_job_status(JOB) is JobStatus.INITIALIZING
         await cluster.advance(delay_s)
     (text,) = shown(await cluster.gateway.request_job(JOB))
-    assert f"job {JOB} could not be taken up, it is tried again until it succeeds: " in text
+    assert f"job {JOB} could not be initialized; it is retried until it succeeds: " in text
     assert "No space left on device" in text
     cluster.data_plane.restore_error = None
     await cluster.advance(8)
@@ -121,7 +121,7 @@ async def test_a_result_that_could_not_be_written_is_shown(cluster: Cluster, mon
         patch.setattr(JobResultStore, "create_dirty_result", async_full)
         await cluster.finish_query()
         (text,) = shown(await cluster.gateway.request_job(JOB))
-        assert f"the result of job {JOB} (FINISHED) could not be written, it is tried again" in text
+        assert f"the result of job {JOB} (FINISHED) could not be written; it is retried" in text
     await cluster.advance(1)
     assert (await cluster.gateway.request_job_result(JOB)).status is JobStatus.FINISHED
 
@@ -131,7 +131,7 @@ async def test_a_submission_that_can_not_be_kept_is_refused_and_leaves_nothing(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(MemoryStorage, "write", async_full)
-        with pytest.raises(JobSubmissionError, match=r"No space left on device; nothing of it is kept: make room"):
+        with pytest.raises(JobSubmissionError, match=r"No space left on device; nothing was stored: free disk space"):
             await cluster.gateway.submit_job(a_job())
     assert await cluster.gateway.list_jobs() == ()
     assert await cluster.ha.job_graph_store.job_ids() == ()
@@ -146,7 +146,7 @@ async def test_a_refused_submission_leaves_no_file(tmp_path: Path, monkeypatch: 
     gateway = await cluster.dispatcher_gateway()
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full)
-        with pytest.raises(JobSubmissionError, match="nothing of it is kept"):
+        with pytest.raises(JobSubmissionError, match="nothing was stored"):
             await gateway.submit_job(a_job())
     assert kept(tmp_path) == []
     assert await gateway.list_jobs() == ()

@@ -130,5 +130,5 @@ async def test_in_memory_means_no_files(clock: ManualClock, tmp_path: Path, monk
 
 
 def test_another_type_of_store_is_refused(clock: ManualClock) -> None:
-    with pytest.raises(InvalidOptionError, match="there is no type 'Redis'; allowed: File, Memory"):
+    with pytest.raises(InvalidOptionError, match="unknown type 'Redis'; allowed: File, Memory"):
         ExecutionGraphStore(clock, {"jobstore.type": "Redis"})

@@ -152,7 +152,7 @@ async def test_all_components_of_a_process_lead_in_one_session_and_later_ones_at
     await election.start(job)
     await eventually(lambda: job.session_id)
     assert dispatcher.session_id == resource_manager.session_id == job.session_id
-    with pytest.raises(ValueError, match="'job' of this process takes part in the election already"):
+    with pytest.raises(ValueError, match="'job' of this process already takes part in the election"):
         await process.leader_election("job").start(Contender())
     await kind.process().leader_election("job").start(other)
     await election.close()  # The process still leads with its other components.
@@ -180,7 +180,7 @@ async def test_what_a_deposed_leader_writes_is_refused(kind: Kind) -> None:  # D
         lambda: stale.job_results.create_dirty_result(JobResult("j", JobStatus.FINISHED, 1)),
         lambda: stale.running_jobs.set_job_running("j"),
     ):
-        with pytest.raises(StaleLeaderError, match=f"leader session '{session_id}' is over"):
+        with pytest.raises(StaleLeaderError, match=f"leader session '{session_id}' has ended"):
             await write()
     present = two.stores(second.session_id)
     present.job_graphs.start()
@@ -263,7 +263,7 @@ async def test_a_result_is_dirty_until_it_is_marked_clean(kind: Kind) -> None:  
     with pytest.raises(KeyError, match="job j has no result"):
         await results.mark_result_as_clean("j")
     await results.create_dirty_result(result)
-    with pytest.raises(ValueError, match="a job ends once"):
+    with pytest.raises(ValueError, match="a job ends only once"):
         await results.create_dirty_result(result)
     assert await results.dirty_results() == (result,)
     assert await results.has_job_result("j")

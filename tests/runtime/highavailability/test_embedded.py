@@ -169,7 +169,7 @@ async def test_a_result_is_dirty_until_it_is_marked_clean(ha: EmbeddedHaServices
     with pytest.raises(KeyError):
         await store.mark_result_as_clean("j")
     await store.create_dirty_result(result)
-    with pytest.raises(ValueError, match="a job ends once"):
+    with pytest.raises(ValueError, match="a job ends only once"):
         await store.create_dirty_result(result)
     assert await store.dirty_results() == (result,)
     await store.mark_result_as_clean("j")

@@ -121,7 +121,7 @@ async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(
 async def test_a_directory_changed_by_hand_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("firesteel.runtime.highavailability.fenced_directory._FIND_PAUSE_S", 0)
     (tmp_path / "cluster").mkdir()
-    with pytest.raises(HighAvailabilityError, match=r"cluster has no directory state-\*; was it changed by hand"):
+    with pytest.raises(HighAvailabilityError, match=r"cluster has no directory state-\*; was it modified manually"):
         FencedDirectory(tmp_path / "cluster", CODEC).session_id()
 
 

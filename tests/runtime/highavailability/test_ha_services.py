@@ -37,7 +37,7 @@ async def test_the_kind_is_chosen_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"type": "paxos"}, "there is no kind 'paxos'; allowed: NONE, embedded, filesystem, zookeeper"),
+        ({"type": "paxos"}, "unknown type 'paxos'; allowed: NONE, embedded, filesystem, zookeeper"),
         ({"type": "filesystem"}, "option 'high-availability.storageDir' is not set"),
         (
             {"type": "filesystem", "storageDir": "s3://x"},

@@ -69,5 +69,5 @@ async def test_nobody_waits_for_a_leader_for_ever() -> None:
     await settle()
     clock.advance(10)
     for one in asked:
-        with pytest.raises(NoLeaderError, match="no leader to ask as Gateway, and none came within 10 s"):
+        with pytest.raises(NoLeaderError, match="no Gateway has a leader, and none was elected within 10 s"):
             await one

@@ -163,7 +163,7 @@ async def test_a_write_is_refused_by_zookeeper_itself_when_the_latch_is_gone(kin
         storage.move("moved", JOBS, REMOVED_JOBS),
         storage.delete(JOBS, "kept"),
     ):
-        with pytest.raises(StaleLeaderError, match="leader session 's' is over"):
+        with pytest.raises(StaleLeaderError, match="leader session 's' has ended"):
             await change
     assert await storage.names(JOBS) == ("kept", "moved")
     assert await storage.read(JOBS, "kept") == "first"

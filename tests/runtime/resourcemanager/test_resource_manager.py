@@ -386,7 +386,7 @@ async def test_a_job_whose_leader_is_lost_is_disconnected(standalone: Cluster) -
     await standalone.register_job_master(job_master)
     await standalone.election.close()
     await settle()
-    assert job_master.disconnected == ["its JobMaster leads no longer"]
+    assert job_master.disconnected == ["its JobMaster is no longer the leader"]
 
 
 async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Cluster) -> None:

@@ -120,7 +120,7 @@ def test_options_of_all_tls_stand_in_for_those_of_the_kind(ours: Options) -> Non
     ("change", "expected"),
     [
         ({"security.ssl.internal.keystore": "/nowhere.pem"}, "/nowhere.pem can't be read"),
-        ({"security.ssl.internal.cert.fingerprint": "00"}, "put that certificate alone into the truststore"),
+        ({"security.ssl.internal.cert.fingerprint": "00"}, "put only that certificate into the truststore"),
     ],
 )
 def test_what_is_wrong_with_the_options_is_told_at_the_start(ours: Options, change: Options, expected: str) -> None:

@@ -164,7 +164,7 @@ async def test_an_unknown_name_and_a_port_where_nobody_listens_are_told(serve: S
         await service.connect(other.address_of("nothing"), EchoGateway)
     with pytest.raises(RpcConnectionError, match=r"no connection to 'tcp://127.0.0.1:1': .*127.0.0.1"):
         await service.connect("tcp://127.0.0.1:1/nothing", EchoGateway)
-    with pytest.raises(RpcConnectionError, match="addresses look like tcp://host:port/name"):
+    with pytest.raises(RpcConnectionError, match="expected tcp://host:port/name"):
         await service.connect("nothing", EchoGateway)
 
 
@@ -283,7 +283,7 @@ async def test_a_server_of_another_version_or_of_another_kind_is_named(serve: Se
         writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
         writer.close()
 
-    with pytest.raises(RpcVersionError, match="it speaks version 7 of the protocol, here it is 1"):
+    with pytest.raises(RpcVersionError, match="it speaks version 7 of the protocol, this process speaks version 1"):
         await call_a_fake(serve, newer)
     with pytest.raises(RpcProtocolError, match="it does not speak firesteel's protocol: it began with b'HTTP'"):
         await call_a_fake(serve, web)
@@ -296,7 +296,7 @@ async def test_a_caller_of_another_version_is_told(serve: Serve, monkeypatch: py
     writer.write(channel._HELLO.pack(channel._MAGIC, 7, b"n" * 32))
     refusal = await reader.read()
     assert refusal[0] == 1
-    assert b"it speaks version 7 of the protocol, here it is 1" in refusal
+    assert b"it speaks version 7 of the protocol, this process speaks version 1" in refusal
     writer.close()
 
 
@@ -332,7 +332,7 @@ async def test_a_repeated_message_ends_the_connection(serve: Serve, tmp_path: Pa
         client.send(bytes(9) + pickle.dumps(Explosive(tmp_path / "boom")), "a bomb")
     replies = await everything(client)
     assert b"an RpcCall was expected" in replies
-    assert b"a message was changed on its way" in replies
+    assert b"a message was modified in transit" in replies
     assert (tmp_path / "boom").is_dir()
 
 
@@ -364,7 +364,7 @@ async def test_the_secret_does_not_travel(serve: Serve) -> None:
         heard.extend(await reader.readexactly(channel._HELLO.size + 32))
         writer.close()
 
-    with pytest.raises(RpcProtocolError, match="the handshake was cut off"):
+    with pytest.raises(RpcProtocolError, match="the handshake was interrupted"):
         await call_a_fake(serve, listen)
     assert len(heard) == channel._HELLO.size + 32
     assert SECRET not in bytes(heard)

@@ -88,7 +88,7 @@ def test_durations_are_read_as_flink_writes_them(text: str, seconds: float) -> N
 
 
 def test_a_text_that_is_no_duration_is_refused_with_its_option() -> None:
-    with pytest.raises(InvalidOptionError, match=r"fixed-delay.delay': 'soon' is not a duration; write for example"):
+    with pytest.raises(InvalidOptionError, match=r"fixed-delay.delay': 'soon' is not a duration; examples are"):
         restart_strategy(
             {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "soon"},
         )

@@ -225,7 +225,7 @@ def test_a_task_cancelled_by_nobody_fails_the_job(clock: ManualClock) -> None:
     scheduler = running(scheduler_of(clock))
     scheduler.task_state_reported(attempts(scheduler)[0], ExecutionState.CANCELED)
     assert scheduler.graph.failure is not None
-    assert "cancelled though nobody asked for it" in str(scheduler.graph.failure)
+    assert "cancelled without a request" in str(scheduler.graph.failure)
 
 
 def test_subtasks_may_finish_one_by_one(clock: ManualClock) -> None:  # O02

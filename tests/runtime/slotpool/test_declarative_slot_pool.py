@@ -29,7 +29,7 @@ def test_what_is_wanted_in_all_is_declared_with_each_change() -> None:  # G30
     assert pool.increase_requirements({SMALL: 2}) == [DeclareRequirements(((SMALL, 2),))]
     assert pool.increase_requirements({SMALL: 1, LARGE: 1}) == [DeclareRequirements(((SMALL, 3), (LARGE, 1)))]
     assert pool.decrease_requirements({SMALL: 3}) == [DeclareRequirements(((LARGE, 1),))]
-    with pytest.raises(ValueError, match=r"can't want 2 slots of {cpu_cores=4} less; 1 are wanted"):
+    with pytest.raises(ValueError, match=r"can't want 2 slots of {cpu_cores=4} fewer; 1 are required"):
         pool.decrease_requirements({LARGE: 2})
 
 

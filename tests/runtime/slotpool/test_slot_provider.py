@@ -247,9 +247,7 @@ def test_a_colocated_task_that_needs_more_than_is_left_fails(slots: Slots) -> No
     slots.pool.offer_slots("tm1", [SlotOffer("x0", 0, "", whole), SlotOffer("y1", 1, "", whole)], 0)
     slots.request("a0", "a", needs=half, co_location=("c", 0))
     assert slots.request("b0", "b", needs=whole, co_location=("c", 0)) == [
-        LogicalSlotsFailed(
-            ("b0",), "no resource available: the slot of co-location group c has not enough resources left"
-        )
+        LogicalSlotsFailed(("b0",), "no resource available: the slot of co-location group c has too few resources left")
     ]
 
 

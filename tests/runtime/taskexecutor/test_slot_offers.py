@@ -108,7 +108,7 @@ async def test_without_a_way_to_find_the_leader_the_slot_stays_free(  # L03
         raise OSError("no such directory")
 
     monkeypatch.setattr(cluster.ha, "leader_retrieval", broken)
-    with pytest.raises(SlotAllocationError, match="can't look for the leader of job job; slot 0 stays free: no such"):
+    with pytest.raises(SlotAllocationError, match="can't find the leader of job job; slot 0 stays free: no such"):
         await job_master.ask_for_slot(0, "a")
     assert job_master.states() == {}
     assert cluster.runners["tm"].slots == {}

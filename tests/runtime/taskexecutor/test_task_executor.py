@@ -52,7 +52,7 @@ async def test_submissions_are_checked(cluster: Cluster) -> None:  # L14 L15
     for changed, by, text in (
         ({"job_id": "other"}, job_master_id, "has no connection to a JobMaster of job other"),
         ({}, "former", "not at former, which submitted a"),
-        ({"allocation_id": "x"}, job_master_id, "allocation x is no slot of job"),
+        ({"allocation_id": "x"}, job_master_id, "allocation x is not a slot of job"),
         ({}, job_master_id, "runs execution attempt .* already"),
     ):
         with pytest.raises(TaskSubmissionError, match=text):

@@ -69,7 +69,12 @@ async def test_a_terminated_task_manager_takes_leave(
     ("secret", "options", "code", "text"),
     [
         (None, {}, 2, "processes need a common secret of at least 16 bytes"),
-        (SECRET, {"taskmanager.task-runner": "nowhere:Nothing"}, 2, "'nowhere:Nothing' is no module:factory"),
+        (
+            SECRET,
+            {"taskmanager.task-runner": "nowhere:Nothing"},
+            2,
+            "'nowhere:Nothing' is not of the form module:factory",
+        ),
         ("another secret, as long", {"taskmanager.registration.timeout": "300 ms"}, 1, "could not register"),
     ],
 )

@@ -22,7 +22,7 @@ def test_a_slot_is_given_once_and_again_to_the_same_job_only() -> None:  # L02
     with pytest.raises(SlotOccupiedError, match=r"slot 0 is occupied by job job \(allocation a\)") as error:
         table.allocate(0, "other", "b")
     assert error.value.occupied_by == SlotStatus(0, "job", "a")
-    with pytest.raises(SlotAllocationError, match="there is no slot 1; there are 1"):
+    with pytest.raises(SlotAllocationError, match="slot 1 does not exist; there are 1"):
         table.allocate(1, "job", "c")
 
 

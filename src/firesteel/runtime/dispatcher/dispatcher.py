@@ -79,7 +79,7 @@ class Dispatcher(FencedRpcEndpoint):
         super().__init__(rpc_service, f"dispatcher-{session_id}", session_id)
         overlap = {job.job_id for job in recovered_jobs} & {result.job_id for result in dirty_results}
         if overlap:
-            raise ValueError(f"jobs {sorted(overlap)} are both to be recovered and over; a job is either")
+            raise ValueError(f"jobs {sorted(overlap)} are both to be recovered and terminated; only one can be true")
         self._ha = ha
         self._stores = stores
         self._data_plane = data_plane
@@ -126,14 +126,14 @@ class Dispatcher(FencedRpcEndpoint):
         """Run a job that another Dispatcher has added to the store."""
         self.validate_runs_in_main_thread()
         if not self._is_stopping:
-            self.spawn(self._take_up(job_id), f"taking up job {job_id}")
+            self.spawn(self._take_up(job_id), f"recovering job {job_id}")
 
     def on_removed_job_graph(self, job_id: str) -> None:
         """Give up a job that another Dispatcher has removed from the store."""
         self.validate_runs_in_main_thread()
         runner = self._runners.get(job_id)
         if runner is not None:
-            self.spawn(runner.close(), f"giving up job {job_id}")
+            self.spawn(runner.close(), f"releasing job {job_id}")
 
     # Calls of clients
 
@@ -151,7 +151,9 @@ class Dispatcher(FencedRpcEndpoint):
                 await asyncio.wait([self._terminations[job_id]])
             await self._submissions.wait()
             if self._is_stopping:
-                raise JobSubmissionError(f"job {job_id} was not taken: this Dispatcher stops, another one may lead")
+                raise JobSubmissionError(
+                    f"job {job_id} was not accepted: this Dispatcher is stopping; submit it to the next leader"
+                )
             await run(job_graph)
         finally:
             self._outstanding.discard(job_id)
@@ -247,7 +249,7 @@ class Dispatcher(FencedRpcEndpoint):
         try:
             is_over = await self._stores.job_results.has_job_result(job_id)
         except Exception as error:
-            raise JobSubmissionError(f"can't tell whether job {job_id} has run already: {error}") from error
+            raise JobSubmissionError(f"could not determine whether job {job_id} has already run: {error}") from error
         if is_over or self._archive.overview(job_id) is not None:
             raise DuplicateJobSubmissionError(job_id, is_globally_terminated=True)
         if job_id in self._runners or job_id in self._outstanding:
@@ -261,12 +263,12 @@ class Dispatcher(FencedRpcEndpoint):
             runner = self._runners.pop(job_graph.job_id, None)
             if runner is not None:
                 await self._terminate(runner)
-            hint = "; nothing of it is kept: make room, then submit it again" if is_disk_full(error) else ""
+            hint = "; nothing was stored: free disk space, then submit the job again" if is_disk_full(error) else ""
             failure = JobSubmissionError(f"failed to submit job {job_graph.job_id}: {error}{hint}")
             try:
                 await self._cleanup.globally(job_graph.job_id)
             except Exception as cleanup_error:
-                failure.add_note(f"and its traces could not be removed: {cleanup_error}")
+                failure.add_note(f"its stored data could not be removed either: {cleanup_error}")
             raise failure from error
 
     async def _run(self, job_graph: JobGraph) -> None:
@@ -326,7 +328,7 @@ class Dispatcher(FencedRpcEndpoint):
                 await self._stores.job_results.create_dirty_result(job.result)
         except StaleLeaderError as error:
             extra = about(runner.job_id)
-            logger.info("the end of job %s is left to the next leader: %s", runner.job_id, error, extra=extra)
+            logger.info("the next leader completes the termination of job %s: %s", runner.job_id, error, extra=extra)
             return
         except Exception as error:
             self._on_fatal_error(error)
@@ -341,7 +343,7 @@ class Dispatcher(FencedRpcEndpoint):
         try:
             job_graph = await self._stores.job_graphs.recover(result.job_id)
         except CorruptEntryError as error:
-            logger.warning("what job %s kept stays: %s", result.job_id, error, extra=about(result.job_id))
+            logger.warning("the data of job %s is not removed: %s", result.job_id, error, extra=about(result.job_id))
             return
         if job_graph is not None:
             with_cluster_defaults(job_graph, self._configuration)
@@ -358,9 +360,11 @@ class Dispatcher(FencedRpcEndpoint):
             if job_graph is not None:
                 await self._submit(job_graph, self._run)  # Stored: a full disk must not lose it.
         except DuplicateJobSubmissionError as error:
-            logger.debug("job %s was put by another Dispatcher: %s", job_id, error, extra=about(job_id))
+            logger.debug(
+                "job %s, added by another Dispatcher, is known already: %s", job_id, error, extra=about(job_id)
+            )
         except (CorruptEntryError, JobSubmissionError) as error:  # The other jobs continue.
-            logger.error("job %s can't be taken up: %s", job_id, error, extra=about(job_id))
+            logger.error("job %s could not be recovered: %s", job_id, error, extra=about(job_id))
         except Exception as error:
             self._on_fatal_error(error)
 

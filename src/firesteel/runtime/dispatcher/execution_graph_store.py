@@ -58,7 +58,7 @@ class ExecutionGraphStore:
         self._max_cached_bytes: float = memory_bytes(configuration, "jobstore.cache-size", CACHE_BYTES)
         kind = configuration.get(_TYPE, "File")
         if kind.lower() not in ("file", "memory"):
-            raise InvalidOptionError(f"option {_TYPE!r}: there is no type {kind!r}; allowed: File, Memory")
+            raise InvalidOptionError(f"option {_TYPE!r}: unknown type {kind!r}; allowed: File, Memory")
         if kind.lower() == "memory":
             self._max_cached_bytes = float("inf")
         self._jobs: OrderedDict[str, _Entry] = OrderedDict()

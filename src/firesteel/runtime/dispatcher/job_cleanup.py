@@ -63,10 +63,10 @@ class JobCleanup:
                 await self._stores.job_results.mark_result_as_clean(job_id)
                 return
             except StaleLeaderError as error:
-                logger.info("the traces of job %s are left to the next leader: %s", job_id, error, extra=extra)
+                logger.info("the next leader removes the stored data of job %s: %s", job_id, error, extra=extra)
                 return
             except Exception as error:
-                text = "attempt %d to remove the traces of job %s failed: %s"
+                text = "attempt %d to remove the stored data of job %s failed: %s"
                 logger.warning(text, attempt, job_id, error, extra=extra)
                 if attempt > self._attempts:
                     return

@@ -157,5 +157,5 @@ class HeartbeatManager:
                 try:
                     self._request(target)
                 except Exception:
-                    logger.exception("%s could not be asked for a heartbeat", target)
+                    logger.exception("no heartbeat could be requested from %s", target)
             self._round = self._clock.call_later(self._interval_s, self._ask)

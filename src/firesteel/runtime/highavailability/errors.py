@@ -26,7 +26,7 @@ class StaleLeaderError(FiresteelError):
 
     def __str__(self) -> str:
         what, session_id = self.args
-        return f"{what} was refused: leader session {session_id!r} is over; only the present leader may write"
+        return f"{what} was refused: leader session {session_id!r} has ended; only the current leader may write"
 
 
 class CorruptEntryError(FiresteelError):

@@ -71,7 +71,7 @@ class FencedDirectory:
                 if name.startswith(_STATE):
                     return name.removeprefix(_STATE)
             time.sleep(_FIND_PAUSE_S)
-        raise HighAvailabilityError(f"{self.root} has no directory {_STATE}*; was it changed by hand?")
+        raise HighAvailabilityError(f"{self.root} has no directory {_STATE}*; was it modified manually?")
 
     def is_present(self, session_id: str) -> bool:
         """Return whether a session is the current one."""

@@ -113,7 +113,7 @@ class FileSystemLeaderElectionDriver:
             raise
         except Exception as error:
             if component not in self._due:
-                logger.warning("the leader of %s could not be published, it is tried again: %s", component, error)
+                logger.warning("the leader of %s could not be published; it is retried: %s", component, error)
             self._due[component] = address
         else:
             self._due.pop(component, None)
@@ -132,7 +132,7 @@ class FileSystemLeaderElectionDriver:
                 if self._session_id is not None:
                     self._directory.delete(LEADERS, component, self._session_id)
         except StaleLeaderError:
-            logger.info("another process leads already")
+            logger.info("another process is already the leader")
         except OSError as error:
             logger.warning("the address of a former leader could not be removed: %s", error)
         self._give_up()

@@ -47,7 +47,7 @@ def ha_services(configuration: Mapping[str, str], secret: bytes | None = None) -
     make = _KINDS.get(kind.lower())
     if make is None:
         raise InvalidOptionError(
-            f"option {TYPE!r}: there is no kind {kind!r}; allowed: NONE, embedded, filesystem, zookeeper"
+            f"option {TYPE!r}: unknown type {kind!r}; allowed: NONE, embedded, filesystem, zookeeper"
         )
     return make(configuration, secret)
 

@@ -38,7 +38,7 @@ class JobResultStore:
             StaleLeaderError: the leader session is over.
         """
         if await self.has_job_result(result.job_id):
-            raise ValueError(f"job {result.job_id} has a result already; a job ends once")
+            raise ValueError(f"job {result.job_id} already has a result; a job ends only once")
         await self._storage.write(DIRTY_RESULTS, result.job_id, result)
 
     async def mark_result_as_clean(self, job_id: str) -> None:
@@ -78,7 +78,7 @@ class JobResultStore:
         try:
             result: JobResult | None = await self._read(DIRTY_RESULTS, job_id)
         except CorruptEntryError as error:
-            logger.error("the end of job %s can't be cleaned up: %s", job_id, error, extra=about(job_id))
+            logger.error("job %s can't be cleaned up: %s", job_id, error, extra=about(job_id))
             return None
         return result
 

@@ -137,11 +137,11 @@ class AskingLeaderRetrieval:
                         known = leader
                         listener.notify_leader(*known)
             except Exception as error:
-                logger.info("who leads %s is not known: %s", self._component, error)
+                logger.info("the leader of %s could not be determined: %s", self._component, error)
             if known != (None, None):
                 known = (None, None)
                 try:
                     listener.notify_leader(None, None)
                 except Exception:
-                    logger.exception("a listener to the leader of %s failed", self._component)
+                    logger.exception("a listener for the leader of %s failed", self._component)
             await sleep(self._rpc_service.clock, RETRY_DELAY_S)

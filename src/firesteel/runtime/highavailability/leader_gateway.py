@@ -21,7 +21,7 @@ class NoLeaderError(FiresteelError):
 
     def __str__(self) -> str:
         gateway_type, timeout_s = self.args
-        return f"there is no leader to ask as {gateway_type}, and none came within {timeout_s:g} s; ask again later"
+        return f"no {gateway_type} has a leader, and none was elected within {timeout_s:g} s; try again later"
 
 
 class LeaderGateway:

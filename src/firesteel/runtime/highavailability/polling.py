@@ -46,7 +46,7 @@ class Poller(Generic[T]):
                 if not self._stopping.is_set():
                     self._tell(found)
             except Exception:
-                logger.warning("a look at the state of high availability failed", exc_info=True)
+                logger.warning("polling the state of high availability failed", exc_info=True)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self._interval_s)
 

@@ -82,7 +82,7 @@ class SharedLeaderElection:
             ValueError: the component already contends.
         """
         if component in self._contenders:
-            raise ValueError(f"component {component!r} of this process takes part in the election already")
+            raise ValueError(f"component {component!r} of this process already takes part in the election")
         self._contenders[component] = contender
         if self._session_id is not None:
             self._grant(component, self._session_id)

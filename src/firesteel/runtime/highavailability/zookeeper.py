@@ -109,7 +109,7 @@ class ZooKeeperLeaderElectionDriver:
             try:
                 latch = await self._connection.run(self._acquire, lock)
             except Exception as error:
-                logger.warning("this process can't contend for leadership, it tries again: %s", error)
+                logger.warning("this process can't take part in the election; it retries: %s", error)
                 await self._pause()
             else:
                 if latch is not None and not self._closing.is_set() and losses == self._connection.losses:
@@ -149,9 +149,9 @@ class ZooKeeperLeaderElectionDriver:
                 await self._connection.run(lambda: self._publishing.submit(self._drop, lock, components).result())
             except Exception as error:
                 if self._closing.is_set():
-                    logger.info("the latch is left to end with the session: %s", error)
+                    logger.info("the latch could not be deleted, it ends with the session: %s", error)
                     return
-                logger.warning("the former latch could not be dropped, it is tried again: %s", error)
+                logger.warning("the former latch could not be deleted; it is retried: %s", error)
                 await self._pause()
             else:
                 return
@@ -173,7 +173,7 @@ class ZooKeeperLeaderElectionDriver:
             return
         address, session_id = wanted
         if (error := done.exception()) is not None:
-            logger.warning("the leader of %s could not be published, it is tried again: %s", component, error)
+            logger.warning("the leader of %s could not be published; it is retried: %s", component, error)
             # Without a latch there is nothing to publish, and `_let_go` clears the pending addresses.
             pause_s = self._connection.retry_wait_s
             asyncio.get_running_loop().call_later(pause_s, self._start_publishing, component, wanted)
@@ -340,5 +340,5 @@ def _look(
             if client.exists(path, watch=fired) is None:
                 return None, None
         except UntrustedEntryError as error:
-            logger.warning("who leads %s is not known: %s", component, error)
+            logger.warning("the leader of %s could not be determined: %s", component, error)
             return None, None

@@ -110,7 +110,7 @@ def _authorization(configuration: Mapping[str, str]) -> tuple[tuple[str, str], .
         match = _SCHEME.fullmatch(text.strip().removeprefix("{").removesuffix("}"))
         if match is None:  # The text may contain a password, so it is not shown.
             raise InvalidOptionError(
-                f"option {_AUTHORIZATION!r}: its value can't be read; write for example digest:'user:password'"
+                f"option {_AUTHORIZATION!r}: its value is invalid; an example is digest:'user:password'"
             )
         found[match[1]] = match[2] or match[3] or match[4]
     return tuple(sorted(found.items()))
@@ -205,9 +205,9 @@ class ZooKeeperConnection:
             result: T = self.client.retry(work, *arguments)
         except NoAuthError as error:
             raise HighAvailabilityError(
-                f"ZooKeeper at {self._options.quorum} lets this process not read or write {self._options.path}: the "
-                f"nodes are somebody else's; look at {_ACL} and {_AUTHORIZATION}, which all processes of the cluster "
-                "have in common, as they have its secret, and at high-availability.zookeeper.path.root"
+                f"ZooKeeper at {self._options.quorum} denies access to {self._options.path}: its "
+                f"nodes belong to another user; check {_ACL} and {_AUTHORIZATION}, which all processes of the "
+                "cluster must share, like its secret, and high-availability.zookeeper.path.root"
             ) from error
         except KazooException as error:
             raise HighAvailabilityError(f"ZooKeeper at {self._options.quorum} failed: {error!r}") from error
@@ -302,9 +302,9 @@ class Watch(Generic[T]):
                 if not self._is_stopped:
                     self._tell(found)
             except HighAvailabilityError as error:
-                logger.info("a look at ZooKeeper failed, the next follows when it is connected: %s", error)
+                logger.info("reading from ZooKeeper failed; it is retried once it is connected: %s", error)
             except Exception:
-                logger.exception("a look at ZooKeeper failed, the next follows with the next change")
+                logger.exception("reading from ZooKeeper failed; it is retried at the next change")
         self._task = None
 
     def _fired(self, _: object) -> None:

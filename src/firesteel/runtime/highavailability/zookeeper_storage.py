@@ -147,7 +147,7 @@ class ZooKeeperStorage:
                 raise
             self._drop_file(folder, name, former)
             return
-        raise RuntimeError(f"{path} was made and deleted again {_TRIES} times while it was written")
+        raise RuntimeError(f"{path} was created and deleted {_TRIES} times while it was being written")
 
     def _move(self, name: str, source: str, target: str) -> None:
         node = self._get(source, name)

@@ -56,7 +56,7 @@ class JobAlreadyDoneError(FiresteelError):
 
     def __str__(self) -> str:
         (job_id,) = self.args
-        return f"job {job_id} was ended by another leader already; its result is in the JobResultStore"
+        return f"job {job_id} was already ended by another leader; its result is in the JobResultStore"
 
 
 class JobCancelledError(FiresteelError):
@@ -64,7 +64,7 @@ class JobCancelledError(FiresteelError):
 
     def __str__(self) -> str:
         (job_id,) = self.args
-        return f"job {job_id} was cancelled before it was taken up"
+        return f"job {job_id} was cancelled before it was initialized"
 
 
 class LeadershipLostError(FiresteelError):
@@ -72,7 +72,7 @@ class LeadershipLostError(FiresteelError):
 
     def __str__(self) -> str:
         (job_id,) = self.args
-        return f"job {job_id} was not taken up before the leadership was lost"
+        return f"job {job_id} was not initialized before the leadership was lost"
 
 
 class LeadershipOperationError(FiresteelError):
@@ -80,7 +80,7 @@ class LeadershipOperationError(FiresteelError):
 
     def __str__(self) -> str:
         job_id, cause = self.args
-        return f"could not take up job {job_id}: {cause}"
+        return f"could not initialize job {job_id}: {cause}"
 
 
 class JobMasterFactory(Protocol):
@@ -201,8 +201,8 @@ class JobManagerRunner:
 
     def _in_trouble(self, status: JobStatus, text: str, error: Exception) -> None:
         """Log an error that will be retried, and show it once among the job's exceptions."""
-        logger.warning("%s, it is tried again: %s", text, error, extra=about(self.job_id))
-        failure = TaskFailure(f"{type(error).__name__}: {text}, it is tried again until it succeeds: {error}")
+        logger.warning("%s; it is retried: %s", text, error, extra=about(self.job_id))
+        failure = TaskFailure(f"{type(error).__name__}: {text}; it is retried until it succeeds: {error}")
         if not self._troubles or self._troubles[-1].cause != failure:
             self._troubles.append(JobEvent(status, self._clock.now_ms(), failure))
 
@@ -222,7 +222,7 @@ class JobManagerRunner:
             except (OSError, FiresteelError) as error:
                 if not is_disk_full(error):
                     raise
-                self._in_trouble(JobStatus.INITIALIZING, f"job {self.job_id} could not be taken up", error)
+                self._in_trouble(JobStatus.INITIALIZING, f"job {self.job_id} could not be initialized", error)
             await self._pause(delay_s)
             delay_s = min(2 * delay_s, _LONGEST_DELAY_S)
             self._check_still_wanted(session_id)
@@ -289,7 +289,7 @@ class JobManagerRunner:
                 await self._stores.running_jobs.set_job_finished(self.job_id)
             await self.forget()
         except Exception as error:
-            text = "that job %s is over could not be noted everywhere: %s"
+            text = "the end of job %s could not be recorded everywhere: %s"
             logger.warning(text, self.job_id, error, extra=about(self.job_id))
         if not self.result.done():
             self.result.set_result(self.with_troubles(job))

@@ -239,8 +239,8 @@ class JobMaster(FencedRpcEndpoint):
         for query in list(self._queries.values()):
             await query.stop()
         if not self._graph.status.is_terminal:
-            self._perform(self._scheduler.suspend(TaskFailure("the JobMaster stops")))
-        self._leave("the JobMaster stops")
+            self._perform(self._scheduler.suspend(TaskFailure("the JobMaster is stopping")))
+        self._leave("the JobMaster is stopping")
         self.fencing_token = None
 
     # Calls of TaskExecutors
@@ -418,7 +418,9 @@ class JobMaster(FencedRpcEndpoint):
         """Process the attempts reported by a TaskExecutor; missing ones count as failed."""
         discrepancy = self._deployments.reconcile(expected, running)
         for attempt_id in discrepancy.missing:
-            failure = TaskFailure(f"TaskExecutor {task_manager_id} does not run the task any more, and never said why")
+            failure = TaskFailure(
+                f"TaskExecutor {task_manager_id} does not run the task any more, and did not report why"
+            )
             self._perform(self._scheduler.task_state_reported(attempt_id, ExecutionState.FAILED, failure)[1])
         self._perform(CancelTask(task_manager_id, attempt_id) for attempt_id in discrepancy.unknown)
 

@@ -33,7 +33,7 @@ class SavepointError(FiresteelError):
     def __str__(self) -> str:
         job_id, target_directory, cause = self.args
         where = "" if target_directory is None else f" in {target_directory!r}"
-        return f"the savepoint of job {job_id}{where} could not be taken: {cause}; the job goes on as before"
+        return f"the savepoint of job {job_id}{where} could not be taken: {cause}; the job continues"
 
 
 class CheckpointError(FiresteelError):

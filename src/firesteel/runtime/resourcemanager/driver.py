@@ -56,7 +56,9 @@ class StandaloneDriver:
 
     async def perform(self, action: FrameworkAction) -> None:
         """Raise NotImplementedError; never called, as there is no worker slot."""
-        raise NotImplementedError(f"a standalone cluster has no framework to ask for {action}; start TaskExecutors")
+        raise NotImplementedError(
+            f"a standalone cluster has no framework that could perform {action}; start TaskExecutors"
+        )
 
     async def close(self) -> None:
         """Do nothing, as there are no resources."""

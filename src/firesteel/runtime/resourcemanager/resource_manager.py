@@ -421,7 +421,7 @@ class ResourceManager(FencedRpcEndpoint):
     def _job_master_lost_leadership(self, job_id: str, session_id: str) -> None:
         job = self._jobs.get(job_id)
         if job is not None and job.registration.job_master_id == session_id:
-            self._disconnect_job(job_id, "its JobMaster leads no longer")
+            self._disconnect_job(job_id, "its JobMaster is no longer the leader")
 
     def _forget_worker(self, resource_id: str, cause: str) -> _Worker | None:
         worker = self._workers.pop(resource_id, None)

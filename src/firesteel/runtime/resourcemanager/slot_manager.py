@@ -404,4 +404,4 @@ class SlotManager:
 
     def _check_started(self) -> None:
         if not self._is_started:
-            raise SlotManagerNotStartedError("the SlotManager was not started: its ResourceManager does not lead")
+            raise SlotManagerNotStartedError("the SlotManager was not started: its ResourceManager is not the leader")

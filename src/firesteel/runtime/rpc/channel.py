@@ -93,7 +93,7 @@ class Channel:
         except (asyncio.IncompleteReadError, OSError) as error:
             raise RpcConnectionError(self.peer, f"the connection was lost ({type(error).__name__})") from error
         if not hmac.compare_digest(mac, self._mac(not self._is_client, self._received, message)):
-            raise RpcProtocolError(self.peer, "a message was changed on its way")
+            raise RpcProtocolError(self.peer, "a message was modified in transit")
         self._received += 1
         return message
 
@@ -136,8 +136,8 @@ async def open_channel(
         raise RpcAuthenticationError(peer, tls_problem(error)) from error
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
-        hint = "perhaps it speaks TLS" if tls is None else "perhaps it does not trust our certificate, its log tells"
-        raise RpcProtocolError(peer, f"the handshake was cut off ({type(error).__name__}); {hint}") from error
+        hint = "perhaps it speaks TLS" if tls is None else "perhaps it does not trust our certificate; see its log"
+        raise RpcProtocolError(peer, f"the handshake was interrupted ({type(error).__name__}); {hint}") from error
     except RpcConnectionError:
         writer.close()
         raise
@@ -164,7 +164,7 @@ async def accept_channel(
         return await asyncio.wait_for(_admit(peer, reader, writer, secret, nonce, max_bytes), HANDSHAKE_TIMEOUT_S)
     except (asyncio.IncompleteReadError, OSError) as error:
         writer.close()
-        raise RpcProtocolError(peer, f"the handshake was cut off ({type(error).__name__})") from error
+        raise RpcProtocolError(peer, f"the handshake was interrupted ({type(error).__name__})") from error
     except RpcConnectionError as error:
         text = str(error.args[1]).encode()[:1000]
         writer.write(_REFUSED + _REFUSAL.pack(len(text)) + text)
@@ -211,7 +211,9 @@ async def _admit(
     _check_hello(peer, magic, version)
     (proof,) = _PROOF.unpack(await reader.readexactly(_PROOF.size))
     if not hmac.compare_digest(proof, _proof(secret, _SIDES[0], ours, theirs)):
-        raise RpcAuthenticationError(peer, "the caller could not prove that it knows the secret; give both the same")
+        raise RpcAuthenticationError(
+            peer, "the caller could not prove that it knows the secret; both processes need the same one"
+        )
     writer.write(_ACCEPTED + _PROOF.pack(_proof(secret, _SIDES[1], ours, theirs)))
     return Channel(peer, max_bytes, reader, writer, _proof(secret, b"key", ours, theirs), False)
 
@@ -220,7 +222,9 @@ def _check_hello(peer: str, magic: bytes, version: int) -> None:
     if magic != _MAGIC:
         raise RpcProtocolError(peer, f"it does not speak firesteel's protocol: it began with {magic!r}")
     if version != PROTOCOL_VERSION:
-        raise RpcVersionError(peer, f"it speaks version {version} of the protocol, here it is {PROTOCOL_VERSION}")
+        raise RpcVersionError(
+            peer, f"it speaks version {version} of the protocol, this process speaks version {PROTOCOL_VERSION}"
+        )
 
 
 def _proof(secret: bytes, purpose: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:

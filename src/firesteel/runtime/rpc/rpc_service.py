@@ -111,10 +111,10 @@ class InMemoryRpcService:
         """Make an endpoint reachable.
 
         Raises:
-            ValueError: the address is taken.
+            ValueError: the address is in use.
         """
         if address in self._servers:
-            raise ValueError(f"can't register an endpoint at {address!r}: the address is taken")
+            raise ValueError(f"can't register an endpoint at {address!r}: the address is in use")
         self._servers[address] = server
 
     def unregister(self, address: str) -> None:

@@ -52,7 +52,7 @@ class OutgoingConnection:
     def find(self, address: str) -> asyncio.Future[Any]:
         """Return whether an endpoint with an address exists."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._request(_FIND, address.encode(), f"the search for {address}", answer)
+        self._request(_FIND, address.encode(), f"the lookup of {address}", answer)
         return answer
 
     async def close(self, reason: str) -> None:

@@ -185,7 +185,7 @@ class TcpRpcService(InMemoryRpcService):
     def _connection(self, address: str) -> OutgoingConnection:
         peer = urlsplit(address)
         if peer.scheme != "tcp" or peer.hostname is None or peer.port is None:
-            raise RpcConnectionError(address, "addresses look like tcp://host:port/name")
+            raise RpcConnectionError(address, "expected tcp://host:port/name")
         if self._is_stopped:
             raise RpcConnectionError(address, "this process's RpcService has stopped")
         connection = self._outgoing.get(peer.netloc)

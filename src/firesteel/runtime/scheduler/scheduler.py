@@ -192,9 +192,9 @@ class Scheduler:
         if after.is_terminal:
             self._over(vertex)
         if after is ExecutionState.FAILED:
-            self._failed([vertex], failure or _failure_of(vertex, "the task failed without saying why"))
+            self._failed([vertex], failure or _failure_of(vertex, "the task failed without a reported cause"))
         elif after is ExecutionState.CANCELED and before is not ExecutionState.CANCELING:
-            self._failed([vertex], _failure_of(vertex, "the task was cancelled though nobody asked for it"))
+            self._failed([vertex], _failure_of(vertex, "the task was cancelled without a request"))
         return acknowledged, self._progressed()
 
     def data_produced(self, attempt_id: str) -> Actions:

@@ -63,7 +63,7 @@ class DeclarativeSlotPool:
         """
         for profile, count in by.items():
             if count > self._required[profile]:
-                raise ValueError(f"can't want {count} slots of {profile} less; {self._required[profile]} are wanted")
+                raise ValueError(f"can't want {count} slots of {profile} fewer; {self._required[profile]} are required")
         self._required.subtract(by)
         return self._declare()
 

@@ -19,7 +19,7 @@ class InsufficientResourcesError(FiresteelError, ValueError):
 
     def __str__(self) -> str:
         available, wanted = self.args
-        return f"can't take {wanted} from {available}; take at most what is there"
+        return f"can't take {wanted} from {available}; the former must not exceed the latter"
 
 
 @dataclass(frozen=True, slots=True)

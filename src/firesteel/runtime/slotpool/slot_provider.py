@@ -245,7 +245,7 @@ class SlotProvider:
             assert isinstance(node, MultiTaskSlot)
             if not node.root.has_room_for(request.needs):
                 return [
-                    self._unavailable(request, f"the slot of co-location group {key[0]} has not enough resources left")
+                    self._unavailable(request, f"the slot of co-location group {key[0]} has too few resources left")
                 ]
             return self._leaf(manager, request, node, Locality.LOCAL)
         locked = constraint.location
@@ -255,7 +255,9 @@ class SlotProvider:
         node = manager.allocate_multi(root, f"{root.request_id}/{key[0]}", key[0])
         self._group_of[node.request_id] = request.sharing_group
         if locked is not None and locality is not Locality.LOCAL:
-            actions += self.release_slot(node.request_id, now_s, "it is not where the co-located tasks have to be")
+            actions += self.release_slot(
+                node.request_id, now_s, "it is not on the TaskExecutor of the co-located tasks"
+            )
             place = locked.task_manager_id
             why = f"co-location group {key[0]} has to run on TaskExecutor {place}, where no slot is free"
             return [*actions, self._unavailable(request, why)]

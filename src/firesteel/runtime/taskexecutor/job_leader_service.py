@@ -56,7 +56,7 @@ class JobLeaderService:
 
     def add_job(self, job_id: str, listener: JobLeaderListener) -> None:
         """Follow the leader of a job; the listener replaces an earlier one."""
-        self.remove_job(job_id, "another listener follows the job", tell=False)
+        self.remove_job(job_id, "another listener is registered for the job", tell=False)
         connection = LeaderConnection(
             self._endpoint,
             self._ha.leader_retrieval(job_id),

@@ -22,7 +22,7 @@ class LogFileNotFoundError(FiresteelError):
 
     def __str__(self) -> str:
         name, known = self.args
-        return f"there is no log file {name}; there are {', '.join(known) or 'none'}"
+        return f"log file {name!r} not found; available: {', '.join(known) or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)

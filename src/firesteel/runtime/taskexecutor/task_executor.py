@@ -130,12 +130,12 @@ class TaskExecutor(RpcEndpoint):
 
     async def on_stop(self) -> None:
         """Disconnect and stop all tasks."""
-        self._jobs.close("the TaskExecutor stops")
+        self._jobs.close("the TaskExecutor is stopping")
         resource_manager: ResourceManagerGateway | None = self._resource_manager.gateway
         if resource_manager is not None:
-            leave = resource_manager.disconnect_task_executor(self.resource_id, "the TaskExecutor stops")
+            leave = resource_manager.disconnect_task_executor(self.resource_id, "the TaskExecutor is stopping")
             self.spawn(leave, "leaving the ResourceManager")
-        self._resource_manager.close("the TaskExecutor stops")
+        self._resource_manager.close("the TaskExecutor is stopping")
         self._resource_manager_heartbeats.stop()
         self._job_master_heartbeats.stop()
         await self._runner.close()
@@ -348,7 +348,7 @@ class TaskExecutor(RpcEndpoint):
         if slot is None or slot.job_id != tdd.job_id or slot.state is TaskSlotState.RELEASING:
             raise TaskSubmissionError(
                 f"{self.address} can't run {tdd.task_name_with_subtask}: "
-                f"allocation {tdd.allocation_id} is no slot of job {tdd.job_id} here"
+                f"allocation {tdd.allocation_id} is not a slot of job {tdd.job_id} here"
             )
 
     async def _deploy(self, tdd: TaskDeploymentDescriptor) -> None:
@@ -394,7 +394,7 @@ class TaskExecutor(RpcEndpoint):
             await gateway.send_slot_report(self.resource_id, self._instance_id, self._table.report())
         except Exception as error:
             if self._resource_manager.gateway is gateway:
-                self._resource_manager.reconnect(f"the slot report was not taken: {error}")
+                self._resource_manager.reconnect(f"the slot report was not accepted: {error}")
 
     def _job_master(self, job_id: str) -> JobMasterGateway | None:
         return self._jobs.gateway(job_id)
@@ -408,7 +408,7 @@ class TaskExecutor(RpcEndpoint):
         except Exception as error:
             self._table.free(slot)
             raise SlotAllocationError(
-                f"{self.address} can't look for the leader of job {slot.job_id}; slot {slot.index} stays free: {error}"
+                f"{self.address} can't find the leader of job {slot.job_id}; slot {slot.index} stays free: {error}"
             ) from error
 
     def job_master_gained_leadership(

@@ -115,7 +115,9 @@ def _task_runner(name: str) -> TaskRunnerFactory:
     try:
         found: TaskRunnerFactory = getattr(importlib.import_module(module), factory)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidOptionError(f"option {TASK_RUNNER!r}: {name!r} is no module:factory: {error}") from error
+        raise InvalidOptionError(
+            f"option {TASK_RUNNER!r}: {name!r} is not of the form module:factory: {error}"
+        ) from error
     return found
 
 
@@ -134,7 +136,7 @@ async def _run(configuration: Mapping[str, str]) -> int:
     error = await runner.ended
     await runner.stop()
     if error is not None:
-        logger.error("the TaskExecutor can't go on: %s", error)
+        logger.error("fatal error in the TaskExecutor: %s", error)
     return 0 if error is None else 1
 
 

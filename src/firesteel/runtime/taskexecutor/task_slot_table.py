@@ -88,14 +88,16 @@ class TaskSlotTable:
             SlotOccupiedError: the slot is allocated to another job.
         """
         if not 0 <= index < self._count:
-            raise SlotAllocationError(f"there is no slot {index}; there are {self._count}, counted from 0")
+            raise SlotAllocationError(f"slot {index} does not exist; there are {self._count}, numbered from 0")
         slot = self._slots.get(index)
         if slot is not None:
             if (slot.job_id, slot.allocation_id) == (job_id, allocation_id):
                 return False
             raise SlotOccupiedError(SlotStatus(index, slot.job_id, slot.allocation_id, slot.resource_profile))
         if allocation_id in self._by_allocation:
-            raise SlotAllocationError(f"allocation {allocation_id} has slot {self._by_allocation[allocation_id].index}")
+            raise SlotAllocationError(
+                f"allocation {allocation_id} already has slot {self._by_allocation[allocation_id].index}"
+            )
         profile = self._default if wanted.is_unknown else wanted
         if not self._left.all_fields_no_less_than(profile):
             raise SlotAllocationError(

@@ -219,7 +219,9 @@ def _lookup_scan(node: Any) -> Any:
 def _lookup(sides: Sides, kind: str, scan: rel.TableScan) -> Any:
     right = sides.right
     if right is not scan:
-        raise ValidationException("A lookup join reads a table of a connector as it is")
+        raise ValidationException(
+            "A lookup join needs a plain connector table on the right, without further operations"
+        )
     keys = tuple(sides.right_keys)
     names = [scan.row_type.names[key] for key in keys]
     types = joined_type(sides.left.row_type, right.row_type, kind)

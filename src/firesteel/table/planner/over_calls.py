@@ -198,6 +198,6 @@ def _bound(bound: tuple[str, Any], is_rows: bool) -> Any:
     if not isinstance(value, int | float):
         raise ValidationException(
             f"SQL validation failed. {'ROWS' if is_rows else 'RANGE'} takes a constant "
-            f"{'number' if is_rows else 'number or interval'} as bound, found {amount!r}"
+            f"{'number' if is_rows else 'number or interval'} as its bound, found {amount!r}"
         )
     return -value if word == "PRECEDING" else value

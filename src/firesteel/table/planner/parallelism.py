@@ -32,7 +32,7 @@ def scan_with_parallelism(translator: Any, node: Any, stream: Any) -> Any:
         return stream
     if not table.primary_key or not set(table.primary_key) <= set(names):
         raise TableException(
-            f"The source of table '{'.'.join(table.path)}' has a configured parallelism of {parallelism} and gives "
+            f"The source of table '{'.'.join(table.path)}' has a configured parallelism of {parallelism} and emits "
             "changes, which requires a primary key among the columns that are read"
         )
     return translator.by_columns(stream, tuple(names.index(name) for name in table.primary_key))

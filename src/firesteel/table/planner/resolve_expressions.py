@@ -76,7 +76,9 @@ class ExpressionResolver:
         """
         rule = _RULES.get(type(expression))
         if rule is None:
-            raise ValidationException(f"SQL validation failed. {expression!r} is no expression that stands here")
+            raise ValidationException(
+                f"SQL validation failed. {expression!r} is not an expression that is allowed here"
+            )
         return rule(self, expression)
 
     def _ref(self, ref: Ref) -> Rex:
@@ -90,11 +92,11 @@ class ExpressionResolver:
         return self.resolve(alias.expression)
 
     def _over(self, call: OverCall) -> Rex:
-        raise ValidationException("SQL validation failed. OVER calls may only stand in SELECT and ORDER BY")
+        raise ValidationException("SQL validation failed. OVER calls are only allowed in SELECT and ORDER BY")
 
     def _sub(self, subquery: Subquery) -> Rex:
         if self._subquery is None:
-            raise ValidationException("SQL validation failed. A subquery can't stand here")
+            raise ValidationException("SQL validation failed. A subquery is not allowed here")
         operand = None if subquery.operand is None else self.resolve(subquery.operand)
         return self._subquery(subquery, operand)
 

@@ -202,8 +202,8 @@ class FromResolver:
         columns = named.columns if named is not None else ()
         if columns and len(columns) != len(kind):
             raise ValidationException(
-                f"SQL validation failed. The table function gives {len(kind)} columns, but {len(columns)} names "
-                f"{list(columns)} stand behind it"
+                f"SQL validation failed. The table function returns {len(kind)} columns, but {len(columns)} names "
+                f"{list(columns)} are given"
             )
         names = list(columns) or kind.names
         types = [t.nullable() if outer else t for t in kind.field_types()]

@@ -212,7 +212,7 @@ def _flattened(item: Any, layer: Any) -> list[tuple[str, Rex]] | None:
     if names and len(names) != len(fields):
         if len(names) == 1:
             return [(names[0], rex)]
-        raise ValidationException(f"The row has {len(fields)} fields {fields}, but {len(names)} names stand behind it")
+        raise ValidationException(f"The row has {len(fields)} fields {fields}, but {len(names)} names are given")
     if flattens and not names and isinstance(call.operands[0], Ref):
         names = tuple(f"{call.operands[0].path[-1]}${field}" for field in fields)
     return [(new, field_access(rex, field)) for new, field in zip(names or fields, fields, strict=True)]

@@ -40,13 +40,13 @@ class Subqueries:
         """Add a subquery and return the reference to its value."""
         if subquery.kind != "SCALAR":
             raise ValidationException(
-                f"{subquery.kind} with a subquery is only supported as a condition of WHERE that stands alone or "
-                "between ANDs"
+                f"{subquery.kind} with a subquery is only supported as the whole condition of WHERE, or as one of "
+                "its terms that are combined by AND"
             )
         node = self._queries.resolve(subquery.query, self._scope)
         if len(node.row_type) != 1:
             raise ValidationException(
-                f"SQL validation failed. A scalar subquery gives one column, found {len(node.row_type)}"
+                f"SQL validation failed. A scalar subquery must return one column, found {len(node.row_type)}"
             )
         node, correlated = decorrelate(node)
         self._found.append((node, correlated))
@@ -215,7 +215,9 @@ def _pull_aggregate(node: rel.Aggregate) -> tuple[Any, list[Any]]:
         return (node if inner is node.input else replace(node, input=inner)), []
     for part in parts:
         if not (isinstance(part, Call) and part.function == "="):
-            raise ValidationException("A correlated subquery with aggregates is only supported with equal columns")
+            raise ValidationException(
+                "A correlated subquery with aggregates is only supported if it is correlated by equality of columns"
+            )
     needed = sorted({i for part in parts for i in input_refs(part)})
     added = [i for i in needed if i not in node.keys]
     keys = (*node.keys, *added)

@@ -210,7 +210,7 @@ class Translator:
         if not self.is_streaming:
             return None
         if self.retracts(node.input):
-            raise TableException("OVER windows on a stream take rows that are only inserted")
+            raise TableException("OVER windows on a stream need insert-only input")
         if not group.order:
             raise TableException("The window rank function requires order by clause with non-constant fields.")
         kind = node.input.row_type.fields[group.order[0].index].data_type

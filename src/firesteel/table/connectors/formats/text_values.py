@@ -41,7 +41,7 @@ def reader_of(kind: t.DataType, is_iso: bool = False) -> Read:
         return lambda text: _timestamp(text, is_iso, True, kind.precision).replace(tzinfo=datetime.UTC)
     read = _READERS.get(type(kind))
     if read is None:
-        raise NotImplementedError(f"There is no text for values of {kind!r}")
+        raise NotImplementedError(f"Values of {kind!r} have no text representation")
     return read
 
 
@@ -60,9 +60,9 @@ def decimal_of(text: str, kind: t.DecimalType) -> Decimal | None:
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no number") from None
+        raise ValueError(f"{text!r} is not a number") from None
     if not number.is_finite():
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     rounded = number.quantize(Decimal(1).scaleb(-kind.scale), "ROUND_HALF_UP", _WIDE)
     return rounded if len(rounded.as_tuple().digits) <= kind.precision or not rounded else None
 
@@ -70,7 +70,7 @@ def decimal_of(text: str, kind: t.DecimalType) -> Decimal | None:
 def _double(text: str) -> float:
     text = text.strip()
     if not _DOUBLE.fullmatch(text):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     return float(text.rstrip("fFdD") if text[-1] in "fFdD" else text.replace("Infinity", "inf"))
 
 
@@ -78,7 +78,7 @@ def _timestamp(text: str, is_iso: bool, has_zone: bool, precision: int) -> datet
     found = _TIMESTAMP.fullmatch(text)
     if found is None or (text[10] == "T") != is_iso or bool(found[4]) != has_zone:
         shape = f"yyyy-MM-dd{'T' if is_iso else ' '}HH:mm:ss[.SSS]{'Z' if has_zone else ''}"
-        raise ValueError(f"{text!r} is no timestamp of the form {shape}")
+        raise ValueError(f"{text!r} is not a timestamp of the form {shape}")
     digits = (found[3] or "")[:precision][:6]
     moment = datetime.datetime.fromisoformat(f"{found[1]} {found[2]}")
     return moment.replace(microsecond=int(digits.ljust(6, "0"))) if digits else moment
@@ -87,7 +87,7 @@ def _timestamp(text: str, is_iso: bool, has_zone: bool, precision: int) -> datet
 def _time(text: str) -> datetime.time:
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no time of the form HH:mm:ss")
+        raise ValueError(f"{text!r} is not a time of the form HH:mm:ss")
     time = datetime.time.fromisoformat(found[1])
     return time.replace(microsecond=int(found[2][:6].ljust(6, "0"))) if found[2] else time
 
@@ -96,7 +96,7 @@ def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
-        raise ValueError(f"{text!r} is no base64") from error
+        raise ValueError(f"{text!r} is not base64") from error
 
 
 _READERS: dict[type[t.DataType], Read] = {
