@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class CatalogMethods:
-    """The methods of a table environment for catalogs."""
+    """The methods of a table environment for catalogs, tables, functions and modules.
+
+    A path is `name`, `database.name` or `catalog.database.name`. Missing parts are the current database and catalog.
+    """
 
     _catalogs: CatalogManager
     _executor: StatementExecutor
@@ -31,16 +34,21 @@ class CatalogMethods:
     # --- catalogs ----------------------------------------------------------------------------------------------------
 
     def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
-        """Create a catalog of a descriptor."""
+        """Create a catalog from a descriptor.
+
+        Args:
+            catalog_name: The name of the new catalog.
+            catalog_descriptor: Its type and options; the only type is `generic_in_memory`.
+        """
         options = tuple(catalog_descriptor.configuration.to_dict().items())
         self._executor.execute(s.CreateCatalog(catalog_name, options, catalog_descriptor.comment))
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
-        """Add a catalog."""
+        """Register a catalog object, for example a Python class derived from `Catalog`, under a name."""
         self._catalogs.register_catalog(catalog_name, catalog)
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
-        """Return a catalog, None if there is none of that name."""
+        """Return a catalog, or None if there is none with this name."""
         return self._catalogs.find_catalog(catalog_name)
 
     def list_catalogs(self) -> list[str]:
@@ -52,7 +60,7 @@ class CatalogMethods:
         return self._catalogs.current_catalog
 
     def use_catalog(self, catalog_name: str) -> None:
-        """Make a catalog, and its default database, the current one."""
+        """Make a catalog the current one, and its default database the current database."""
         self._catalogs.use_catalog(catalog_name)
 
     def get_current_database(self) -> str | None:
@@ -60,7 +68,7 @@ class CatalogMethods:
         return self._catalogs.current_database
 
     def use_database(self, database_name: str) -> None:
-        """Make a database of the current catalog the current one."""
+        """Make a database of the current catalog the current database."""
         self._catalogs.use_database((database_name,))
 
     def list_databases(self) -> list[str]:
@@ -93,21 +101,27 @@ class CatalogMethods:
         return self._catalogs.list_temporary(self._database(), views_only=True)
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool | None = False) -> None:
-        """Create a view of a table in a catalog."""
+        """Create a view of a table in a catalog.
+
+        Args:
+            view_path: The path of the view.
+            table: The query.
+            ignore_if_exists: Whether to do nothing if the view exists; otherwise that is an error.
+        """
         self._register_view(view_path, table, False, bool(ignore_if_exists))
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: Any
     ) -> None:
-        """Register a table or a stream as a temporary view.
+        """Register a table or a stream as a temporary view, which hides a permanent one of the same path.
 
         Args:
-            view_path: The name, or path, of the view.
-            table_or_data_stream: A table; of a `StreamTableEnvironment` also a stream.
-            fields_or_schema: For a stream: as for `StreamTableEnvironment.from_data_stream`.
+            view_path: The path of the view.
+            table_or_data_stream: A table, or with `StreamTableEnvironment` a stream.
+            fields_or_schema: For a stream, as for `StreamTableEnvironment.from_data_stream`.
 
         Raises:
-            TypeError: it is neither.
+            TypeError: `table_or_data_stream` is neither.
         """
         table: Any = table_or_data_stream
         if isinstance(table, DataStream) and hasattr(self, "from_data_stream"):
@@ -141,11 +155,21 @@ class CatalogMethods:
     # --- functions ---------------------------------------------------------------------------------------------------
 
     def create_temporary_system_function(self, name: str, function: Any) -> None:
-        """Register a function under a name that goes before all others."""
+        """Register a function that takes precedence over all other functions of its name.
+
+        Args:
+            name: The name of the function.
+            function: A function made by `udf`, `udtf`, `udaf` or `udtaf`, or a `UserDefinedFunction`.
+        """
         self._catalogs.functions.add_system(name, function)
 
     def create_temporary_function(self, path: str, function: Any) -> None:
-        """Register a function of a database for this environment."""
+        """Register a function in a database for the lifetime of this environment.
+
+        Args:
+            path: The path of the function.
+            function: A function made by `udf`, `udtf`, `udaf` or `udtaf`, or a `UserDefinedFunction`.
+        """
         self._catalogs.functions.add_temporary(parse_path(path), function)
 
     def drop_temporary_system_function(self, name: str) -> bool:
@@ -161,23 +185,23 @@ class CatalogMethods:
         return self._catalogs.functions.drop_stored(parse_path(path), True)
 
     def list_user_defined_functions(self) -> list[str]:
-        """Return the names of the user's functions."""
+        """Return the names of all user-defined functions."""
         return self._catalogs.functions.user_defined()
 
     def list_functions(self) -> list[str]:
-        """Return the names of all functions, built-in ones too."""
+        """Return the names of all functions, including built-in ones."""
         return self._executor.shows.function_names()
 
     def create_java_function(self, path: str, function_class_name: str, ignore_if_exists: bool | None = None) -> None:
-        """Register a Java class; not available."""
+        """Raise NotImplementedError: Java functions are not available."""
         raise _no_java(function_class_name)
 
     def create_java_temporary_function(self, path: str, function_class_name: str) -> None:
-        """Register a Java class; not available."""
+        """Raise NotImplementedError: Java functions are not available."""
         raise _no_java(function_class_name)
 
     def create_java_temporary_system_function(self, name: str, function_class_name: str) -> None:
-        """Register a Java class; not available."""
+        """Raise NotImplementedError: Java functions are not available."""
         raise _no_java(function_class_name)
 
     # --- modules -----------------------------------------------------------------------------------------------------
@@ -191,11 +215,11 @@ class CatalogMethods:
         self._executor.ddl.modules.unload(module_name)
 
     def use_modules(self, *module_names: str) -> None:
-        """Set which modules functions are looked up in, in this order."""
+        """Set the modules in which functions are looked up, in this order."""
         self._executor.ddl.modules.use(module_names)
 
     def list_modules(self) -> list[str]:
-        """Return the names of the modules that functions are looked up in."""
+        """Return the names of the modules in which functions are looked up."""
         return self._executor.ddl.modules.used
 
     def list_full_modules(self) -> list[ModuleEntry]:
@@ -210,7 +234,7 @@ class CatalogMethods:
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool | None = False
     ) -> None:
-        """Store a model in a catalog; models can't be run."""
+        """Store a model in a catalog; models cannot be executed."""
         catalog, path = self._model_place(model_path)
         catalog.create_model(path, _model_of(model_descriptor), bool(ignore_if_exists))
 

@@ -11,7 +11,7 @@ _MODE = "execution.runtime-mode"
 
 
 class EnvironmentSettings:
-    """The settings of a table environment: streaming or batch, and the names of its first catalog and database.
+    """The settings of a table environment: runtime mode, and the names of the built-in catalog and database.
 
     Example:
         >>> EnvironmentSettings.new_instance().in_streaming_mode().build().is_streaming_mode()
@@ -32,22 +32,22 @@ class EnvironmentSettings:
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
-            """Run queries over bounded data."""
+            """Execute queries over bounded data, with final results only."""
             self._configuration.set_string(_MODE, "BATCH")
             return self
 
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
-            """Run queries continuously."""
+            """Execute queries continuously, with results that are updated (default)."""
             self._configuration.set_string(_MODE, "STREAMING")
             return self
 
         def with_built_in_catalog_name(self, built_in_catalog_name: str) -> EnvironmentSettings.Builder:
-            """Set the name of the first catalog."""
+            """Set the name of the built-in catalog [default_catalog]."""
             self._catalog = built_in_catalog_name
             return self
 
         def with_built_in_database_name(self, built_in_database_name: str) -> EnvironmentSettings.Builder:
-            """Set the name of the first database."""
+            """Set the name of the built-in database [default_database]."""
             self._database = built_in_database_name
             return self
 
@@ -63,15 +63,15 @@ class EnvironmentSettings:
         self._database = database
 
     def get_built_in_catalog_name(self) -> str:
-        """Return the name of the first catalog."""
+        """Return the name of the built-in catalog."""
         return self._catalog
 
     def get_built_in_database_name(self) -> str:
-        """Return the name of the first database."""
+        """Return the name of the built-in database."""
         return self._database
 
     def is_streaming_mode(self) -> bool:
-        """Return whether queries run continuously."""
+        """Return whether queries run in streaming mode."""
         return self._configuration.get_string(_MODE, "STREAMING").upper() != "BATCH"
 
     def get_configuration(self) -> Configuration:
@@ -85,10 +85,10 @@ class EnvironmentSettings:
 
     @staticmethod
     def in_streaming_mode() -> EnvironmentSettings:
-        """Return settings for continuous queries."""
+        """Return settings for streaming mode."""
         return EnvironmentSettings.new_instance().in_streaming_mode().build()
 
     @staticmethod
     def in_batch_mode() -> EnvironmentSettings:
-        """Return settings for queries over bounded data."""
+        """Return settings for batch mode."""
         return EnvironmentSettings.new_instance().in_batch_mode().build()

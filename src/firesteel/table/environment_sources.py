@@ -49,8 +49,11 @@ class SourceMethods:
     def from_path(self, path: str) -> Table:
         """Return a table or view of a catalog.
 
+        Args:
+            path: `name`, `database.name` or `catalog.database.name`.
+
         Raises:
-            ValidationException: there is none of that path.
+            ValidationException: There is no table or view with this path.
         """
         from firesteel.table.table import Table
 
@@ -65,7 +68,7 @@ class SourceMethods:
         return Table(node, self, schema)  # type: ignore[arg-type]  # only TableEnvironment derives from this class
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
-        """Return the table that a descriptor describes."""
+        """Return the table that a descriptor defines, without registering it."""
         return self.from_path(".".join(f"`{part}`" for part in self._register_anonymous(descriptor)))
 
     def _register_anonymous(self, descriptor: TableDescriptor, schema: Schema | None = None) -> tuple[str, ...]:
@@ -86,7 +89,13 @@ class SourceMethods:
         descriptor: TableDescriptor,
         ignoreIfExists: bool | None = False,
     ) -> None:
-        """Create a table in a catalog."""
+        """Create a table in a catalog.
+
+        Args:
+            path: The path of the table.
+            descriptor: Its connector, schema and options.
+            ignoreIfExists: Whether to do nothing if the table exists; otherwise that is an error.
+        """
         self._catalogs.create_table(parse_path(path), _table_of(descriptor), False, bool(ignoreIfExists))
 
     def create_temporary_table(
@@ -95,7 +104,13 @@ class SourceMethods:
         descriptor: TableDescriptor,
         ignoreIfExists: bool | None = False,
     ) -> None:
-        """Create a table that lives as long as this environment."""
+        """Create a table for the lifetime of this environment.
+
+        Args:
+            path: The path of the table.
+            descriptor: Its connector, schema and options.
+            ignoreIfExists: Whether to do nothing if a temporary table exists; otherwise that is an error.
+        """
         self._catalogs.create_table(parse_path(path), _table_of(descriptor), True, bool(ignoreIfExists))
 
     # --- values ------------------------------------------------------------------------------------------------------
@@ -107,12 +122,12 @@ class SourceMethods:
 
         Args:
             elements: Rows as tuples, lists, dicts or `Row`.
-            schema: The type of the rows, or names of the columns; by default the types are inferred.
-            verify_schema: Kept for PyFlink; values are always checked.
+            schema: The row type, or the names of the columns; by default the types are inferred.
+            verify_schema: Accepted for compatibility with PyFlink; values are always checked.
 
         Raises:
-            TypeError: the values do not fit the schema, or have no common type.
-            ValueError: there are no elements to infer a type from.
+            TypeError: The values do not fit the schema, or have no common type.
+            ValueError: There are no elements from which types could be inferred.
         """
         items = list(elements)
         if items and all(isinstance(item, Expression) for item in items):
@@ -148,20 +163,20 @@ class SourceMethods:
         Args:
             pdf: The data.
             schema: A row type, names, or types of the columns; by default those of the data.
-            splits_num: Kept for PyFlink; the data is read by one subtask.
+            splits_num: Accepted for compatibility with PyFlink; one subtask reads the data.
 
         Raises:
-            TypeError: `pdf` is something else.
+            TypeError: `pdf` is not a DataFrame.
         """
         return self._table(queries.Resolved(pandas_scan(pdf, schema)))
 
     # --- Spark -------------------------------------------------------------------------------------------------------
 
     def from_spark(self, dataframe: Any) -> Table:
-        """Return the table of a DataFrame of Spark.
+        """Return the table of a Spark DataFrame.
 
-        The DataFrame is computed and fetched now: its rows pass through this process and must fit into its memory.
-        Column types follow from Arrow: `TimestampType` becomes TIMESTAMP_LTZ, `TimestampNTZType` TIMESTAMP.
+        The DataFrame is computed and fetched immediately: its rows pass through this process and must fit into its
+        memory. `TimestampType` becomes TIMESTAMP_LTZ, `TimestampNTZType` TIMESTAMP. PyFlink has no such method.
 
         Args:
             dataframe: A `pyspark.sql.DataFrame`.

@@ -42,25 +42,28 @@ class StreamMethods:
         """Return the table of an append-only stream.
 
         Args:
-            data_stream: A stream with a declared type; rows have a column per field, other elements a single column
-            `f0`.
+            data_stream: A stream with a declared type; rows have one column per field, other elements a single column
+                `f0`.
             fields_or_schema: Either a schema, or the columns: `col("a")`, `col("a").alias("b")`, and time attributes
                 `col("rt").rowtime`, `col("pt").proctime`.
 
         Raises:
-            ValidationException: the type has no columns, or a column does not exist.
+            ValidationException: The type has no columns, or a column does not exist.
         """
         return self._stream_table(data_stream, fields_or_schema, ChangelogMode.insert_only(), False)
 
     def from_changelog_stream(
         self, data_stream: DataStream[Any], schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> Table:
-        """Return the table of a stream of rows with kinds.
+        """Return the table of a stream of rows with row kinds.
 
         Args:
-            data_stream: Rows; their `RowKind` counts.
-            schema: Names, types, primary key and time attributes; by default by the type of the stream.
-            changelog_mode: The kinds that there are; `ChangelogMode.upsert()` needs a primary key.
+            data_stream: Rows; the `RowKind` of each tells whether it inserts, updates or deletes.
+            schema: Names, types, primary key and time attributes; by default derived from the type of the stream.
+            changelog_mode: The row kinds that occur; `ChangelogMode.upsert()` requires a primary key.
+
+        Raises:
+            ValidationException: The stream is an upsert changelog and the schema has no primary key.
         """
         mode = ChangelogMode.all() if changelog_mode is None else changelog_mode
         return self._stream_table(data_stream, () if schema is None else (schema,), mode, True)
@@ -87,10 +90,10 @@ class StreamMethods:
     # --- tables to streams -------------------------------------------------------------------------------------------
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
-        """Return the rows of a table that only has insertions.
+        """Convert an insert-only table to a stream of rows.
 
         Raises:
-            TableException: the table has updates or deletions.
+            TableException: The table has updates or deletions.
         """
         self._require_insert_only(table, "toDataStream")
         return self._stream_of(table._node, type_info_of(table._node.row_type), False)
@@ -98,15 +101,16 @@ class StreamMethods:
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: ChangelogMode | None = None
     ) -> DataStream[Any]:
-        """Return the changes of a table as rows with kinds.
+        """Convert a table to a stream of rows with row kinds.
 
         Args:
             table: Any table.
-            target_schema: Types that the columns are cast to.
-            changelog_mode: The kinds that the stream may have.
+            target_schema: Types to which the columns are cast.
+            changelog_mode: The row kinds that the stream may have. Updates always include UPDATE_BEFORE, unlike in
+                Flink.
 
         Raises:
-            TableException: the table has changes of other kinds.
+            TableException: The table has changes of other kinds.
         """
         node = table._node
         if target_schema is not None:
@@ -121,17 +125,26 @@ class StreamMethods:
         return self._stream_of(node, type_info_of(node.row_type), False)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
-        """Return the rows of a table that only has insertions, as elements of a type.
+        """Convert an insert-only table to a stream with elements of a type.
+
+        Args:
+            table: The table.
+            type_info: The type of the elements, with one field per column.
 
         Raises:
-            TableException: the table has updates or deletions.
+            TableException: The table has updates or deletions.
         """
         self._require_insert_only(table, "toAppendStream")
         self._check_type(table, type_info)
         return self._stream_of(table._node, type_info, False)
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
-        """Return the changes of a table as pairs: true for rows that are added, false for those taken back."""
+        """Convert a table to pairs: `(True, row)` adds a row, `(False, row)` retracts one.
+
+        Args:
+            table: Any table.
+            type_info: The type of the rows, with one field per column.
+        """
         self._check_type(table, type_info)
         return self._stream_of(table._node, Types.TUPLE([Types.BOOLEAN(), type_info]), True)
 

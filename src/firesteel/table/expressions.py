@@ -77,12 +77,22 @@ def _call(function: Any, *operands: Any) -> Expression[Any]:
 
 
 def col(name: str) -> Expression[Any]:
-    """Return a column by its name."""
+    """Return a column by its name.
+
+    Example:
+        >>> str(col("amount") * 2 + lit(1))
+        'amount * 2 + 1'
+    """
     return Expression(Ref((name,)))
 
 
 def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
-    """Return a constant, of a type or of the one that the Python value suggests."""
+    """Return a constant.
+
+    Args:
+        v: A Python value.
+        data_type: The type of the constant; by default derived from the value.
+    """
     return Expression(Lit(v, data_type))
 
 
@@ -101,7 +111,7 @@ def with_columns(head: Any, *tails: Any) -> Expression[Any]:
 
 
 def without_columns(head: Any, *tails: Any) -> Expression[Any]:
-    """Return all columns but those given by name, position or range."""
+    """Return all columns except those given by name, position or range."""
     return Expression(Apply("WITHOUT_COLUMNS", tuple(_column_or_index(item) for item in (head, *tails))))
 
 
@@ -153,7 +163,7 @@ def current_watermark(rowtimeAttribute: Any) -> Expression[Any]:
 
 
 def local_time() -> Expression[Any]:
-    """Return the current time in the session's time zone."""
+    """Return the current TIME in the session's time zone."""
     return _call("LOCALTIME")
 
 
@@ -163,49 +173,49 @@ def local_timestamp() -> Expression[Any]:
 
 
 def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
-    """Call TO_DATE."""
+    """Parse a string as DATE; `format` is a Java date pattern, by default `yyyy-MM-dd`."""
     return _call("TO_DATE", date_str, format)
 
 
 def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
-    """Call TO_TIMESTAMP."""
+    """Parse a string as TIMESTAMP; `format` is a Java date pattern, by default `yyyy-MM-dd HH:mm:ss`."""
     return _call("TO_TIMESTAMP", timestamp_str, format)
 
 
 def to_timestamp_ltz(*args: Any) -> Expression[Any]:
-    """Call TO_TIMESTAMP_LTZ."""
+    """Convert a number of seconds or milliseconds, or a string, to TIMESTAMP_LTZ."""
     return _call("TO_TIMESTAMP_LTZ", *args)
 
 
 def temporal_overlaps(
     left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
 ) -> Expression[Any]:
-    """Return whether two intervals of time overlap."""
+    """Return whether two periods overlap; the end of each is a point in time or an interval."""
     return _call("OVERLAPS", left_time_point, left_temporal, right_time_point, right_temporal)
 
 
 def date_format(timestamp: Any, format: Any) -> Expression[Any]:
-    """Call DATE_FORMAT."""
+    """Format a timestamp by a Java date pattern."""
     return _call("DATE_FORMAT", timestamp, format)
 
 
 def timestamp_diff(time_point_unit: TimePointUnit, time_point1: Any, time_point2: Any) -> Expression[Any]:
-    """Return how many units lie between two points in time."""
+    """Return the number of whole units between two points in time."""
     return _call("TIMESTAMPDIFF", time_point_unit.name, time_point1, time_point2)
 
 
 def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[Any]:
-    """Call CONVERT_TZ."""
+    """Convert a local time, as a string `yyyy-MM-dd HH:mm:ss`, from one time zone to another."""
     return _call("CONVERT_TZ", date_str, tz_from, tz_to)
 
 
 def from_unixtime(unixtime: Any, format: Any = None) -> Expression[Any]:
-    """Call FROM_UNIXTIME."""
+    """Format a number of seconds since the epoch, in the session's time zone."""
     return _call("FROM_UNIXTIME", unixtime, format)
 
 
 def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[Any]:
-    """Call UNIX_TIMESTAMP."""
+    """Return the seconds since the epoch of a string in the session's time zone, or of the current time."""
     return _call("UNIX_TIMESTAMP", date_str, format)
 
 
@@ -220,7 +230,7 @@ def row(head: Any, *tail: Any) -> Expression[Any]:
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
-    """Return a map of keys and values in turn."""
+    """Return a map of alternating keys and values."""
     return Expression(Apply("MAP", tuple(map(node_of, (key, value, *tail)))))
 
 
@@ -240,32 +250,32 @@ def e() -> Expression[float]:
 
 
 def rand(seed: Any = None) -> Expression[float]:
-    """Return a random number from 0 to before 1."""
+    """Return a random number in [0, 1)."""
     return _call("RAND", seed)
 
 
 def rand_integer(bound: Any, seed: Any = None) -> Expression[Any]:
-    """Return a random integer from 0 to before a bound."""
+    """Return a random integer in [0, bound)."""
     return _call("RAND_INTEGER", bound) if seed is None else _call("RAND_INTEGER", seed, bound)
 
 
 def atan2(y: Any, x: Any) -> Expression[float]:
-    """Return the angle of a point."""
+    """Return the angle of the point (x, y) in radians."""
     return _call("ATAN2", y, x)
 
 
 def negative(v: Any) -> Expression[Any]:
-    """Return the number with the other sign."""
+    """Return the negated number."""
     return _call("NEGATE", v)
 
 
 def concat(first: Any, *others: Any) -> Expression[str]:
-    """Join texts; NULL if one of them is."""
+    """Concatenate strings; the result is NULL if any of them is NULL."""
     return Expression(Apply("CONCAT", tuple(map(node_of, (first, *others)))))
 
 
 def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
-    """Join texts with a separator; those that are NULL are left out."""
+    """Concatenate strings with a separator; NULL strings are skipped."""
     return Expression(Apply("CONCAT_WS", tuple(map(node_of, (separator, first, *others)))))
 
 
@@ -275,37 +285,37 @@ def uuid() -> Expression[str]:
 
 
 def null_of(data_type: DataType) -> Expression[Any]:
-    """Return NULL of a type."""
+    """Return a NULL of a type."""
     return Expression(Apply("CAST", (Lit(None), TypeName(data_type))))
 
 
 def log(v: Any, base: Any = None) -> Expression[float]:
-    """Return the logarithm to a base, by default the natural one."""
+    """Return the logarithm to a base, by default the natural logarithm."""
     return _call("LOG", v) if base is None else _call("LOG", base, v)
 
 
 def source_watermark() -> Expression[Any]:
-    """Take the watermarks of the source."""
+    """Use the watermarks of the source, in a watermark declaration."""
     return _call("SOURCE_WATERMARK")
 
 
 def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]:
-    """Return one of two values by a condition."""
+    """Return `if_true` if the condition is TRUE, else `if_false`."""
     return Expression(Apply("CASE", tuple(map(node_of, (condition, if_true, if_false)))))
 
 
 def json(value: Any) -> Expression[Any]:
-    """Take a text as JSON within `json_object` and `json_array`."""
+    """Treat a string as JSON within `json_object` and `json_array`."""
     return _call("JSON", value)
 
 
 def json_string(value: Any) -> Expression[Any]:
-    """Return a value as JSON."""
+    """Serialize a value as JSON."""
     return _call("JSON_STRING", value)
 
 
 def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression[Any]:
-    """Return a JSON object of keys and values in turn."""
+    """Return a JSON object of alternating keys and values."""
     return _json("JSON_OBJECT", args, on_null)
 
 
@@ -315,12 +325,12 @@ def json_array(on_null: JsonOnNull = JsonOnNull.ABSENT, *args: Any) -> Expressio
 
 
 def json_object_agg(on_null: JsonOnNull, key_expr: Any, value_expr: Any) -> Expression[Any]:
-    """Return a JSON object of the keys and values of a group."""
+    """Return a JSON object of the keys and values of a group's rows."""
     return _json("JSON_OBJECTAGG", (key_expr, value_expr), on_null)
 
 
 def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression[Any]:
-    """Return a JSON array of the values of a group."""
+    """Return a JSON array of the values of a group's rows."""
     return _json("JSON_ARRAYAGG", (item_expr,), on_null)
 
 
@@ -330,7 +340,12 @@ def _json(function: str, operands: tuple[Any, ...], on_null: JsonOnNull) -> Expr
 
 
 def call(f: Any, *args: Any) -> Expression[Any]:
-    """Call a function by its name in the catalog, or a user's function."""
+    """Call a function by its path in the catalog, or a user-defined function.
+
+    Args:
+        f: The name or path of a registered function, or a function made by `udf`, `udtf` or `udaf`.
+        args: The arguments.
+    """
     if isinstance(f, str):
         return Expression(Apply(f, tuple(map(node_of, args))))
     return f(*args)  # type: ignore[no-any-return]
@@ -342,7 +357,7 @@ def call_sql(sql_expression: str) -> Expression[Any]:
 
 
 def descriptor(*column_names: str) -> Expression[Any]:
-    """Name columns as an argument of a function."""
+    """Return a list of column names as an argument of a function."""
     if not column_names:
         raise ValidationException("descriptor needs at least one column name")
     return Expression(Apply("DESCRIPTOR", tuple(map(Lit, column_names))))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Stage:
-    """A query that is not complete."""
+    """An incomplete query, which needs a select or aggregate."""
 
     def __init__(self, query: queries.Resolved, t_env: TableEnvironment) -> None:
         self._query = query
@@ -40,15 +40,27 @@ class GroupedTable(_Stage):
         self._keys = keys
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return keys and aggregates of each group."""
+        """Return keys and aggregates of each group.
+
+        Args:
+            fields: Grouping columns and aggregate calls, such as `col("amount").sum.alias("total")`.
+        """
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """Aggregate each group with a function that may return several columns."""
+        """Aggregate each group with a function that may return several columns.
+
+        Args:
+            func: A call of a function made by `udaf` whose result type is a row.
+        """
         return AggregatedTable(self._query, self._t_env, self._keys, *self._call(func))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """Aggregate each group with a function that may return several rows."""
+        """Aggregate each group with a function that may return several rows.
+
+        Args:
+            func: A call of a function made by `udtaf`.
+        """
         return FlatAggregateTable(self._query, self._t_env, self._keys, *self._call(func))
 
 
@@ -60,10 +72,13 @@ class GroupWindowedTable(_Stage):
         self._window = window
 
     def group_by(self, *fields: Expression[Any]) -> WindowGroupedTable:
-        """Group the rows by the window, and by columns.
+        """Group the rows by the window and by columns.
+
+        Args:
+            fields: The alias of the window, and columns.
 
         Raises:
-            ValidationException: the window is missing.
+            ValidationException: The alias of the window is missing.
         """
         name = self._window.names[0]
         nodes = tuple(map(node_of, fields))
@@ -81,7 +96,12 @@ class WindowGroupedTable(_Stage):
         self._keys = keys
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return keys, aggregates and properties of each window."""
+        """Return keys, aggregates and properties of each window.
+
+        Args:
+            fields: Grouping columns, aggregate calls, and `col("w").start`, `col("w").end`, `col("w").rowtime` or
+                `col("w").proctime` of the window `w`.
+        """
         return self._t_env._table(queries.Select(self._query, self._items(fields), group_by=self._keys))
 
     def aggregate(self, func: Any) -> AggregatedTable:
@@ -103,7 +123,7 @@ class OverWindowedTable(_Stage):
         self._windows = windows
 
     def select(self, *fields: Expression[Any]) -> Table:
-        """Return columns and aggregates over the windows."""
+        """Return columns, and calls over the windows, such as `col("amount").sum.over(col("w"))`."""
         return self._t_env._table(queries.Select(self._query, self._items(fields), windows=self._windows))
 
 
@@ -127,7 +147,7 @@ class AggregatedTable(_Stage):
         """Return columns of the keys and of the aggregate's result.
 
         Raises:
-            ValidationException: the function returns another number of columns.
+            ValidationException: The alias has another number of columns than the function returns.
         """
         keys, inner = _named_keys(self._keys)
         call: Any = self._function_call
@@ -175,7 +195,7 @@ class FlatAggregateTable(_Stage):
 
 
 def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
-    """Return the names of grouping columns, windows left out, and their items for a select."""
+    """Return the names of the grouping columns without windows, and their select items."""
     names, items = [], []
     for position, key in enumerate(keys):
         if isinstance(key, Alias) and getattr(key.expression, "function", None) in ("TUMBLE", "HOP", "SESSION"):
@@ -187,7 +207,7 @@ def _named_keys(keys: tuple[Any, ...]) -> tuple[list[str], list[Any]]:
 
 
 def row_call(func: Any, names: list[str]) -> Any:
-    """Return the call of a function; one that was given without arguments gets the whole row.
+    """Return the call of a function; a function without arguments gets the whole row.
 
     Args:
         func: A function, or its call.
@@ -206,10 +226,10 @@ def _with_row(call: Any, names: list[str]) -> Any:
 
 
 def _call_of(node: Any) -> tuple[Apply, tuple[str, ...]]:
-    """Return the call of an aggregate function and the names of its result's columns.
+    """Return the call of an aggregate function and the names of its result columns.
 
     Raises:
-        ValidationException: it is no call.
+        ValidationException: The expression is not a call of an aggregate function.
     """
     names: tuple[str, ...] = ()
     if isinstance(node, Alias):

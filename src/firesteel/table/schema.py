@@ -23,7 +23,14 @@ class Schema:
     """The columns, watermarks and primary key of a table, as a program declares them (Flink: `Schema`).
 
     Example:
-        >>> Schema.new_builder().column("id", DataTypes.BIGINT()).primary_key("id").build()
+        >>> from firesteel.table import DataTypes, Schema
+        >>> builder = Schema.new_builder().column("id", DataTypes.BIGINT()).column("at", "TIMESTAMP(3)")
+        >>> print(builder.watermark("at", "`at` - INTERVAL '5' SECOND").build())
+        (
+          `id` BIGINT,
+          `at` TIMESTAMP(3),
+          WATERMARK FOR `at` AS [`at` - INTERVAL '5' SECOND]
+        )
     """
 
     def __init__(
@@ -40,7 +47,7 @@ class Schema:
 
     @staticmethod
     def new_builder() -> Schema.Builder:
-        """Return a builder."""
+        """Return a new builder."""
         return Schema.Builder()
 
     def __str__(self) -> str:
@@ -67,7 +74,7 @@ class Schema:
             self._constraint_name: str | None = None
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
-            """Copy everything from another schema."""
+            """Add all columns, watermarks and the primary key of another schema."""
             self._columns += unresolved_schema._columns
             self._watermarks += unresolved_schema._watermarks
             if unresolved_schema._primary_key:
@@ -75,24 +82,24 @@ class Schema:
             return self
 
         def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Schema.Builder:
-            """Copy everything from a resolved schema."""
+            """Add all columns, watermarks and the primary key of a resolved schema."""
             return self.from_schema(resolved_schema._unresolved())
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
-            """Declare a column per field of a row type.
+            """Add a physical column per field of a row type.
 
             Raises:
-                ValidationException: it is no row type.
+                ValidationException: `data_type` is not a row type.
             """
             if not isinstance(data_type, RowType):
                 raise ValidationException(f"Data type of ROW expected, found {data_type}")
             return self.from_fields(data_type.field_names(), data_type.field_types())
 
         def from_fields(self, field_names: list[str], field_data_types: list[DataType]) -> Schema.Builder:
-            """Declare columns by names and types.
+            """Add physical columns by names and types.
 
             Raises:
-                ValidationException: these are not as many types as names.
+                ValidationException: There are not as many types as names.
             """
             if len(field_names) != len(field_data_types):
                 raise ValidationException("Field names and field data types must have the same length.")
@@ -101,12 +108,22 @@ class Schema:
             return self
 
         def column(self, column_name: str, data_type: str | DataType) -> Schema.Builder:
-            """Declare a physical column."""
+            """Add a physical column.
+
+            Args:
+                column_name: The name of the column.
+                data_type: A type, or its SQL text such as `TIMESTAMP(3)`.
+            """
             self._columns.append(ColumnDefinition(column_name, as_data_type(data_type, "data_type")))
             return self
 
         def column_by_expression(self, column_name: str, expr: str | Expression[Any]) -> Schema.Builder:
-            """Declare a column that is computed from others."""
+            """Add a computed column.
+
+            Args:
+                column_name: The name of the column.
+                expr: An expression over other columns, or its SQL text such as `PROCTIME()`.
+            """
             node, text = _expression(expr)
             self._columns.append(ColumnDefinition(column_name, expression=node, text=text))
             return self
@@ -118,7 +135,14 @@ class Schema:
             metadata_key: str | None = None,
             is_virtual: bool = False,
         ) -> Schema.Builder:
-            """Declare a column that holds metadata of the connector."""
+            """Add a metadata column of the connector.
+
+            Args:
+                column_name: The name of the column.
+                data_type: The type to which the metadata is cast.
+                metadata_key: The key of the metadata; by default the name of the column.
+                is_virtual: Whether the column is only read, and not written to a sink.
+            """
             kind = as_data_type(data_type, "data_type")
             self._columns.append(
                 ColumnDefinition(column_name, kind, is_metadata=True, metadata_key=metadata_key, is_virtual=is_virtual)
@@ -126,17 +150,26 @@ class Schema:
             return self
 
         def watermark(self, column_name: str, watermark_expr: str | Expression[Any]) -> Schema.Builder:
-            """Declare a rowtime attribute and its watermarks."""
+            """Declare a column as rowtime attribute, with its watermark strategy.
+
+            Args:
+                column_name: A column of type TIMESTAMP(p) or TIMESTAMP_LTZ(p), with p at most 3.
+                watermark_expr: The watermark as expression or SQL text, such as `ts - INTERVAL '5' SECOND`.
+            """
             node, text = _expression(watermark_expr)
             self._watermarks.append(WatermarkDefinition(column_name, node, text))
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
-            """Declare the primary key, which is not enforced."""
+            """Declare the primary key. Flink and firesteel do not check that it is unique."""
             return self._set_key("PK_" + "_".join(column_names), column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
-            """Declare the primary key under a name."""
+            """Declare the primary key with a constraint name.
+
+            Raises:
+                ValidationException: The schema already has a primary key.
+            """
             return self._set_key(constraint_name, column_names)
 
         def _set_key(self, name: str, columns: tuple[str, ...]) -> Schema.Builder:
@@ -151,7 +184,7 @@ class Schema:
 
 
 def _expression(expression: str | Expression[Any]) -> tuple[Any, str]:
-    """Return the node and how it is written."""
+    """Return the expression node and its text."""
     if isinstance(expression, str):
         return parse_expression(expression), expression
     return expression._node, expression_sql(expression._node)

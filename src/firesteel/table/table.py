@@ -44,10 +44,21 @@ __all__ = [
 
 
 class Table(ColumnOperations):
-    """A query that can be extended by further operations (Flink: `Table`). Each method resolves its names immediately.
+    """A query that can be extended by further operations (Flink: `Table`).
+
+    Each method resolves its names immediately and returns a new table. Nothing is executed before `execute`,
+    `execute_insert`, `to_pandas` or a conversion to a stream.
 
     Example:
-        >>> table_env.from_path("orders").group_by(col("user")).select(col("user"), col("amount").sum.alias("total"))
+        >>> from firesteel.table import EnvironmentSettings, TableEnvironment
+        >>> from firesteel.table.expressions import col
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> orders = table_env.from_elements([("ann", 3), ("bob", 5), ("ann", 4)], ["name", "amount"])
+        >>> orders.group_by(col("name")).select(col("name"), col("amount").sum.alias("total")).print_schema()
+        (
+          `name` STRING,
+          `total` BIGINT
+        )
     """
 
     def __init__(self, node: Any, t_env: TableEnvironment, schema: ResolvedSchema | None = None) -> None:
@@ -84,8 +95,12 @@ class Table(ColumnOperations):
     def alias(self, field: str, *fields: str) -> Table:
         """Rename the first columns.
 
+        Args:
+            field: The new name of the first column.
+            fields: The new names of the columns after it.
+
         Raises:
-            ValidationException: there are more names than columns.
+            ValidationException: There are more names than columns.
         """
         names = (field, *fields)
         if len(names) > len(self._names):
@@ -93,43 +108,63 @@ class Table(ColumnOperations):
         return self._project_names([*names, *self._names[len(names) :]])
 
     def filter(self, predicate: Any) -> Table:
-        """Keep the rows for which a condition is true."""
+        """Return the rows for which a condition is TRUE.
+
+        Args:
+            predicate: A boolean expression, such as `col("amount") > 3`.
+        """
         return self._new(queries.Select(self._query, (Star(),), where=node_of(predicate)))
 
     def where(self, predicate: Any) -> Table:
-        """Keep the rows for which a condition is true."""
+        """Return the rows for which a condition is TRUE; the same as `filter`."""
         return self.filter(predicate)
 
     def distinct(self) -> Table:
-        """Keep one of equal rows."""
+        """Return the distinct rows. On a stream the state holds every distinct row."""
         return self._new(queries.Select(self._query, (Star(),), distinct=True))
 
     def order_by(self, *fields: Expression[Any]) -> Table:
-        """Return the rows in order, ascending by default."""
+        """Return the rows in order.
+
+        In streaming mode the first field must be a time attribute in ascending order, unless `fetch` makes it a Top-N.
+
+        Args:
+            fields: Columns, with `.asc` (default) or `.desc`.
+        """
         orderings = tuple(_ordering(field) for field in fields)
         return self._new(queries.OrderBy(self._query, orderings))
 
     def offset(self, offset: int) -> Table:
-        """Leave out the first rows."""
+        """Skip the first `offset` rows of a sorted table."""
         return self._new(queries.Limit(self._query, offset))
 
     def fetch(self, fetch: int) -> Table:
-        """Keep only the first rows."""
+        """Return only the first `fetch` rows of a sorted table."""
         if fetch < 0:
             raise ValidationException("FETCH must be at least 0.")
         return self._new(queries.Limit(self._query, 0, fetch))
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
-        """Keep only some rows, from a position on."""
+        """Return at most `fetch` rows, after skipping `offset` rows."""
         return self._new(queries.Limit(self._query, offset, fetch))
 
     def map(self, func: Any) -> Table:
-        """Replace each row by the row that a scalar function returns for it."""
+        """Replace each row by the row that a scalar function returns for it.
+
+        Args:
+            func: A function made by `udf` whose result type is a row, or a call of it with columns. Without arguments
+                the
+                function gets the whole row.
+        """
         call = self._row_call(func)
         return self._new(queries.Select(self._query, (Apply("FLATTEN", (call,)),)))
 
     def flat_map(self, func: Any) -> Table:
-        """Replace each row by the rows that a table function returns for it."""
+        """Replace each row by the rows that a table function returns for it.
+
+        Args:
+            func: A function made by `udtf`, or a call of it with columns. Without arguments it gets the whole row.
+        """
         call, names = self._row_call(func), ()
         if isinstance(call, Alias):
             call, names = call.expression, call.names
@@ -140,53 +175,76 @@ class Table(ColumnOperations):
         return self._new(queries.Select(source, (Star((name,)),)))
 
     def _row_call(self, func: Any) -> Any:
-        """Return the call of a function; one that was given without arguments gets the row."""
+        """Return the call of a function; a function without arguments gets the whole row."""
         return row_call(func, self._names)
 
     # --- groups and windows ------------------------------------------------------------------------------------------
 
     def group_by(self, *fields: Expression[Any]) -> GroupedTable:
-        """Group the rows by columns; without any, all rows are one group."""
+        """Group the rows by columns; without columns all rows are one group."""
         return GroupedTable(self._query, self._t_env, tuple(map(node_of, fields)))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
-        """Assign the rows to windows."""
+        """Assign the rows to windows.
+
+        Args:
+            window: A window with an alias, such as `Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")`.
+        """
         return GroupWindowedTable(self._query, self._t_env, window._node)
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
-        """Define windows over the rows around each row, for `over` in the select that follows.
+        """Define windows over the rows around each row, for calls with `over` in the select that follows.
+
+        Args:
+            over_windows: At least one window with an alias, made by `Over`.
 
         Raises:
-            ValidationException: there is none.
+            ValidationException: No window is given.
         """
         if not over_windows:
             raise ValidationException("over_window needs at least one window")
         return OverWindowedTable(self._query, self._t_env, tuple((w._name, w._spec) for w in over_windows))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """Aggregate all rows with a function that may return several columns."""
+        """Aggregate all rows with a function that may return several columns.
+
+        Args:
+            func: A call of a function made by `udaf` whose result type is a row.
+        """
         return self.group_by().aggregate(func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """Aggregate all rows with a function that may return several rows."""
+        """Aggregate all rows with a function that may return several rows.
+
+        Args:
+            func: A call of a function made by `udtaf`.
+        """
         return self.group_by().flat_aggregate(func)
 
     # --- joins and sets ----------------------------------------------------------------------------------------------
 
     def join(self, right: Table, join_predicate: Any = None) -> Table:
-        """Join two tables; without condition, each row with each."""
+        """Join two tables (inner join). Without a condition the result is the cross product.
+
+        Args:
+            right: The other table; its column names must differ from those of this table.
+            join_predicate: A boolean expression over the columns of both tables.
+
+        Raises:
+            ValidationException: Both tables have a column of the same name.
+        """
         return self._join(right, "INNER", join_predicate)
 
     def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
-        """Join two tables; rows on the left without a match stay."""
+        """Join two tables and keep left rows without a match, padded with NULL."""
         return self._join(right, "LEFT", join_predicate)
 
     def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """Join two tables; rows on the right without a match stay."""
+        """Join two tables and keep right rows without a match, padded with NULL."""
         return self._join(right, "RIGHT", join_predicate)
 
     def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """Join two tables; rows on both sides without a match stay."""
+        """Join two tables and keep rows of both sides without a match, padded with NULL."""
         return self._join(right, "FULL", join_predicate)
 
     def _join(self, right: Table, kind: str, condition: Any) -> Table:
@@ -199,11 +257,16 @@ class Table(ColumnOperations):
         return self._new(queries.Select(source, (Star(),)))
 
     def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
-        """Join each row with the rows that a table function returns for it."""
+        """Join each row with the rows that a table function returns for it.
+
+        Args:
+            table_function_call: A call of a function made by `udtf`, with an alias that names its columns.
+            join_predicate: A further condition.
+        """
         return self._lateral(table_function_call, "INNER", join_predicate)
 
     def left_outer_join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
-        """Join each row with the rows of a table function; rows without results are kept."""
+        """Join each row with the rows of a table function, and keep rows without results, padded with NULL."""
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
     def _lateral(self, call: Any, kind: str, condition: Any) -> Table:
@@ -218,11 +281,11 @@ class Table(ColumnOperations):
         return self._new(queries.Select(queries.Join(self._query, function, kind, condition), (Star(),)))
 
     def minus(self, right: Table) -> Table:
-        """Return the distinct rows that the other table does not have."""
+        """Return the distinct rows that the other table does not contain."""
         return self._set_operation("EXCEPT", False, right)
 
     def minus_all(self, right: Table) -> Table:
-        """Return the rows that the other table does not have so often."""
+        """Return each row as often as it occurs more often in this table than in the other."""
         return self._set_operation("EXCEPT", True, right)
 
     def union(self, right: Table) -> Table:
@@ -230,15 +293,15 @@ class Table(ColumnOperations):
         return self._set_operation("UNION", False, right)
 
     def union_all(self, right: Table) -> Table:
-        """Return the rows of both tables."""
+        """Return the rows of both tables, including duplicates."""
         return self._set_operation("UNION", True, right)
 
     def intersect(self, right: Table) -> Table:
-        """Return the distinct rows that both tables have."""
+        """Return the distinct rows that both tables contain."""
         return self._set_operation("INTERSECT", False, right)
 
     def intersect_all(self, right: Table) -> Table:
-        """Return the rows that both tables have, as often as both have them."""
+        """Return the rows that both tables contain, as often as both contain them."""
         return self._set_operation("INTERSECT", True, right)
 
     def _set_operation(self, kind: str, keeps_all: bool, right: Table) -> Table:
@@ -247,13 +310,13 @@ class Table(ColumnOperations):
     # --- changelogs --------------------------------------------------------------------------------------------------
 
     def to_changelog(self, *arguments: Expression[Any]) -> Table:
-        """Make the kind of each row a column; not supported."""
+        """Raise NotImplementedError: use `StreamTableEnvironment.to_changelog_stream`."""
         raise NotImplementedError(
             "Table.to_changelog() is not supported; use StreamTableEnvironment.to_changelog_stream()"
         )
 
     def from_changelog(self, *arguments: Expression[Any]) -> Table:
-        """Take the kind of each row from a column; not supported."""
+        """Raise NotImplementedError: use `StreamTableEnvironment.from_changelog_stream`."""
         raise NotImplementedError(
             "Table.from_changelog() is not supported; use StreamTableEnvironment.from_changelog_stream()"
         )
@@ -273,16 +336,17 @@ class Table(ColumnOperations):
         print(self._schema)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Run the query and return its final rows as a `pandas.DataFrame`."""
+        """Run the query and return its final rows as a `pandas.DataFrame`; the query must be bounded."""
         return self._t_env._to_pandas(self._node)
 
     def to_spark(self, spark_session: Any) -> Any:
         """Run the query and return its final rows as a Spark DataFrame.
 
-        The query must be bounded. Its rows pass through this process and must fit into its memory.
+        The query must be bounded. Its rows pass through this process and must fit into its memory. PyFlink has no such
+        method.
 
         Args:
-            spark_session: The `pyspark.sql.SparkSession` that makes the DataFrame.
+            spark_session: The `pyspark.sql.SparkSession` that creates the DataFrame.
 
         Raises:
             TableException: Spark has no type for a column, such as TIME or an interval.
@@ -290,23 +354,40 @@ class Table(ColumnOperations):
         return self._t_env._to_spark(self._node, spark_session)
 
     def execute_insert(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TableResult:
-        """Run the query and write its rows to a table."""
+        """Submit a job that writes the rows of the query to a table.
+
+        Args:
+            table_path_or_descriptor: The path of the table, or a descriptor of an anonymous table.
+            overwrite: Whether to replace existing rows; only in batch mode, and only for files on a local file system.
+
+        Returns:
+            The result, whose `wait()` waits for the end of the job.
+        """
         return self.insert_into(table_path_or_descriptor, overwrite).execute()
 
     def insert_into(self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False) -> TablePipeline:
-        """Return the query with a table to write its rows to."""
+        """Return a pipeline that writes the rows of the query to a table, for example for a `StatementSet`.
+
+        Args:
+            table_path_or_descriptor: The path of the table, or a descriptor of an anonymous table.
+            overwrite: Whether to replace existing rows.
+        """
         return self._t_env._pipeline(self, table_path_or_descriptor, overwrite)
 
     def execute(self) -> TableResult:
-        """Run the query."""
+        """Submit a job that runs the query, and return its result."""
         return self._t_env._execute_query(self._node)
 
     def explain(self, *extra_details: int) -> str:
-        """Return how the query is run."""
+        """Return the plans of the query as text.
+
+        Args:
+            extra_details: Further details to include, of `ExplainDetail`.
+        """
         return self._t_env._explain([self._node], [], tuple(DETAIL_NAMES[detail] for detail in extra_details))
 
     def print_explain(self, *extra_details: int) -> None:
-        """Print how the query is run."""
+        """Print the plans of the query."""
         print(self.explain(*extra_details))
 
 

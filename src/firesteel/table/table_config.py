@@ -28,10 +28,13 @@ _UNITS_MS = {
 
 
 class TableConfig:
-    """The options of a table environment, which fall back to those of the execution environment.
+    """The options of a table environment; unset options fall back to the execution environment.
 
     Example:
-        >>> table_env.get_config().set("table.local-time-zone", "UTC")
+        >>> from firesteel.table import TableConfig
+        >>> config = TableConfig.get_default()
+        >>> config.set("table.exec.state.ttl", "1 h").get("table.exec.state.ttl", "")
+        '1 h'
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -43,16 +46,16 @@ class TableConfig:
         return TableConfig()
 
     def get(self, key: str, default_value: str) -> str:
-        """Return an option."""
+        """Return the value of an option, or `default_value` if it is not set."""
         return self._configuration.get_string(key, default_value)
 
     def set(self, key: str, value: str) -> TableConfig:
-        """Set an option."""
+        """Set an option and return this object."""
         self._configuration.set_string(key, value)
         return self
 
     def get_configuration(self) -> Configuration:
-        """Return all options; changes count."""
+        """Return all options as a mutable configuration; changes take effect."""
         return self._configuration
 
     def add_configuration(self, configuration: Configuration) -> None:
@@ -64,32 +67,35 @@ class TableConfig:
         return self._configuration.get_string(_TIME_ZONE, "default")
 
     def set_local_timezone(self, timezone_id: str) -> None:
-        """Set the time zone of the session, such as `Europe/Berlin`, `UTC` or `GMT-03:00`.
+        """Set the time zone of the session.
+
+        Args:
+            timezone_id: A name such as `Europe/Berlin` or `UTC`, or an offset such as `GMT-03:00`.
 
         Raises:
-            ValidationException: there is no such time zone.
+            ValidationException: The time zone does not exist.
         """
         _zone(timezone_id)
         self._configuration.set_string(_TIME_ZONE, timezone_id)
 
     @property
     def time_zone(self) -> datetime.tzinfo:
-        """The time zone of the session; by default that of this machine."""
+        """Return the time zone of the session; by default that of this machine."""
         return _zone(self.get_local_timezone())
 
     def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
-        """Set for how long state is kept that is not used."""
+        """Set the time to live of query state after its last write (`table.exec.state.ttl`)."""
         self._configuration.set_string(_RETENTION, f"{int(duration.total_seconds() * 1000)} ms")
 
     def get_idle_state_retention(self) -> datetime.timedelta:
-        """Return for how long state is kept that is not used; 0: for ever."""
+        """Return the time to live of query state; 0 means that state does not expire."""
         return self.get_duration(_RETENTION, datetime.timedelta(0))
 
     def get_duration(self, key: str, default: datetime.timedelta) -> datetime.timedelta:
         """Return an option that is a duration, such as `5 s` or `100 ms`.
 
         Raises:
-            ValidationException: it is none.
+            ValidationException: The value is not a duration.
         """
         text = self._configuration.get_string(key, "")
         if not text:
@@ -100,11 +106,11 @@ class TableConfig:
         return datetime.timedelta(milliseconds=int(found[1]) * _UNITS_MS[found[2].lower()])
 
     def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
-        """Keep the option; no code is generated."""
+        """Store the option. It has no effect, because no code is generated."""
         self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
 
     def get_max_generated_code_length(self) -> int:
-        """Return the option; no code is generated."""
+        """Return the option. It has no effect, because no code is generated."""
         return self._configuration.get_integer(_CODE_LENGTH, 4000)
 
     def get_sql_dialect(self) -> int:
@@ -115,18 +121,18 @@ class TableConfig:
         """Set the dialect of statements.
 
         Raises:
-            NotImplementedError: it is Hive's.
+            NotImplementedError: The dialect is `SqlDialect.HIVE`.
         """
         if sql_dialect != SqlDialect.DEFAULT:
             raise NotImplementedError("The Hive dialect is not supported; use SqlDialect.DEFAULT")
         self._configuration.set_string(_DIALECT, "default")
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Set the Python that runs functions of the user."""
+        """Set the Python interpreter that runs user-defined functions."""
         self._configuration.set_string(_PYTHON, python_exec)
 
     def get_python_executable(self) -> str:
-        """Return the Python that runs functions of the user."""
+        """Return the Python interpreter that runs user-defined functions."""
         return self._configuration.get_string(_PYTHON, "python")
 
     def to_map(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Tables and formats as a program describes them (module as `pyflink.table.table_descriptor`)."""
+"""Descriptors of tables and formats (module as `pyflink.table.table_descriptor`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def option_key(key: str | ConfigOption[Any]) -> str:
 
 
 class FormatDescriptor:
-    """A format with its options, whose keys do not name the format."""
+    """A format with its options; the keys are not prefixed with the name of the format."""
 
     def __init__(self, format: str, options: dict[str, str]) -> None:
         self._format = format
@@ -71,7 +71,15 @@ class FormatDescriptor:
 
 
 class TableDescriptor:
-    """A table: its connector, schema, format and options (Flink: `TableDescriptor`)."""
+    """The definition of a table: connector, schema, format and options (Flink: `TableDescriptor`).
+
+    Example:
+        >>> from firesteel.table import DataTypes, Schema, TableDescriptor
+        >>> schema = Schema.new_builder().column("id", DataTypes.BIGINT()).build()
+        >>> descriptor = TableDescriptor.for_connector("datagen").schema(schema).option("rows-per-second", "10").build()
+        >>> descriptor.get_options()
+        {'connector': 'datagen', 'rows-per-second': '10'}
+    """
 
     def __init__(
         self,
@@ -87,7 +95,7 @@ class TableDescriptor:
 
     @staticmethod
     def for_connector(connector: str) -> TableDescriptor.Builder:
-        """Return a builder for a connector."""
+        """Return a builder for a table of a connector."""
         return TableDescriptor.Builder(connector)
 
     def get_schema(self) -> Schema | None:
@@ -99,7 +107,7 @@ class TableDescriptor:
         return dict(self._options)
 
     def get_partition_keys(self) -> list[str]:
-        """Return the columns of the partitions."""
+        """Return the partition columns."""
         return list(self._partition_keys)
 
     def get_comment(self) -> str | None:
@@ -133,7 +141,12 @@ class TableDescriptor:
             return self
 
         def option(self, key: str | ConfigOption[Any], value: Any) -> TableDescriptor.Builder:
-            """Set an option."""
+            """Set an option of the connector.
+
+            Args:
+                key: The name of the option, or a `ConfigOption`.
+                value: The value; it is converted to text.
+            """
             self._options[option_key(key)] = option_text(value)
             return self
 
@@ -142,7 +155,12 @@ class TableDescriptor:
             format: str | FormatDescriptor,
             format_option: ConfigOption[Any] | None = None,
         ) -> TableDescriptor.Builder:
-            """Set the format, under the option `format` or another one such as `value.format`."""
+            """Set the format.
+
+            Args:
+                format: The name of a format, or a descriptor with options.
+                format_option: The option that names the format, such as `value.format`; by default `format`.
+            """
             descriptor = FormatDescriptor(format, {}) if isinstance(format, str) else format
             key = "format" if format_option is None else option_key(format_option)
             self._options[key] = descriptor.get_format()
@@ -152,7 +170,7 @@ class TableDescriptor:
             return self
 
         def partitioned_by(self, *partition_keys: str) -> TableDescriptor.Builder:
-            """Set the columns of the partitions."""
+            """Set the partition columns."""
             self._partition_keys = partition_keys
             return self
 

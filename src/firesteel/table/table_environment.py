@@ -32,8 +32,15 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     """The context of a table program: its catalogs and options, and the execution of its statements.
 
     Example:
+        >>> from firesteel.table import EnvironmentSettings, TableEnvironment
         >>> table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-        >>> table_env.execute_sql("SELECT 1").print()
+        >>> orders = table_env.from_elements([("ann", 3), ("bob", 5)], ["name", "amount"])
+        >>> table_env.create_temporary_view("orders", orders)
+        >>> table_env.sql_query("SELECT name, SUM(amount) AS total FROM orders GROUP BY name").print_schema()
+        (
+          `name` STRING,
+          `total` BIGINT
+        )
     """
 
     def __init__(self, env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:
@@ -58,14 +65,18 @@ class TableEnvironment(SourceMethods, CatalogMethods):
         )
 
     def _set_streaming(self, is_streaming: bool) -> None:
-        """Run later statements in this mode; catalogs, functions and modules stay."""
+        """Run later statements in this mode; catalogs, functions and modules are kept."""
         self._env.set_runtime_mode(_runtime_mode(is_streaming))
         self._is_streaming = self._catalogs.is_streaming = is_streaming
         self._start_planning()
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
-        """Return an environment with these settings, or options."""
+        """Create a table environment.
+
+        Args:
+            environment_settings: Settings, or a `Configuration` with options such as `execution.runtime-mode`.
+        """
         if isinstance(environment_settings, Configuration):
             environment_settings = EnvironmentSettings.new_instance().with_configuration(environment_settings).build()
         env = StreamExecutionEnvironment.get_execution_environment(environment_settings.get_configuration())
@@ -75,11 +86,14 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     # --- queries and statements --------------------------------------------------------------------------------------
 
     def sql_query(self, query: str) -> Table:
-        """Return the table of a query in SQL.
+        """Return the result of an SQL query as a table; nothing is executed yet.
+
+        Args:
+            query: A single SELECT, UNION, INTERSECT, EXCEPT, VALUES or ORDER BY query.
 
         Raises:
-            SqlParserException: the text can't be parsed.
-            ValidationException: it is no query, or a name is unknown.
+            SqlParserException: The text cannot be parsed.
+            ValidationException: The text is not a single query, or a name is unknown.
         """
         found = parse_all(query)
         if len(found) != 1 or not isinstance(found[0], s.Query):
@@ -92,31 +106,42 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     def execute_sql(self, stmt: str) -> TableResult:
         """Execute a statement and return its result.
 
+        An INSERT returns as soon as its job is submitted; `TableResult.wait()` waits for its end. A query returns its
+        rows as they arrive.
+
+        Args:
+            stmt: A single statement: a query, INSERT, EXPLAIN, CREATE, ALTER, DROP, USE, SHOW, DESCRIBE, ...
+
         Raises:
-            SqlParserException: the text can't be parsed.
-            ValidationException: a name is unknown, or the statement is invalid.
+            SqlParserException: The text cannot be parsed.
+            ValidationException: A name is unknown, or the statement is invalid.
+            ValueError: The text has several statements.
         """
         return self._executor.execute(parse(stmt))
 
     def explain_sql(self, stmt: str, *extra_details: int) -> str:
-        """Return how a statement is run.
+        """Return the plans of a query or INSERT as text.
+
+        Args:
+            stmt: The statement.
+            extra_details: Further details to include, of `ExplainDetail`.
 
         Raises:
-            ValidationException: it is neither a query nor an INSERT.
+            ValidationException: The statement is neither a query nor an INSERT.
         """
         details = tuple(DETAIL_NAMES[detail] for detail in extra_details)
         return self._executor.explain(parse(stmt), details)
 
     def create_statement_set(self) -> StatementSet:
-        """Return a set of INSERTs that run as one job."""
+        """Create a set of INSERT statements that run as one job."""
         return StatementSet(self)
 
     def get_config(self) -> TableConfig:
-        """Return the options."""
+        """Return the options of this environment; changes apply to later statements."""
         return self._config
 
     def _table(self, query: Any) -> Table:
-        """Return the table of a query, which is looked up now."""
+        """Resolve a query against the current catalogs and return its table."""
         return Table(self._planner.resolve(query), self)
 
     def _execute_query(self, node: Any) -> TableResult:
@@ -131,37 +156,50 @@ class TableEnvironment(SourceMethods, CatalogMethods):
     # --- dependencies ------------------------------------------------------------------------------------------------
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
-        """Install the packages of a file where functions run."""
+        """Install the packages of a requirements file where Python functions run.
+
+        Args:
+            requirements_file_path: A requirements file of pip.
+            requirements_cache_dir: A directory of packages to install from, without network access.
+        """
         self._env.set_python_requirements(requirements_file_path, requirements_cache_dir)
 
     def add_python_file(self, file_path: str) -> None:
-        """Make a module or package known where functions run."""
+        """Ship a Python file, package or directory, which becomes importable where functions run."""
         self._env.add_python_file(file_path)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive where functions run."""
+        """Ship an archive, which is unpacked into the working directory of functions.
+
+        Args:
+            archive_path: A zip or tar archive.
+            target_dir: The directory to unpack into; by default the name of the archive.
+        """
         self._env.add_python_archive(archive_path, target_dir)
 
     # --- compiled plans ----------------------------------------------------------------------------------------------
 
     def load_plan(self, plan_reference: Any) -> Any:
-        """Load a compiled plan; not supported."""
+        """Raise NotImplementedError: plans are not compiled, execute the statement instead."""
         raise _no_plans("load_plan")
 
     def compile_plan_sql(self, stmt: str) -> Any:
-        """Compile a statement to a plan; not supported."""
+        """Raise NotImplementedError: plans are not compiled, execute the statement instead."""
         raise _no_plans("compile_plan_sql")
 
     def execute_plan(self, plan_reference: Any) -> TableResult:
-        """Run a compiled plan; not supported."""
+        """Raise NotImplementedError: plans are not compiled, execute the statement instead."""
         raise _no_plans("execute_plan")
 
 
 class StreamTableEnvironment(TableEnvironment, StreamMethods):
-    """A table environment that converts between tables and DataStreams.
+    """A table environment that also converts between tables and DataStreams.
 
     Example:
-        >>> table_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
+        >>> from firesteel.datastream import StreamExecutionEnvironment
+        >>> from firesteel.table import StreamTableEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> table_env = StreamTableEnvironment.create(env)
     """
 
     @staticmethod
@@ -169,10 +207,14 @@ class StreamTableEnvironment(TableEnvironment, StreamMethods):
         stream_execution_environment: StreamExecutionEnvironment | None = None,
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
-        """Return an environment on top of one for DataStreams.
+        """Create a table environment on top of an environment for DataStreams.
+
+        Args:
+            stream_execution_environment: The environment that executes jobs; by default one with these settings.
+            environment_settings: Settings; by default those of the execution environment.
 
         Raises:
-            ValueError: neither is given.
+            ValueError: Neither argument is given.
         """
         if stream_execution_environment is None and environment_settings is None:
             raise ValueError("Either StreamExecutionEnvironment or EnvironmentSettings must be given")

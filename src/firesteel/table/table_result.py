@@ -37,10 +37,10 @@ class CloseableIterator:
         return next(self._iterator)
 
     def next(self) -> Row:
-        """Return the next row.
+        """Return the next row; wait for it if the job is still running.
 
         Raises:
-            StopIteration: there is none.
+            StopIteration: There are no more rows.
         """
         return next(self._iterator)
 
@@ -85,15 +85,18 @@ class TableResult:
         self._is_query = is_query
 
     def get_job_client(self) -> JobClient | None:
-        """Return the job, None if there is none."""
+        """Return the client of the job, or None if the statement started no job."""
         return self._job_client
 
     def wait(self, timeout_ms: int | None = None) -> None:
         """Wait until the job has ended or, for a query, until it has started.
 
+        Args:
+            timeout_ms: The maximum time to wait, in ms; None waits without limit.
+
         Raises:
-            TimeoutError: it has not ended in time.
-            JobExecutionError: the job failed.
+            TimeoutError: The job did not end in time.
+            JobExecutionError: The job failed.
         """
         if self._job_client is None or self._is_query:
             return
@@ -104,7 +107,7 @@ class TableResult:
             raise TimeoutError(f"The job has not ended within {timeout_ms} ms") from error
 
     def get_table_schema(self) -> TableSchema:
-        """Return names and types of the columns."""
+        """Return the names and types of the columns."""
         return TableSchema(resolved=self.get_resolved_schema())
 
     def get_resolved_schema(self) -> ResolvedSchema:
@@ -112,21 +115,24 @@ class TableResult:
         return schema_of_rows(self._row_type)
 
     def get_result_kind(self) -> int:
-        """Return whether the statement only succeeded, or has rows: a `ResultKind`."""
+        """Return `ResultKind.SUCCESS`, or `SUCCESS_WITH_CONTENT` if the statement returns rows."""
         return self._kind
 
     def collect(self) -> CloseableIterator:
-        """Return the rows, with their kinds; each row can be read once."""
+        """Return an iterator over the rows with their row kinds. Close it, to cancel a job that is still running."""
         return CloseableIterator(self._rows)
 
     def print(self) -> None:
-        """Print the rows as a table; rows of an unbounded query are printed as they arrive."""
+        """Print the rows as a table.
+
+        In streaming mode a column `op` shows the row kind, and rows are printed as they arrive.
+        """
         with self.collect() as rows:
             print_rows(rows, self._row_type, self._style, sys.stdout)
 
 
 def ok() -> TableResult:
-    """Return the result of a statement that only succeeds."""
+    """Return the result of a statement without rows."""
     row_type = RowType([_text_field("result")])
     return TableResult(row_type, [Row("OK")], kind=ResultKind.SUCCESS, style=PrintStyle.RAW)
 

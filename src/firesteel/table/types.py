@@ -69,12 +69,12 @@ class DataTypes:
 
     @staticmethod
     def CHAR(length: int, nullable: bool = True) -> CharType:
-        """Return the type of strings of exactly `length` characters."""
+        """Return the type of strings of exactly `length` characters (1 to 2147483647)."""
         return CharType(length, nullable)
 
     @staticmethod
     def VARCHAR(length: int, nullable: bool = True) -> VarCharType:
-        """Return the type of strings of at most `length` characters."""
+        """Return the type of strings of at most `length` characters (1 to 2147483647)."""
         return VarCharType(length, nullable)
 
     @staticmethod
@@ -89,22 +89,22 @@ class DataTypes:
 
     @staticmethod
     def BINARY(length: int, nullable: bool = True) -> BinaryType:
-        """Return the type of exactly `length` bytes."""
+        """Return the type of byte strings of exactly `length` bytes."""
         return BinaryType(length, nullable)
 
     @staticmethod
     def VARBINARY(length: int, nullable: bool = True) -> VarBinaryType:
-        """Return the type of at most `length` bytes."""
+        """Return the type of byte strings of at most `length` bytes."""
         return VarBinaryType(length, nullable)
 
     @staticmethod
     def BYTES(nullable: bool = True) -> VarBinaryType:
-        """Return the type of any number of bytes."""
+        """Return the type of byte strings of any length."""
         return VarBinaryType(MAX_LENGTH, nullable)
 
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> DecimalType:
-        """Return the type of decimals of `precision` digits, `scale` of them after the point."""
+        """Return the type of decimals with `precision` digits (1 to 38), `scale` of them after the decimal point."""
         return DecimalType(precision, scale, nullable)
 
     @staticmethod
@@ -144,22 +144,34 @@ class DataTypes:
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> TimeType:
-        """Return the type of times of day."""
+        """Return the type of times of day; `precision` is the number of fractional digits of the second (0 to 9)."""
         return TimeType(precision, nullable)
 
     @staticmethod
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TimestampType:
-        """Return the type of timestamps without time zone."""
+        """Return the type of timestamps without time zone.
+
+        Args:
+            precision: Fractional digits of the second (0 to 9). Values hold microseconds, so digits after the sixth are
+                lost.
+            nullable: Whether NULL is allowed.
+        """
         return TimestampType(precision, nullable)
 
     @staticmethod
     def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
-        """Return the type of points in time."""
+        """Return the type of instants, shown in the session's time zone; the same as `TIMESTAMP_LTZ`."""
         return LocalZonedTimestampType(precision, nullable)
 
     @staticmethod
     def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> LocalZonedTimestampType:
-        """Return the type of points in time."""
+        """Return the type of instants, shown in the session's time zone.
+
+        Args:
+            precision: Fractional digits of the second (0 to 9). Values hold microseconds, so digits after the sixth are
+                lost.
+            nullable: Whether NULL is allowed.
+        """
         return LocalZonedTimestampType(precision, nullable)
 
     @staticmethod
@@ -203,39 +215,43 @@ class DataTypes:
 
     @staticmethod
     def SECOND(precision: int = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION) -> Resolution:
-        """Return the unit of seconds with `precision` digits of fractions."""
+        """Return the resolution of seconds with `precision` fractional digits."""
         return Resolution(_Unit.SECOND, precision)
 
     @staticmethod
     def MINUTE() -> Resolution:
-        """Return the unit of minutes."""
+        """Return the resolution of minutes."""
         return Resolution(_Unit.MINUTE)
 
     @staticmethod
     def HOUR() -> Resolution:
-        """Return the unit of hours."""
+        """Return the resolution of hours."""
         return Resolution(_Unit.HOUR)
 
     @staticmethod
     def DAY(precision: int = DayTimeIntervalType.DEFAULT_DAY_PRECISION) -> Resolution:
-        """Return the unit of days with `precision` digits."""
+        """Return the resolution of days with `precision` digits."""
         return Resolution(_Unit.DAY, precision)
 
     @staticmethod
     def MONTH() -> Resolution:
-        """Return the unit of months."""
+        """Return the resolution of months."""
         return Resolution(_Unit.MONTH)
 
     @staticmethod
     def YEAR(precision: int = YearMonthIntervalType.DEFAULT_PRECISION) -> Resolution:
-        """Return the unit of years with `precision` digits."""
+        """Return the resolution of years with `precision` digits."""
         return Resolution(_Unit.YEAR, precision)
 
     @staticmethod
     def INTERVAL(
         upper_resolution: Resolution, lower_resolution: Resolution | None = None
     ) -> DayTimeIntervalType | YearMonthIntervalType:
-        """Return the interval type between two units.
+        """Return the interval type between two resolutions.
+
+        Args:
+            upper_resolution: The larger unit, such as `DataTypes.DAY()`.
+            lower_resolution: The smaller unit, such as `DataTypes.SECOND(3)`; by default the same unit.
 
         Raises:
             ValueError: There is no interval type between these units.

@@ -57,11 +57,11 @@ def udf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Create a scalar function, which returns one value per row.
+    """Create a scalar function, which returns one value per row. Also usable as a decorator.
 
     Args:
-        f: A function, lambda, `ScalarFunction`, `AsyncScalarFunction` or coroutine function; None: a decorator.
-        input_types: Types of the arguments; None: any.
+        f: A function, lambda, `ScalarFunction`, `AsyncScalarFunction` or coroutine function; None returns a decorator.
+        input_types: Types of the arguments; None accepts any.
         result_type: Type of the result, as a `DataTypes` type or in SQL syntax.
         deterministic: Whether equal arguments have equal results; by default as declared by the function, else true.
         name: The name used in messages; by default the name of the Python function.
@@ -72,7 +72,16 @@ def udf(
         TypeError: `f` is not a function.
 
     Example:
-        >>> add_one = udf(lambda i: i + 1, result_type=DataTypes.BIGINT())
+        >>> from firesteel.table import DataTypes, EnvironmentSettings, TableEnvironment
+        >>> @udf(result_type=DataTypes.BIGINT())
+        ... def add_one(number):
+        ...     return number + 1
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> table_env.create_temporary_function("add_one", add_one)
+        >>> table_env.sql_query("SELECT add_one(2) AS three").print_schema()
+        (
+          `three` BIGINT
+        )
     """
     _check_func_type(func_type)
     if f is None:
@@ -94,14 +103,28 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Create a table function, which returns any number of rows per row.
+    """Create a table function, which returns any number of rows per row. Also usable as a decorator.
 
     Args:
-        f: A function that yields or returns rows, or a `TableFunction`; None: a decorator.
-        input_types: Types of the arguments; None: any.
+        f: A function that yields or returns rows, or a `TableFunction`; None returns a decorator.
+        input_types: Types of the arguments; None accepts any.
         result_types: Types of the result's columns, or a row type.
-        deterministic: Whether equal arguments give equal results.
-        name: What it is called in messages.
+        deterministic: Whether equal arguments have equal results; by default as declared by the function, else true.
+        name: The name used in messages; by default the name of the Python function.
+
+    Example:
+        >>> from firesteel.table import DataTypes, EnvironmentSettings, TableEnvironment
+        >>> from firesteel.table.expressions import col
+        >>> @udtf(result_types=[DataTypes.STRING()])
+        ... def words(line):
+        ...     yield from line.split()
+        >>> table_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> lines = table_env.from_elements([("to be",)], ["line"])
+        >>> lines.join_lateral(words(col("line")).alias("word")).print_schema()
+        (
+          `line` STRING,
+          `word` STRING
+        )
     """
     if f is None:
         return functools.partial(
@@ -120,19 +143,23 @@ def udaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Create an aggregate function, which returns one value per group.
+    """Create an aggregate function, which returns one value per group. Also usable as a decorator.
 
     Args:
-        f: An `AggregateFunction`, or with `func_type` `pandas` a function of `pandas.Series`; None: a decorator.
-        input_types: Types of the arguments; None: any.
+        f: An `AggregateFunction`, or with `func_type` `pandas` a function of `pandas.Series`; None returns a decorator.
+        input_types: Types of the arguments; None accepts any.
         result_type: Type of the result; by default the result of the function's `get_result_type`.
         accumulator_type: Type of the accumulator; by default the result of `get_accumulator_type`.
-        deterministic: Whether equal arguments give equal results.
-        name: What it is called in messages.
-        func_type: `general` or `pandas`.
+        deterministic: Whether equal arguments have equal results; by default as declared by the function, else true.
+        name: The name used in messages; by default the name of the Python function.
+        func_type: `general` for an accumulator, `pandas` for columns as `pandas.Series`.
 
     Raises:
         ValueError: `func_type` is neither.
+
+    Example:
+        >>> from firesteel.table import DataTypes
+        >>> mean = udaf(lambda numbers: numbers.mean(), result_type=DataTypes.DOUBLE(), func_type="pandas")
     """
     _check_func_type(func_type)
     if f is None:
@@ -191,10 +218,10 @@ def _check_func_type(func_type: str) -> None:
 
 
 def _instance(f: Any, base: type) -> Any:
-    """Return the object of a class that was given instead of it.
+    """Return the function object, created if its class was given instead.
 
     Raises:
-        TypeError: it is neither callable nor of the base class.
+        TypeError: `f` is neither callable nor of the base class.
     """
     if inspect.isclass(f):
         if not issubclass(f, base):

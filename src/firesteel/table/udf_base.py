@@ -37,14 +37,14 @@ class FunctionContext:
         """Return the metric group of the subtask.
 
         Raises:
-            RuntimeError: metrics are turned off.
+            RuntimeError: Metrics are disabled (`python.metric.enabled`).
         """
         if self._base_metric_group is None:
             raise RuntimeError("Metric has not been enabled. You can enable metric with the 'python.metric.enabled'")
         return self._base_metric_group
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """Return a value of `pipeline.global-job-parameters`."""
+        """Return a value of `pipeline.global-job-parameters`, or `default_value` if it is not set."""
         return self._job_parameters.get(key, default_value)
 
     def get_task_name(self) -> str | None:
@@ -52,7 +52,7 @@ class FunctionContext:
         return self._task_name
 
     def get_task_name_with_subtasks(self) -> str | None:
-        """Return the name of the task with the number of the subtask."""
+        """Return the name of the task with the index of the subtask."""
         return self._task_name_with_subtasks
 
     def get_number_of_parallel_subtasks(self) -> int | None:
@@ -64,25 +64,25 @@ class FunctionContext:
         return self._max_number_of_parallel_subtasks
 
     def get_index_of_this_subtask(self) -> int | None:
-        """Return the number of the subtask, from 0."""
+        """Return the index of the subtask, counted from 0."""
         return self._index_of_this_subtask
 
     def get_attempt_number(self) -> int | None:
-        """Return how often the job was restarted."""
+        """Return the number of the attempt, counted from 0."""
         return self._attempt_number
 
 
 class UserDefinedFunction(ABC):  # noqa: B024 - subclasses have the abstract methods
-    """A function of the user (Flink: `UserDefinedFunction`)."""
+    """Base of user-defined functions (Flink: `UserDefinedFunction`)."""
 
     def open(self, function_context: FunctionContext) -> None:  # noqa: B027 - need not be overridden
-        """Prepare the function; called once per subtask before anything else."""
+        """Initialize the function; called once per subtask before the first call."""
 
     def close(self) -> None:  # noqa: B027 - need not be overridden
-        """Release the function's resources; called at the end."""
+        """Release resources; called once per subtask at the end."""
 
     def is_deterministic(self) -> bool:
-        """Return whether equal arguments give equal results."""
+        """Return whether equal arguments have equal results; such calls may be evaluated once."""
         return True
 
 
@@ -91,11 +91,11 @@ class ScalarFunction(UserDefinedFunction):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """Return the value for these arguments."""
+        """Return the value for the arguments of one row."""
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """A function that returns one value per row, computed by a coroutine."""
+    """A scalar function whose `eval` is a coroutine. It can be declared, but queries that call it are rejected."""
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
@@ -107,7 +107,7 @@ class TableFunction(UserDefinedFunction):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """Yield or return the rows for these arguments."""
+        """Yield or return the rows for the arguments of one row; a row is a value, tuple or `Row`."""
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
@@ -119,14 +119,17 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
 
     @abstractmethod
     def accumulate(self, accumulator: ACC, *args: Any) -> None:
-        """Add the arguments of a row."""
+        """Add the arguments of a row to the accumulator, in place."""
 
     def retract(self, accumulator: ACC, *args: Any) -> None:
-        """Take back the arguments of a row."""
+        """Remove the arguments of a row from the accumulator, in place.
+
+        Required if the input is updated, and for OVER windows that slide.
+        """
         raise RuntimeError("Method retract is not implemented")
 
     def merge(self, accumulator: ACC, accumulators: Any) -> None:
-        """Add other accumulators to the first one."""
+        """Add other accumulators to the first one, in place. Required for session windows."""
         raise RuntimeError("Method merge is not implemented")
 
     def get_result_type(self) -> Any:
