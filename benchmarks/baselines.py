@@ -1,4 +1,4 @@
-"""The workloads by hand on plain PySpark, with the same Python functions."""
+"""Hand-written PySpark versions of the workloads, with the same Python functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 
 def session(settings: dict[str, str] | None = None) -> SparkSession:
-    """A plain session, with as many cores as the other engines have subtasks."""
+    """Return a plain Spark session with as many cores as the other engines have subtasks."""
     pipelines.pickle_by_value(cloudpickle)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{PARALLELISM}]").appName("benchmark")
@@ -37,13 +37,13 @@ def session(settings: dict[str, str] | None = None) -> SparkSession:
 
 
 def tuples(batches: Iterator[Any]) -> Iterator[list[tuple]]:
-    """Rows of Arrow batches."""
+    """Yield the rows of Arrow batches as tuples."""
     for batch in batches:
         yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 def arrow(rows: list[tuple], columns: str) -> Any:
-    """An Arrow batch of rows; columns as `name type, ...`."""
+    """Return an Arrow batch of rows; columns are given as `name type, ...`."""
     import pyarrow as pa
 
     types = {"long": pa.int64(), "double": pa.float64(), "string": pa.string(), "binary": pa.binary()}
@@ -54,7 +54,7 @@ def arrow(rows: list[tuple], columns: str) -> Any:
 
 
 def metered(results: Any, directory: str) -> Any:
-    """A function for `mapInArrow` that counts the results and drops them."""
+    """Return a function for `mapInArrow` that counts the results and discards them."""
 
     def count(batches):
         meter = pipelines.Meter(directory)
@@ -68,7 +68,7 @@ def metered(results: Any, directory: str) -> Any:
 
 
 def mapped(numbers: Any, workload: ModuleType, place: Any) -> Any:
-    """A frame of `workload.rows`, out of a frame of numbers that `place` makes positions of."""
+    """Return a DataFrame of `workload.rows` from a DataFrame of numbers, which `place` converts to positions."""
 
     def to_rows(batches):
         for batch in batches:
@@ -78,7 +78,7 @@ def mapped(numbers: Any, workload: ModuleType, place: Any) -> Any:
 
 
 def batch_runs(workload: ModuleType) -> harness.Runs:
-    """By hand as fast as it gets: `mapInArrow`, and behind `repartition` a dict. A batch job: no state is kept."""
+    """Run as a batch job, hand-written for speed: `mapInArrow`, and after `repartition` a dict. No state is kept."""
     spark = session()
 
     def run(records: int) -> None:
@@ -102,14 +102,14 @@ def batch_runs(workload: ModuleType) -> harness.Runs:
 
 
 def streaming_runs(workload: ModuleType) -> harness.Runs:
-    """`transformWithState`: state in RocksDB, kept from batch to batch, windows by timers. One batch is one run."""
+    """Run with `transformWithState`: state in RocksDB across batches, and windows by timers. A batch is a run."""
     spark = session({"spark.sql.streaming.stateStore.providerClass": ROCKSDB})
     windowed = hasattr(workload, "fire")
 
     def runs(records: int, number: int) -> list[float]:
         source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", records)
         numbers = source.option("numPartitions", PARALLELISM).load().select("value")
-        frame = mapped(numbers, workload, int)  # Batches are in order.
+        frame = mapped(numbers, workload, int)  # Batches arrive in order.
         if windowed:
             frame = frame.selectExpr("*", "timestamp_millis(time) AS at").withWatermark("at", "0 seconds")
         results = frame.groupBy("key").transformWithState(
@@ -122,7 +122,7 @@ def streaming_runs(workload: ModuleType) -> harness.Runs:
 
 
 def _processor(workload: ModuleType) -> Any:
-    """A StatefulProcessor that runs a workload's `step` and `fire` with a pickled state."""
+    """Return a StatefulProcessor that runs a workload's `step` and `fire` with a pickled state."""
     from pyspark.sql import Row
     from pyspark.sql.streaming import StatefulProcessor
 
@@ -163,7 +163,7 @@ def _processor(workload: ModuleType) -> Any:
 
 
 def _time_batches(results: Any, directory: str, number: int) -> list[float]:
-    """Seconds of batches 1 to `number`; batch 0 warms up."""
+    """Return the seconds of batches 1 to `number`; batch 0 warms up."""
 
     def discard(batches):
         for batch in batches:

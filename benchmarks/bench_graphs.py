@@ -1,9 +1,9 @@
-"""How long it takes to build big graphs, and what they weigh, beside Flink's own Java classes.
+"""Time and memory to build large graphs, compared with Flink's own Java classes.
 
     python benchmarks/bench_graphs.py [--quick]
 
 Two vertices of parallelism N: time for the ExecutionGraph and for its pipelined regions, and the memory of both, for
-N = 100 to 100,000. Each case runs in a process of its own. Then job graphs: chains of up to 20,000 vertices, and up to
+N = 100 to 100,000. Each case runs in a separate process. Then job graphs: chains of up to 20,000 vertices, and up to
 4,000 vertices in fully meshed layers, from StreamGraph to JobGraph and sorted. Figures per subtask, vertex or edge show
 whether cost grows linearly.
 """
@@ -57,7 +57,7 @@ FLINK_MB = 34  # ALL_TO_ALL, pipelined
 
 
 def two_vertices(pattern: str, result_type: str, up: int, down: int) -> JobGraph:
-    """A job of two vertices and one edge."""
+    """Return a job of two vertices and one edge."""
     group = SlotSharingGroup("default", ["a" * 32, "b" * 32])
     producer = JobVertex("a" * 32, "a", up, slot_sharing_group=group)
     consumer = JobVertex("b" * 32, "b", down, slot_sharing_group=group)
@@ -76,7 +76,7 @@ def two_vertices(pattern: str, result_type: str, up: int, down: int) -> JobGraph
 
 
 def execution_graph_figures(pattern: str, result_type: str, up: int, down: int) -> tuple[float, float, float]:
-    """Milliseconds for the graph, milliseconds for its regions, megabytes of both: medians, the first run included."""
+    """Return medians of the ms for the graph, the ms for its regions, and the MB of both; the first run counts."""
     collect_garbage_rarely()  # As in a JobManager.
     job = two_vertices(pattern, result_type, up, down)
     built_ms, regions_ms = [], []
@@ -104,7 +104,7 @@ def _resident_kb() -> int:
 
 
 def chain_of_vertices(vertices: int) -> StreamGraph:
-    """Operators in a row, none chained."""
+    """Return operators in a row, none of them chained."""
     graph = StreamGraph(chaining_enabled=False)
     graph.source_ids = [1]
     for node_id in range(1, vertices + 1):
@@ -115,7 +115,7 @@ def chain_of_vertices(vertices: int) -> StreamGraph:
 
 
 def meshed_layers(vertices: int, width: int) -> StreamGraph:
-    """Layers of operators, each connected with all of the next layer."""
+    """Return layers of operators, each connected with all of the next layer."""
     graph = StreamGraph(chaining_enabled=False)
     for node_id in range(1, vertices + 1):
         graph.add_node(StreamNode(node_id, f"op{node_id}", 1))
@@ -128,7 +128,7 @@ def meshed_layers(vertices: int, width: int) -> StreamGraph:
 
 
 def job_graph_figures(build: Callable[..., StreamGraph], *sizes: int) -> tuple[float, float, int, int]:
-    """Milliseconds to translate, milliseconds to sort alone, vertices, edges."""
+    """Return the ms to translate, the ms to sort alone, and the numbers of vertices and edges."""
     collect_garbage_rarely()
     graph = build(*sizes)
     start = time.perf_counter()
@@ -141,13 +141,13 @@ def job_graph_figures(build: Callable[..., StreamGraph], *sizes: int) -> tuple[f
 
 
 def apart(function: Callable[..., tuple[float, ...]], *arguments: object) -> tuple[float, ...]:
-    """What the function gives in a fresh process."""
+    """Return the result of a function in a fresh process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(function, arguments)
 
 
 def execution_graph_rows(sizes: list[int]) -> list[list[str]]:
-    """A row per edge and size."""
+    """Return a table row per edge and size."""
     rows = []
     for pattern, result_type, ratio in EDGES:
         for n in sizes:
@@ -170,7 +170,7 @@ def execution_graph_rows(sizes: list[int]) -> list[list[str]]:
 
 
 def job_graph_rows() -> list[list[str]]:
-    """A row per shape and size."""
+    """Return a table row per shape and size."""
     cases = [("chain", chain_of_vertices, (size,)) for size in (1_000, 10_000, 20_000)]
     cases += [("meshed layers", meshed_layers, (size, 50)) for size in (500, 1_000, 2_000, 4_000)]
     rows = []
@@ -185,7 +185,7 @@ def job_graph_rows() -> list[list[str]]:
 
 
 def main() -> None:
-    """Run all cases and keep the tables."""
+    """Run all cases and store the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="up to N = 10,000, without leaving a result")
     quick = parser.parse_args().quick

@@ -1,4 +1,4 @@
-"""Kafka: the source against a loop over a consumer, and from Kafka to Kafka exactly once.
+"""Kafka: the source compared with a consumer loop, and Kafka to Kafka with exactly-once.
 
 python benchmarks/bench_kafka.py [--records N] [--seconds S]
 """
@@ -51,7 +51,7 @@ second."""
 
 
 class Count(FilterFunction):
-    """Lets nothing through, and notes when the first and the last element came."""
+    """Drops all elements, and records when the first and the last element arrived."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -150,7 +150,7 @@ def decode_text(value: bytes) -> str:
 
 
 class Number(KeyedProcessFunction):
-    """Numbers the records of a key."""
+    """Numbers the records of each key."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -182,7 +182,7 @@ def exactly_once(broker: Broker, before: str, after: str, directory: Path) -> St
 
 
 class Reader(threading.Thread):
-    """Reads committed records until there are so many; keeps (value, when it came)."""
+    """Reads a given number of committed records, and keeps (value, arrival time) of each."""
 
     def __init__(self, broker: Broker, topic: str, count: int, keep: Callable[[bytes, float], Any]) -> None:
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""How long a record takes through source, keyed process and sink, in steady state at 500 records per second.
+"""Latency of a record through source, keyed process and sink, in steady state at 500 records per second.
 
 python benchmarks/bench_latency.py [--engine NAME ...] [--seconds S] [--pyflink-python PATH]
 """
@@ -36,7 +36,7 @@ CHECKPOINT_MS = 100
 
 
 def parse(line):
-    """(key, when it was written)."""
+    """Return (key, time of writing)."""
     key, written = line.split(" ")
     return key, float(written)
 
@@ -52,7 +52,7 @@ def update(count, record):
 
 
 class Latencies:
-    """Keeps in a file of its own when each result was written and when it came here."""
+    """Stores in a file when each result was written and when it arrived here."""
 
     def __init__(self, directory: str) -> None:
         self._file = open(Path(directory) / f"{os.getpid()}-{id(self)}", "w", buffering=1)  # noqa: SIM115
@@ -61,7 +61,7 @@ class Latencies:
         self._file.write(f"{result[1]} {time.time()}\n")
 
 
-# --- what is fed in ------------------------------------------------------------------------------------------------
+# --- input ------------------------------------------------------------------------------------------------
 
 
 def lines(first: int, count: int) -> str:
@@ -69,7 +69,7 @@ def lines(first: int, count: int) -> str:
 
 
 def beats(seconds: float) -> Iterator[int]:
-    """The number of the next record, so often that it makes the rate; each beat is for several records."""
+    """Yield the number of the next record at the configured rate; each beat covers several records."""
     begin, number = time.time(), 0
     while (now := time.time()) < begin + seconds:
         due = begin + number / RECORDS_PER_S
@@ -80,7 +80,7 @@ def beats(seconds: float) -> Iterator[int]:
 
 
 def feed_files(directory: str, seconds: float) -> None:
-    """Moves finished files into the directory."""
+    """Move finished files into the directory."""
     waiting = Path(directory, ".waiting")
     for number in beats(seconds):
         waiting.write_text(lines(number, RECORDS_PER_S // FILES_PER_S))
@@ -122,7 +122,7 @@ class Sink(FilterFunction):
 
 
 def datastream(settings: dict[str, str], to_client: bool, seconds: float, found: str) -> None:
-    """The job; its results go to a sink function or to the client."""
+    """Run the job; its results go to a sink function or to the client."""
     pipelines.pickle_by_value()
     env = pipelines.environment(settings)
     with tempfile.TemporaryDirectory() as directory:
@@ -152,7 +152,7 @@ def datastream(settings: dict[str, str], to_client: bool, seconds: float, found:
 
 
 def leave() -> None:
-    """The job has no end: the process leaves without one."""
+    """Exit the process, because the job never ends."""
     sys.stdout.flush()
     print(harness.DONE, flush=True)
     os._exit(0)
@@ -162,7 +162,7 @@ def leave() -> None:
 
 
 def spark(source: str, state: str, seconds: float, found: str) -> None:
-    """The same by hand; the sink is `mapInArrow`, then the batch is committed."""
+    """Run the same program, hand-written for Spark; the sink is `mapInArrow`, after which the batch is committed."""
     import baselines
 
     session = baselines.session({"spark.sql.streaming.stateStore.providerClass": baselines.ROCKSDB})
@@ -199,7 +199,7 @@ _RESULT = "key string, written double, count long"
 
 
 def with_state(keyed: Any) -> Any:
-    """`transformWithState`."""
+    """Use `transformWithState`."""
     from pyspark.sql import Row
     from pyspark.sql.streaming import StatefulProcessor
 
@@ -221,7 +221,7 @@ def with_state(keyed: Any) -> Any:
 
 
 def in_pandas(keyed: Any) -> Any:
-    """`applyInPandasWithState`."""
+    """Use `applyInPandasWithState`."""
     from pyspark.sql.streaming.state import GroupStateTimeout
 
     def count(key, frames, state):
@@ -247,7 +247,7 @@ SPARK_STATES = {"transformWithState": with_state, "applyInPandasWithState": in_p
 
 @dataclass(frozen=True)
 class Engine:
-    """`call` and its `arguments` run in the process of the engine."""
+    """An engine; `call` runs with `arguments` in a separate process."""
 
     label: str
     call: str
@@ -302,7 +302,7 @@ every {CHECKPOINT_MS} ms; firesteel and Structured Streaming take one with each 
 
 
 def measured(engine: Engine, seconds: float, python: str) -> list[float]:
-    """The latencies behind the warm-up, sorted."""
+    """Return the sorted latencies after the warm-up."""
     with tempfile.TemporaryDirectory() as found:
         harness.apart(engine.call, *engine.arguments, seconds, found, python=python, timeout_s=seconds + 60)
         results = [tuple(map(float, line.split())) for path in Path(found).iterdir() for line in path.open()]
@@ -313,7 +313,7 @@ def measured(engine: Engine, seconds: float, python: str) -> list[float]:
 
 
 def row(engine: Engine, latencies: list[float]) -> str:
-    """Of the report."""
+    """Return the row of an engine in the report."""
 
     def at(share: float) -> str:
         return f"{latencies[int(len(latencies) * share)] * 1000:.0f}"
@@ -324,7 +324,7 @@ def row(engine: Engine, latencies: list[float]) -> str:
 
 
 def main() -> None:
-    """Measure all engines and keep the table."""
+    """Measure all engines and store the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--engine", nargs="*", choices=list(ENGINES), help="only those, without leaving a result")
     parser.add_argument("--seconds", type=float, default=60, help="how long each engine runs [60]")

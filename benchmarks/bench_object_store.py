@@ -1,8 +1,8 @@
-"""What checkpoints in an object store cost: throughput, bytes that are sent, and how fast state comes back.
+"""Cost of checkpoints in an object store: throughput, uploaded bytes, and restore time.
 
 python benchmarks/bench_object_store.py [restore|incremental|throughput ...]
 
-The store is moto's S3 server in a process of its own, with 20 ms added to each request, on the same machine.
+The store is moto's S3 server in a separate process on the same machine, with 20 ms added to each request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Count(KeyedProcessFunction):
 
 
 class TwoParts(Source):
-    """All keys, and a hundredth of them again 10 s after they were read first."""
+    """Reads all keys, and a hundredth of them again 10 s later."""
 
     def __init__(self, keys: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What more slots cost on the cores that there are, and what functions that wait gain from them.
+"""Cost of more slots on a fixed number of cores, and their benefit for functions that wait.
 
 python benchmarks/bench_parallelism.py [--part empty|records|start|waiting|jobs|executors] [--slots N ...] [--quick]
 """
@@ -30,11 +30,11 @@ EMPTY_S = 20
 FILE_EVERY_S = 0.05
 
 
-# --- what is measured ----------------------------------------------------------------------------------------------
+# --- measurements ----------------------------------------------------------------------------------------------
 
 
 def empty_batch_seconds(slots: int, seconds: float) -> float:
-    """Median time of a batch of one line, through a keyed reduce with one exchange."""
+    """Return the median time of a batch of one line, through a keyed reduce with one exchange."""
     from firesteel.spark.pipeline import Pipeline
 
     times: list[float] = []
@@ -81,12 +81,12 @@ def build_reduce(positions):
 
 
 def reduce_seconds(slots: int, records: int, settings: dict[str, str]) -> float:
-    """Net run time of a keyed reduce with one exchange."""
+    """Return the net run time of a keyed reduce with one exchange."""
     return pipelines.run_once(build_reduce, records, records, settings, slots)[0]
 
 
 def start_seconds(slots: int) -> float:
-    """Net run time of a job of few records, with the JVM warm."""
+    """Return the net run time of a job of few records, with a warm JVM."""
     for _ in range(2):
         net_s, _ = pipelines.run_once(build_reduce, 2 * slots, 2 * slots, {}, slots)
     return net_s
@@ -98,7 +98,7 @@ def wait(number):
 
 
 def waiting_rates(slots: int, per_slot: int, jobs: int) -> list[float]:
-    """Records per second and job, from the first record to the last, of jobs at the same time."""
+    """Return the records per second of each of several concurrent jobs, from the first record to the last."""
     pipelines.run_once(lambda positions: positions.map(wait), slots, slots, {}, slots)
     rates: list[float] = []
 
@@ -116,7 +116,7 @@ def waiting_rates(slots: int, per_slot: int, jobs: int) -> list[float]:
 
 
 def executors_seconds(slots: int, records: int) -> float:
-    """Net run time of a keyed reduce on two Workers of two cores each."""
+    """Return the net run time of a keyed reduce on two Workers with two cores each."""
     sys.path.insert(0, str(Path(__file__).parent.parent))
     from tests.spark.standalone_spark import StandaloneSpark
 
@@ -227,7 +227,7 @@ PARTS = {
 
 
 def main() -> None:
-    """Measure all parts and keep the tables."""
+    """Measure all parts and store the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=list(PARTS), help="only that one [all]")
     parser.add_argument("--slots", type=int, nargs="+", default=SLOTS, help="how many slots, the base first")

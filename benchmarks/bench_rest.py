@@ -1,10 +1,10 @@
-"""How fast the REST API answers what a dashboard asks, and what a job that is over costs.
+"""Response times of the REST API for a dashboard's requests, and the memory of a completed job.
 
     python benchmarks/bench_rest.py [--quick]
 
-One JobManager's process knows 200 jobs of 10 to 50 vertices; a client in another process asks for every endpoint of
+A JobManager process has 200 jobs of 10 to 50 vertices; a client in another process requests every endpoint of
 Flink's dashboard in turn, of all jobs. Dispatcher, ResourceManager, JobMasters, TaskExecutors and the REST server are
-the real ones; the tasks run nothing, and report their figures every second.
+the real ones; the tasks do nothing but report their metrics every second.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ _METRICS = {
 
 
 async def _cluster(jobs: int) -> SimulatedCluster:
-    """A cluster in which that many jobs run."""
+    """Return a cluster that runs a number of jobs."""
     collect_garbage_rarely()
     cluster = SimulatedCluster()
     await cluster.start(jobs * PARALLELISM // SLOTS_PER_TASK_EXECUTOR, SLOTS_PER_TASK_EXECUTOR)
@@ -102,7 +102,7 @@ async def _cluster(jobs: int) -> SimulatedCluster:
 
 
 async def _submit(cluster: SimulatedCluster, names: range, vertices: list[int]) -> None:
-    """Submit jobs and return once all their tasks run, with figures and checkpoints."""
+    """Submit jobs and return once all their tasks run, with metrics and checkpoints."""
     cluster.data_plane.expect(len(names))
     for name, count in zip(names, itertools.cycle(vertices), strict=False):
         await cluster.gateway.submit_job(chain_of(f"job-{name}", count, PARALLELISM))
@@ -128,7 +128,7 @@ def _report(query: EndlessQuery, turn: int) -> None:
 
 
 async def _report_for_ever(queries: list[EndlessQuery]) -> None:
-    """Each query reports once in `REPORT_S`, one after the other."""
+    """Let each query report once per `REPORT_S`, one after the other."""
     start_s = time.monotonic()
     for number, query in enumerate(itertools.cycle(queries)):
         await asyncio.sleep(start_s + number * REPORT_S / len(queries) - time.monotonic())
@@ -142,7 +142,7 @@ async def _end(cluster: SimulatedCluster, queries: list[EndlessQuery]) -> None:
 
 
 async def _serve(log_directory: Path) -> None:
-    """Tell the address and what there is on standard output; go on until standard input ends."""
+    """Print the address and the ids on standard output, and serve until standard input ends."""
     cluster = await _cluster(JOBS)
     await _submit(cluster, range(JOBS), list(VERTICES))
     await _end(cluster, cluster.data_plane.queries[RUNNING_JOBS:])
@@ -171,7 +171,7 @@ async def _serve(log_directory: Path) -> None:
 
 @contextlib.contextmanager
 def serving() -> Iterator[str]:
-    """The address of a JobManager in a process of its own."""
+    """Yield the address of a JobManager in a separate process."""
     with tempfile.TemporaryDirectory() as logs:
         command = [sys.executable, __file__, "--serve", logs]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -180,7 +180,7 @@ def serving() -> Iterator[str]:
 
 
 async def ask(address: str, seconds: float) -> dict[str, list[float]]:
-    """Milliseconds that the answers took, by endpoint."""
+    """Return the response times in ms by endpoint."""
     took_ms: dict[str, list[float]] = {name: [] for name in (LATENESS, *ENDPOINTS)}
     async with aiohttp.ClientSession(address, connector=aiohttp.TCPConnector(limit=0)) as session:
         paths = await _paths(session)
@@ -203,7 +203,7 @@ async def ask(address: str, seconds: float) -> dict[str, list[float]]:
 
 
 async def _paths(session: aiohttp.ClientSession) -> Iterator[tuple[str, str]]:
-    """Endpoints in turn, each of any job and vertex."""
+    """Yield endpoints in turn, each for some job and vertex."""
 
     async def get(path: str) -> dict[str, list[dict[str, str]]]:
         async with session.get(path) as answer:
@@ -228,7 +228,7 @@ async def _paths(session: aiohttp.ClientSession) -> Iterator[tuple[str, str]]:
 
 
 def kept_kb(vertices: int) -> float:
-    """What the process keeps of a job of that many vertices that is over."""
+    """Return the memory in KB that the process keeps for a completed job with this number of vertices."""
     return asyncio.run(_kept_kb(vertices))
 
 
@@ -257,7 +257,7 @@ def _row(name: str, took_ms: list[float]) -> list[str]:
 
 
 def main() -> None:
-    """Measure and keep the tables."""
+    """Measure and store the tables."""
     if harness.answer_call({"kept_kb": kept_kb}):
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

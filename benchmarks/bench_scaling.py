@@ -1,4 +1,4 @@
-"""How cost per record, cost per chained function and memory grow.
+"""Growth of the cost per record, the cost per chained function, and memory.
 
 python benchmarks/bench_scaling.py [--part records|keys|chain|memory] [--quick]
 
@@ -37,7 +37,7 @@ RUNS = 3
 
 
 def w3_seconds(records: int, keys: int, warm_up: int) -> float:
-    """Net run time of W3."""
+    """Return the net run time of W3."""
     for count in (warm_up, records):
         net_s, _ = pipelines.run_once(lambda p: w3_keyed_state.build(p, keys), count, count, {})
     return net_s
@@ -96,7 +96,7 @@ CHAINS = {
 
 
 class Counter(FilterFunction):
-    """The end of the chain."""
+    """The end of the chain, which counts."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -140,7 +140,7 @@ LOOPS = dict(zip(CHAINS, (loop_light, loop_json), strict=True))
 
 
 def chain_by_hand(name: str, records: int) -> tuple[float, int]:
-    """(seconds of the loop, how many records come out)."""
+    """Return the seconds of the loop and the number of results."""
     LOOPS[name](range(records // 10), Counter("").filter)
     counter = Counter("")
     begin = time.perf_counter()
@@ -149,7 +149,7 @@ def chain_by_hand(name: str, records: int) -> tuple[float, int]:
 
 
 def chain_seconds(name: str, records: int, expected: int) -> tuple[float, float]:
-    """Net run time of the job with the chain, one subtask, for half of the records and for all."""
+    """Return the net run times of the job with the chain in one subtask, for half of the records and for all."""
     _chain_job(name, records // 2)
     half_s, _ = _chain_job(name, records // 2)
     full_s, count = _chain_job(name, records)
@@ -159,7 +159,7 @@ def chain_seconds(name: str, records: int, expected: int) -> tuple[float, float]
 
 
 def _chain_job(name: str, records: int) -> tuple[float, int]:
-    """(net run time, how many records come out)."""
+    """Return the net run time and the number of results."""
     pipelines.pickle_by_value()
     env = pipelines.environment({}, parallelism=1)
     source = NumberSequenceSource(0, records - 1)
@@ -176,7 +176,7 @@ def _chain_job(name: str, records: int) -> tuple[float, int]:
 
 
 class KeepValue(KeyedProcessFunction):
-    """Keeps a value of so many bytes for each key."""
+    """Keeps a value of a given size for each key."""
 
     def open(self, runtime_context):
         self.state = runtime_context.get_state(ValueStateDescriptor("value", Types.STRING()))
@@ -188,7 +188,7 @@ class KeepValue(KeyedProcessFunction):
 
 
 def keep_values(keys: int, backend: str) -> float:
-    """Seconds in which each key gets a value twice."""
+    """Return the seconds in which each key gets a value twice."""
 
     def build(positions):
         return positions.key_by(w3_keyed_state.KeyOf(keys), Types.LONG()).process(KeepValue(), Types.LONG())
@@ -270,7 +270,7 @@ PARTS = {"records": records_part, "keys": keys_part, "chain": chain_part, "memor
 
 
 def main() -> None:
-    """Measure all parts and keep the tables."""
+    """Measure all parts and store the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=list(PARTS), help="only that one [all]")
     parser.add_argument("--quick", action="store_true", help="a twentieth of all sizes, without leaving a result")

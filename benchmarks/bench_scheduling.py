@@ -1,4 +1,4 @@
-"""What it costs to bring jobs from their submission to running tasks; the tasks run nothing.
+"""Cost of bringing jobs from their submission to running tasks; the tasks do nothing.
 
     python benchmarks/bench_scheduling.py [--quick]
 
@@ -46,7 +46,7 @@ it asks the JobMasters of all jobs. A request counts from the moment at which it
 
 
 def one_job(parallelism: int) -> Figures:
-    """Figures of a job of 2 x `parallelism` subtasks."""
+    """Return the figures of a job of 2 x `parallelism` subtasks."""
     return asyncio.run(_one_job(parallelism))
 
 
@@ -70,7 +70,7 @@ async def _one_job(parallelism: int) -> Figures:
 
 
 def many_jobs(jobs: int) -> Figures:
-    """Figures of many small jobs at once, and how long the Dispatcher took to answer meanwhile."""
+    """Return the figures of many small concurrent jobs, with the Dispatcher's response times in the meantime."""
     return asyncio.run(_many_jobs(jobs))
 
 

@@ -18,7 +18,7 @@ import pipelines
 USERS = 100_000
 KINDS = 10
 ROWS_PER_SECOND = 1_000
-"""Of event time."""
+"""Rows per second of event time."""
 
 OUT_OF_ORDER = 50
 """One of so many rows is a little late."""
@@ -33,7 +33,7 @@ WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')"""
 
 @dataclass(frozen=True)
 class Query:
-    """A query in Flink's SQL, the columns of its result, and the same in Spark's."""
+    """A query in Flink's SQL, the columns of its result, and the same query in Spark's SQL."""
 
     text: str
     columns: str
@@ -69,7 +69,7 @@ QUERIES = {
 
 
 def row(number: int) -> str:
-    """Return a row as JSON; times grow with the number, but for a few."""
+    """Return a row as JSON; event times grow with the number, except for a few late rows."""
     millis = number * 1_000 // ROWS_PER_SECOND
     if number % OUT_OF_ORDER == 0:
         millis = max(0, millis - 900)
@@ -83,7 +83,7 @@ def row(number: int) -> str:
 
 @cache
 def files(records: int) -> Path:
-    """A directory with so many rows; made once on a machine."""
+    """Return a directory with this number of rows; created once per machine."""
     path = Path(tempfile.gettempdir()) / f"bench_tables_{records}"
     if not path.is_dir():
         directory = Path(tempfile.mkdtemp(dir=path.parent))
@@ -96,7 +96,7 @@ def files(records: int) -> Path:
 
 
 def sql_runs(query: Query) -> harness.Runs:
-    """Flink's SQL, by firesteel or PyFlink."""
+    """Run Flink SQL on firesteel or PyFlink."""
     from pyflink.table import EnvironmentSettings, TableEnvironment
 
     @cache
@@ -114,7 +114,7 @@ def sql_runs(query: Query) -> harness.Runs:
 
 
 def spark_runs(query: Query) -> harness.Runs:
-    """Spark SQL as a batch, to a sink that drops the rows."""
+    """Run Spark SQL as a batch, with a sink that discards the rows."""
     from baselines import session
 
     spark = session()
@@ -128,7 +128,7 @@ def spark_runs(query: Query) -> harness.Runs:
 
 
 def case(name: str) -> harness.Case:
-    """The engines of a case."""
+    """Return the engines of a case."""
     query = QUERIES[name]
     return harness.Case(
         f"Tables: {name}",

@@ -1,4 +1,4 @@
-"""What it costs that no value is shared where Flink serialises: the same program with and without copies.
+"""Cost of not sharing values where Flink serializes them: the same program with and without copies.
 
 python benchmarks/bench_values.py [--case fresh|kept|branches|state|flat] [--records N] [--runs K]
 """
@@ -21,14 +21,14 @@ SWITCH = "pipeline.object-reuse"
 
 
 class Fresh:
-    """A new list per record: nobody else can have it."""
+    """Returns a new list per record, to which nothing else refers."""
 
     def __call__(self, n):
         return [n, n + 1, "text"]
 
 
 class Kept:
-    """The same list again and again, changed in between."""
+    """Returns the same list repeatedly, changed in between."""
 
     def __init__(self):
         self._buffer = [0, 0, "text"]
@@ -52,7 +52,7 @@ class Last(KeyedProcessFunction):
 
 
 def flat(positions: Any) -> Any:
-    """Tuples of numbers without declared type: what can't change is never copied."""
+    """Return tuples of numbers without declared type; immutable values are never copied."""
     return positions.map(lambda n: (n, n + 1)).map(lambda pair: (pair[1], pair[0]))
 
 
@@ -83,7 +83,7 @@ TEXTS: dict[str, tuple[Callable[[Any], Any], int, str]] = {
 
 
 def case(name: str) -> harness.Case:
-    """The engines of a case."""
+    """Return the engines of a case."""
     build, results, text = TEXTS[name]
 
     def runs(reuses: bool) -> harness.Runs:

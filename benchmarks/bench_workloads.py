@@ -38,7 +38,7 @@ def with_state(module: ModuleType) -> harness.Runs:
 
 
 def case(name: str) -> harness.Case:
-    """The engines of a workload."""
+    """Return the engines of a workload."""
     module = workload(name)
     engines = {"firesteel": harness.Engine("firesteel, STREAMING", lambda: datastream(module, "firesteel"))}
     if hasattr(module, "build_join"):

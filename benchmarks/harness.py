@@ -1,4 +1,4 @@
-"""What the benchmarks share: each engine runs in a process of its own, one after the other; medians are compared."""
+"""Common code of the benchmarks: each engine runs in a separate process, one after the other; medians are compared."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ PARALLELISM = 2
 PYFLINK_WARM_UP = 20_000
 _MARK = "BENCHMARK-RESULT "
 DONE = f"{_MARK}null"
-"""What a function that ends its process prints before."""
+"""Printed before the result of a function, which then ends its process."""
 
 Runs = Callable[[int, int], list[float]]
 """(records, runs) -> seconds of each run, after one more run to warm up."""
 
 
-# --- what the engines' processes do --------------------------------------------------------------------------------
+# --- in the processes of the engines --------------------------------------------------------------------------------
 
 
 def timed_runs(run: Callable[[int], None]) -> Runs:
-    """Wall time of an action on a warm session."""
+    """Return the wall time of an action on a warm session."""
 
     def once(records: int) -> float:
         begin = time.perf_counter()
@@ -49,24 +49,24 @@ def timed_runs(run: Callable[[int], None]) -> Runs:
 
 
 def answer_call(functions: dict[str, Callable[..., object]]) -> bool:
-    """True if this process was started by `apart`: then the function was called and its result told."""
+    """Call the function if `apart` started this process, and return whether it did."""
     if len(sys.argv) != 4 or sys.argv[1] != "--call":
         return False
     print(_MARK + json.dumps(functions[sys.argv[2]](*json.loads(sys.argv[3]))), flush=True)
     return True
 
 
-# --- what the benchmark itself does --------------------------------------------------------------------------------
+# --- in the process of the benchmark --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Something that runs a case.
+    """An engine that runs a case.
 
     Attributes:
-        label: For the report.
-        runs: Gives its runs; called in a process of its own.
-        slow: It takes long, and gets fewer records.
+        label: Its name in the report.
+        runs: Returns its runs; called in a separate process.
+        slow: Whether it is slow, and so gets fewer records.
     """
 
     label: str
@@ -76,7 +76,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Case:
-    """What is compared: `firesteel` comes first among the engines by name; `pyflink:MODE` runs in PyFlink's Python."""
+    """Engines to compare by name, `firesteel` first; `pyflink:MODE` runs in PyFlink's Python."""
 
     title: str
     text: str
@@ -85,7 +85,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """The runs of one engine; `error` instead if it failed."""
+    """The runs of one engine, or the `error` with which it failed."""
 
     label: str
     records: int
@@ -102,9 +102,9 @@ def main(title: str, text: str, cases: dict[str, Case]) -> None:
     """Run a benchmark as a program.
 
     Args:
-        title: Short; names the file of the results.
-        text: How it is measured; goes into the results.
-        cases: By the names that `--case` takes.
+        title: A short title, which names the file of the results.
+        text: The method of measurement, for the results.
+        cases: The cases by the names that `--case` accepts.
     """
     options = _options(text, cases)
     if options.engine:
@@ -164,7 +164,7 @@ def _run_case(name: str, case: Case, options: argparse.Namespace) -> list[Result
 
 
 def _run_engine(command: list[str], label: str, records: int, runs: int) -> Result:
-    """Run an engine in a process of its own."""
+    """Run an engine in a separate process."""
     print(f"{command[3]}, {label}: {records:,} records, {runs} run(s) ...", file=sys.stderr, flush=True)
     done = subprocess.run(
         [*command, "--records", str(records), "--runs", str(runs)],
@@ -192,7 +192,7 @@ def apart(
     python: str = sys.executable,
     timeout_s: float = 3600,
 ) -> Any:
-    """What a function of this script gives in a fresh process; `watch` is called twice a second meanwhile."""
+    """Return the result of a function of this script in a fresh process; call `watch` twice a second meanwhile."""
     command = [python, sys.argv[0], "--call", function, json.dumps(arguments)]
     environment = {**os.environ, "PATH": _path_for(python)}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
@@ -213,12 +213,12 @@ def apart(
 
 
 def _path_for(python: str) -> str:
-    """PyFlink's workers take the first `python` on the PATH."""
+    """Return a PATH on which this Python comes first, as PyFlink's workers use the first `python` on it."""
     return os.pathsep.join([str(Path(python).absolute().parent), os.environ.get("PATH", "")])
 
 
 def _section(case: Case, results: list[Result]) -> list[str]:
-    """A table of the engines of one case."""
+    """Return the table of the engines of one case."""
     ours = results[0].rate if results else 0.0
     lines = [
         f"## {case.title}",
@@ -267,12 +267,12 @@ def _write(title: str, report: str) -> None:
 
 
 def table(header: str, rows: list[list[str]]) -> list[str]:
-    """The lines of a table; all columns but the first are numbers."""
+    """Return the lines of a table; all columns but the first are numbers."""
     columns = header.count("|") + 1
     return [f"| {header} |", "|---" + "|--:" * (columns - 1) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def write_report(title: str, report: str) -> None:
-    """Print a report and keep it."""
+    """Print a report and store it."""
     print(f"\n{report}")
     _write(title, report)

@@ -1,4 +1,4 @@
-"""Memory of all processes that a program starts: they are known by a variable of their environment."""
+"""Memory of all processes that a program starts, identified by a variable in their environment."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 _VARIABLE = "FIRESTEEL_BENCHMARK"
 _KINDS = {"java": "JVM", "pyspark": "Spark's Python workers", "firesteel.task": "slot processes"}
-"""What is found in the command line; all else is the driver."""
+"""Substrings of command lines; all other processes are the driver."""
 
 
 class PeakMemory:
-    """The highest sum of the proportional set sizes (PSS), with its shares; call it again and again."""
+    """The highest sum of the proportional set sizes (PSS), with its shares; call it repeatedly."""
 
     def __init__(self) -> None:
         os.environ[_VARIABLE] = self._mark = uuid.uuid4().hex
@@ -20,7 +20,7 @@ class PeakMemory:
         self.shares_mb: dict[str, float] = {}
 
     def __call__(self) -> None:
-        """Measures now."""
+        """Measure now."""
         shares: dict[str, float] = {}
         for process in Path("/proc").iterdir():
             if not process.name.isdigit() or int(process.name) == os.getpid():
@@ -31,7 +31,7 @@ class PeakMemory:
                 kind = _kind((process / "cmdline").read_bytes().decode(errors="replace"))
                 shares[kind] = shares.get(kind, 0.0) + _pss_mb((process / "smaps_rollup").read_text())
             except (OSError, ValueError):
-                continue  # It ended.
+                continue  # The process has ended.
         if sum(shares.values()) > self.peak_mb:
             self.peak_mb, self.shares_mb = sum(shares.values()), shares
 

@@ -1,6 +1,6 @@
-"""DataStream programs on firesteel and PyFlink: the very same program, from a sequence of numbers to a meter.
+"""DataStream programs on firesteel and PyFlink: the same program, from a sequence of numbers to a meter.
 
-`pyflink` is the real one in PyFlink's environment, and firesteel under that name in any other.
+`pyflink` is the real package in PyFlink's environment, and firesteel under that name in any other.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ PYFLINK_SETTINGS = {
     "python.state.cache-size": "200000",
     "python.executable": sys.executable,
 }
-"""As PyFlink's documentation says for throughput; the execution mode comes on top, the better one counts."""
+"""As PyFlink's documentation recommends for throughput; of the execution modes, the faster one counts."""
 
 Build = Callable[[Any], Any]
 """stream of positions -> stream of results"""
 
 
 class Positions(MapFunction):
-    """From a source's number to a position in event time.
+    """Converts a source's number to a position in event time.
 
-    Each subtask of the source reads a range of its own; positions are dealt out such that all subtasks go through
-    event time side by side, as those of a real source do. Leaves a file with the time of the first record.
+    Each subtask of the source reads its own range. Positions are assigned such that all subtasks advance in event time
+    together, as subtasks of a real source do. Writes a file with the time of the first record.
     """
 
     def __init__(self, records: int, directory: str, parallelism: int = PARALLELISM) -> None:
@@ -63,13 +63,13 @@ class Positions(MapFunction):
 
 
 _CLOCK_MASK = 63
-"""The meter looks at the clock each 64 records."""
+"""The meter reads the clock every 64 records."""
 
 
 class Meter(FilterFunction):
-    """Lets no record through, and leaves a file with the number of records and the times of the first and the last.
+    """Drops all records, and writes a file with their number and the times of the first and the last.
 
-    The end of all pipelines: shows that every record was processed, and when.
+    It ends every pipeline and shows that every record was processed, and when.
     """
 
     def __init__(self, directory: str) -> None:
@@ -94,7 +94,7 @@ def _leave(directory: str, entry: list[float]) -> None:
 
 
 def read_meters(directory: str, expected: int) -> float:
-    """Seconds from the first record to the last result of all subtasks."""
+    """Return the seconds from the first record to the last result of all subtasks."""
     found = [json.loads(path.read_text()) for path in Path(directory).iterdir()]
     count = sum(entry[0] for entry in found)
     if count != expected:
@@ -103,7 +103,7 @@ def read_meters(directory: str, expected: int) -> float:
 
 
 def pickle_by_value(*picklers: Any) -> None:
-    """Workers do not find the modules of this directory: they are sent along."""
+    """Pickle the modules of this directory by value, because workers cannot import them."""
     here = str(Path(__file__).parent) + os.sep
     for module in [m for m in sys.modules.values() if (getattr(m, "__file__", None) or "").startswith(here)]:
         for pickler in picklers or (cloudpickle,):
@@ -111,7 +111,7 @@ def pickle_by_value(*picklers: Any) -> None:
 
 
 def environment(settings: dict[str, str], parallelism: int = PARALLELISM) -> StreamExecutionEnvironment:
-    """An environment with that configuration."""
+    """Return an environment with these settings."""
     configuration = Configuration()
     for key, value in settings.items():
         configuration.set_string(key, value)
@@ -121,7 +121,7 @@ def environment(settings: dict[str, str], parallelism: int = PARALLELISM) -> Str
 
 
 def positions_of(env: StreamExecutionEnvironment, records: int, directory: str, parallelism: int = PARALLELISM) -> Any:
-    """The stream that programs begin with; `records` is a multiple of the parallelism."""
+    """Return the input stream of the programs; `records` is a multiple of the parallelism."""
     assert records % parallelism == 0, f"{records} records, but the parallelism is {parallelism}"
     source = NumberSequenceSource(0, records - 1)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers", Types.LONG())
@@ -131,7 +131,7 @@ def positions_of(env: StreamExecutionEnvironment, records: int, directory: str, 
 def run_once(
     build: Build, records: int, expected: int, settings: dict[str, str], parallelism: int = PARALLELISM
 ) -> tuple[float, float]:
-    """(net run time of the job, seconds from the first record to the last result)."""
+    """Return the net run time of the job, and the seconds from the first record to the last result."""
     pickle_by_value()
     env = environment(settings, parallelism)
     with tempfile.TemporaryDirectory() as directory:
@@ -143,10 +143,10 @@ def run_once(
 def runs_of(
     build: Build, expected: Callable[[int], int], engine: str, options: dict[str, str] | None = None
 ) -> harness.Runs:
-    """Runs of a program on firesteel, with its options, or, if the engine is `pyflink:MODE`, on PyFlink.
+    """Return runs of a program on firesteel, with these options, or on PyFlink if the engine is `pyflink:MODE`.
 
-    firesteel's time is the net run time of the job. PyFlink's workers take seconds to start, which would weigh much in
-    its shorter runs: its time is that from the first record to the last result.
+    The time of firesteel is the net run time of the job. PyFlink's workers take seconds to start, which would dominate
+    its shorter runs, so its time is measured from the first record to the last result.
     """
     name, _, mode = engine.partition(":")
     settings = {**PYFLINK_SETTINGS, "python.execution-mode": mode} if name == "pyflink" else options or {}

@@ -1,4 +1,4 @@
-"""A cluster of real endpoints on one loop whose tasks run nothing; every call is counted."""
+"""A cluster of real endpoints on one event loop, whose tasks do nothing; every call is counted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CountingRpcService(InMemoryRpcService):
 
 
 class InstantTasks:
-    """A task is RUNNING as soon as it is deployed."""
+    """Reports each task as RUNNING as soon as it is deployed."""
 
     def __init__(self, listener: TaskStateListener) -> None:
         self._listener = listener
@@ -72,7 +72,7 @@ class InstantTasks:
 
 
 class EndlessQuery(RunningQuery):
-    """Never ends by itself: whoever has it tells its listener what happens."""
+    """A query that never ends; the test reports events to its listener."""
 
     def __init__(self, descriptor: QueryDescriptor, listener: DataPlaneListener) -> None:
         self.descriptor = descriptor
@@ -83,7 +83,7 @@ class EndlessQuery(RunningQuery):
 
 
 class CountingDataPlane(DataPlane):
-    """Is asked for the query of a job once all its tasks run; tells when that was so for all jobs."""
+    """Starts the query of a job once all its tasks run, and reports when all jobs have one."""
 
     has_queries = True
 
@@ -121,7 +121,7 @@ class SimulatedCluster:
         self.gateway: DispatcherGateway
 
     async def start(self, task_executors: int, slots_per_task_executor: int) -> None:
-        """Start everything; returns when all slots are registered."""
+        """Start everything, and return when all slots are registered."""
         ha = self.ha
         await resource_manager_runner(self.rpc, ha, CONFIGURATION, on_fatal_error=self.errors.append).start()
         await dispatcher_runner(self.rpc, ha, self.data_plane, CONFIGURATION, self.errors.append).start()
@@ -134,14 +134,14 @@ class SimulatedCluster:
             await asyncio.sleep(0.05)
 
     async def leader(self, name: str, gateway_type: type) -> Any:
-        """The gateway of the leader of that name; waits until there is one."""
+        """Return the gateway of the leader of this name; wait until there is one."""
         leader = LeaderGateway(self.rpc, self.ha.leader_retrieval(name), gateway_type)
         leader.start()
         return await leader.get()
 
 
 def chain_of(name: str, vertices: int, parallelism: int) -> JobGraph:
-    """A job of vertices in a row, each subtask connected with all of the next vertex."""
+    """Return a job of vertices in a row, each subtask connected with all of the next vertex."""
     ids = [f"{number:032x}" for number in range(1, vertices + 1)]
     group = SlotSharingGroup("default", ids)
     chain = [JobVertex(id, f"vertex-{id[-2:]}", parallelism, slot_sharing_group=group) for id in ids]

@@ -1,4 +1,4 @@
-"""The events of the auction site: event number n is always the same, whoever makes it and in whatever order."""
+"""The events of the auction site: event number n is always the same, independent of the order of generation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CATEGORIES = 5
 _ACTIVE_PERSONS = 1000
 _OPEN_AUCTIONS = 100
 _LEAD = 10
-"""So many ids that do not exist yet are drawn, too."""
+"""Number of ids beyond the existing ones that are drawn, too."""
 _HOT = 100
-"""One in so many ids is a hot one."""
+"""One in this number of ids is a hot one."""
 EVENTS_PER_S = 1000
 """In event time."""
 _LIFETIME_MS = 2 * _OPEN_AUCTIONS * _PER_EPOCH // _AUCTIONS * 1000 // EVENTS_PER_S
@@ -42,7 +42,7 @@ _MASK = (1 << 64) - 1
 
 
 def _bits(seed, number):
-    """64 bits that look random (splitmix64)."""
+    """Return 64 pseudo-random bits (SplitMix64)."""
     x = (number + seed) * 0x9E3779B97F4A7C15 & _MASK
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & _MASK
     x = (x ^ x >> 27) * 0x94D049BB133111EB & _MASK
@@ -50,12 +50,12 @@ def _bits(seed, number):
 
 
 def _last_person(number):
-    """Counted from 0."""
+    """Return the number of the last person, counted from 0."""
     return number // _PER_EPOCH
 
 
 def _last_auction(number):
-    """Counted from 0; -1 before the first."""
+    """Return the number of the last auction, counted from 0; -1 before the first."""
     epoch, offset = divmod(number, _PER_EPOCH)
     return epoch * _AUCTIONS + min(offset - _PERSONS, _AUCTIONS - 1)
 
@@ -73,12 +73,12 @@ def _any_auction(number, bits):
 
 
 def _price(bits):
-    """Cents, from 1 to a million dollars, each power of ten as likely; from 20 bits."""
+    """Return a price in cents, up to a million dollars, with log-uniform distribution, from 20 bits."""
     return round(10 ** (bits / (1 << 20) * 6) * 100)
 
 
 def _person(number, bits):
-    """(id, name, e-mail, credit card, city, state, time, extra)."""
+    """Return (id, name, e-mail, credit card, city, state, time, extra)."""
     first, last = FIRST_NAMES[bits % 11], LAST_NAMES[(bits >> 8) % 9]
     card = f"{bits >> 48:04d} {bits >> 32 & 4095:04d} {bits >> 20 & 4095:04d} {bits & 4095:04d}"
     city, state = CITIES[(bits >> 16) % 10], STATES[(bits >> 24) % 6]
@@ -88,7 +88,7 @@ def _person(number, bits):
 
 
 def _auction(number, bits):
-    """(id, item, description, initial bid, reserve, time, expires, seller, category, extra)."""
+    """Return (id, item, description, initial bid, reserve, time, expires, seller, category, extra)."""
     auction_id = FIRST_AUCTION_ID + _last_auction(number)
     hot = bits & 3
     seller = _last_person(number) // _HOT * _HOT if hot else _any_person(number, bits >> 2 & 0xFFFF)
@@ -101,7 +101,7 @@ def _auction(number, bits):
 
 
 def _bid(number, bits):
-    """(auction, bidder, price, channel, url, time, extra)."""
+    """Return (auction, bidder, price, channel, url, time, extra)."""
     auction = _last_auction(number) // _HOT * _HOT if bits & 1 else _any_auction(number, bits >> 3 & 0xFFFF)
     bidder = _last_person(number) // _HOT * _HOT + 1 if bits & 6 else _any_person(number, bits >> 19 & 0xFFFF)
     channel = CHANNELS[bits >> 62]
@@ -119,15 +119,15 @@ def _bid(number, bits):
 
 
 def time_of(number):
-    """Event time (ms)."""
+    """Return the event time in ms."""
     return number * 1000 // EVENTS_PER_S
 
 
 class Events:
-    """Makes events: `(kind, time, fields)`.
+    """Generates events `(kind, time, fields)`.
 
     Args:
-        seed: The same seed gives the same events.
+        seed: The same seed generates the same events.
     """
 
     def __init__(self, seed: int = 42) -> None:

@@ -1,6 +1,6 @@
-"""What the queries give, in plain Python over all events at once: for tests, and to know how many results to expect.
+"""Results of the queries in plain Python over all events: for tests, and for the expected number of results.
 
-Queries 4 and 6 change their results with each auction that ends; in which order auctions of the same time end is open,
+Queries 4 and 6 update their results whenever an auction ends. The order of auctions that end at the same time is open,
 so `final` keeps the last result of each key.
 """
 
@@ -41,7 +41,7 @@ def q3(site):
 
 
 def winning_bids(site):
-    """(end, auction, category, seller, price), in the order of their ends."""
+    """Return (end, auction, category, seller, price) in the order of the ends."""
     bids = defaultdict(list)
     for bid in site.bids:
         bids[bid[0]].append((bid[5], bid[2]))
@@ -98,9 +98,9 @@ def q8(site):
 
 QUERIES = {"q0": q0, "q1": q1, "q2": q2, "q3": q3, "q4": q4, "q5": q5, "q6": q6, "q7": q7, "q8": q8}
 CHANGING = ("q4", "q6")
-"""Queries whose results replace former ones of the same key."""
+"""Queries whose results replace earlier ones of the same key."""
 
 
 def final(results):
-    """The last result of each key."""
+    """Return the last result of each key."""
     return dict(results)

@@ -1,4 +1,4 @@
-"""Queries q0 to q8 as DataStream programs: functions from the stream of events to that of results."""
+"""Queries q0 to q8 as DataStream programs: functions from a stream of events to a stream of results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAST_AUCTIONS = 10
 
 
 def numbers(count):
-    """A type made anew: PyFlink's types, once used, can't be sent to its workers along with functions."""
+    """Return a new type each time, because PyFlink cannot ship its types with functions once they were used."""
     return Types.TUPLE([Types.LONG()] * count)
 
 
@@ -56,7 +56,7 @@ def q2(events):
 
 
 class LocalItems(KeyedCoProcessFunction):
-    """Auctions wait for their seller."""
+    """Joins auctions with their seller; auctions wait for the person."""
 
     def open(self, runtime_context):
         person_type = Types.TUPLE([Types.STRING()] * 3)
@@ -90,7 +90,7 @@ def q3(events):
 
 
 class WinningBid(KeyedCoProcessFunction):
-    """The highest price of the bids between an auction's begin and end, when it ends."""
+    """Emits the highest price of the bids between an auction's start and end, when it ends."""
 
     def open(self, runtime_context):
         self.auction = runtime_context.get_state(ValueStateDescriptor("auction", numbers(4)))
@@ -149,7 +149,7 @@ def q4(events):
 
 
 class LastAverage(KeyedProcessFunction):
-    """Auctions may arrive in another order than they end in: the last ones count, not those that came last."""
+    """Averages the auctions that end last, even if they arrive in another order."""
 
     def open(self, runtime_context):
         self.last = runtime_context.get_list_state(ListStateDescriptor("last auctions", numbers(3)))
@@ -223,7 +223,7 @@ class NewSellers(ProcessWindowFunction):
 
 
 def q8(events):
-    """Monitor new users: (person, name, start of window) of who came and opened an auction in the same window."""
+    """Monitor new users: (person, name, start of window) of who registered and opened an auction in one window."""
     side = Types.TUPLE([NUMBER, TEXT])
     new = persons(events).map(lambda person: (person[0], person[1]), side)
     sellers = auctions(events).map(lambda auction: (auction[7], None), side)

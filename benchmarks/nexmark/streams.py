@@ -1,4 +1,4 @@
-"""The streams that queries begin with."""
+"""The input streams of the queries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EventTime(TimestampAssigner):
 
 
 def events(positions, seed=42):
-    """All events, with their times."""
+    """Return all events, with their times."""
     in_order = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(EventTime())
     return positions.map(Events(seed)).assign_timestamps_and_watermarks(in_order)
 
@@ -29,15 +29,15 @@ def fields(event):
 
 
 def persons(all_events):
-    """(id, name, e-mail, credit card, city, state, time, extra)."""
+    """Return (id, name, e-mail, credit card, city, state, time, extra)."""
     return all_events.filter(lambda event: event[0] == PERSON).map(fields, PERSON_TYPE)
 
 
 def auctions(all_events):
-    """(id, item, description, initial bid, reserve, time, expires, seller, category, extra)."""
+    """Return (id, item, description, initial bid, reserve, time, expires, seller, category, extra)."""
     return all_events.filter(lambda event: event[0] == AUCTION).map(fields, AUCTION_TYPE)
 
 
 def bids(all_events):
-    """(auction, bidder, price, channel, url, time, extra)."""
+    """Return (auction, bidder, price, channel, url, time, extra)."""
     return all_events.filter(lambda event: event[0] == BID).map(fields, BID_TYPE)

@@ -1,4 +1,4 @@
-"""The workloads W1 to W6: each a DataStream program for firesteel and PyFlink, and the same by hand for PySpark.
+"""The workloads W1 to W6: each a DataStream program for firesteel and PyFlink, and its hand-written PySpark version.
 
 A workload is a module with
 
@@ -26,5 +26,5 @@ NAMES = {
 
 
 def workload(name: str) -> ModuleType:
-    """The module of a workload."""
+    """Return the module of a workload."""
     return import_module(f"workloads.{NAMES[name]}")

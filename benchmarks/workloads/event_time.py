@@ -9,12 +9,12 @@ RECORDS_PER_MS = 2
 
 
 def time_of(position):
-    """Milliseconds."""
+    """Return the event time in ms."""
     return position // RECORDS_PER_MS
 
 
 class TimeField(TimestampAssigner):
-    """A field of the record."""
+    """Reads the event time from a field of the record."""
 
     def __init__(self, index):
         self._index = index
@@ -24,5 +24,5 @@ class TimeField(TimestampAssigner):
 
 
 def in_order(index):
-    """The strategy for tuples in order with their time in that field."""
+    """Return the strategy for ordered tuples with their time in this field."""
     return WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimeField(index))

@@ -12,7 +12,7 @@ TEXT = f"A count and a sum in a ValueState for each of {KEYS:,} keys, one result
 
 
 class KeyOf:
-    """The key of a number, out of so many."""
+    """Returns the key of a number, out of a given number of keys."""
 
     def __init__(self, keys):
         self._keys = keys
@@ -22,7 +22,7 @@ class KeyOf:
 
 
 def update(state, n):
-    """(count, sum) of a key, after one more record."""
+    """Return (count, sum) of a key after one more record."""
     return (1, n) if state is None else (state[0] + 1, state[1] + n)
 
 

@@ -21,7 +21,7 @@ _RESULT = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG(), Types.LONG(), T
 
 
 def make(n):
-    """(key, amount, time)."""
+    """Return (key, amount, time)."""
     return n * 7919 % KEYS, n * 31 % 9973, time_of(n)
 
 

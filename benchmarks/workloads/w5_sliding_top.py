@@ -23,7 +23,7 @@ _EVENT = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
 
 
 def make(n):
-    """(key, amount, time)."""
+    """Return (key, amount, time)."""
     return n * 7919 % KEYS, n * 31 % 9973, time_of(n)
 
 
@@ -57,7 +57,7 @@ def build(positions):
 
 
 def ends_of(time):
-    """The ends of the windows that a time is in."""
+    """Return the ends of the windows that contain a time."""
     last = time - time % SLIDE_MS + SIZE_MS
     return range(last - SIZE_MS + SLIDE_MS, last + 1, SLIDE_MS)
 
@@ -83,7 +83,7 @@ def rows(positions):
 
 
 def results(batches):
-    """Events are kept once per slide, as nobody would keep them four times by hand."""
+    """Keep events once per slide, as hand-written code would not store them four times."""
     slots = {}
     for batch in batches:
         for event in batch:

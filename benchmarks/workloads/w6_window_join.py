@@ -22,7 +22,7 @@ _ORDER, _PAYMENT = 0, 1
 
 
 def make(n):
-    """(side, key, amount, time): of four numbers with the same key, two are orders and two payments."""
+    """Return (side, key, amount, time): of four numbers with the same key, two are orders and two are payments."""
     return n // 2 % 2, n // 4 * 7919 % KEYS, n % 9973, time_of(n)
 
 
@@ -43,7 +43,7 @@ def matched(order, payment):
 
 
 def join(events):
-    """All pairs of an order and a payment."""
+    """Return all pairs of an order and a payment."""
     sides = [], []
     for event in events:
         sides[event[0]].append(event)
@@ -67,20 +67,20 @@ def _windows():
 
 
 def build(positions):
-    """The events carry the tag already."""
+    """Build the program with tagged events in one stream."""
     orders, payments = _sides(positions)
     return orders.union(payments).key_by(key_of, Types.LONG()).window(_windows()).process(JoinSides(), _RESULT)
 
 
 def build_join(positions):
-    """With firesteel's `join`."""
+    """Build the program with firesteel's `join`."""
     orders, payments = _sides(positions)
     joined = orders.join(payments).where(key_of, Types.LONG()).equal_to(key_of, Types.LONG())
     return joined.window(_windows()).apply(matched, _RESULT)
 
 
 def expected(records):
-    """Four numbers make four pairs."""
+    """Return the number of pairs: four numbers make four pairs."""
     assert records % 4 == 0
     return records
 

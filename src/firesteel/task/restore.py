@@ -107,7 +107,7 @@ def _check_nothing_is_left(metadata: CheckpointMetadata, base: AnyPath, new: dic
             if operator_id not in new and _has_state(metadata, base, vertex, operator_id):
                 raise StateRestoreError(
                     f"cannot map the state of operator {name!r} ({operator_id}) to the new program, because the "
-                    f"operator is not available in it: give it the uid it had, or allow its state to be left behind "
+                    f"operator is not available in it: set the uid that it had, or skip its state "
                     f"with --allowNonRestoredState (-n)"
                 )
 
@@ -129,13 +129,13 @@ def _adopt_max_parallelism(vertex: Any, layout: VertexLayout) -> None:
     if vertex.parallelism > layout.max_parallelism:
         raise StateRestoreError(
             f"the state for task {vertex.name!r} can not be restored: its max parallelism {layout.max_parallelism} is "
-            f"lower than the parallelism {vertex.parallelism} asked for: ask for {layout.max_parallelism} at most"
+            f"lower than the requested parallelism {vertex.parallelism}; use at most {layout.max_parallelism}"
         )
     if vertex.max_parallelism > 0 and vertex.max_parallelism != layout.max_parallelism:
         raise StateRestoreError(
             f"max parallelism mismatch: the state of task {layout.name!r} was written with max parallelism "
-            f"{layout.max_parallelism}, the new program sets {vertex.max_parallelism} for {vertex.name!r}: set "
-            f"{layout.max_parallelism}, or leave it open"
+            f"{layout.max_parallelism}, the new program sets {vertex.max_parallelism} for {vertex.name!r}; set it to "
+            f"{layout.max_parallelism}, or remove the setting"
         )
     vertex.max_parallelism = layout.max_parallelism
 
