@@ -57,7 +57,7 @@ def test_a_callback_that_waits_again_and_again_is_found() -> None:
     assert f"work waited {WAITS} times" in complaint
 
 
-def test_what_a_thread_does_is_not_the_loops() -> None:
+def test_the_work_of_a_thread_does_not_count_for_the_loop() -> None:
     async def main() -> None:
         await asyncio.to_thread(computing, 3 * MOST_MS)
 

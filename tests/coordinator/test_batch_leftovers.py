@@ -28,7 +28,7 @@ def test_a_failed_run_leaves_nothing_but_its_number(tmp_path: Path) -> None:
     assert claim_run(tmp_path) == 3
 
 
-def test_the_run_whose_output_was_decided_is_what_remains(tmp_path: Path) -> None:
+def test_only_the_run_whose_output_was_decided_remains(tmp_path: Path) -> None:
     run_with_output(tmp_path, 0)
     run, output = run_with_output(tmp_path, 1)
     remove_earlier_runs(tmp_path, run)

@@ -49,7 +49,7 @@ def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
     assert batch_output(tmp_path).decided() is None
 
 
-def test_what_was_decided_is_found_by_whoever_comes_next(tmp_path: Path) -> None:
+def test_a_later_run_finds_the_decision(tmp_path: Path) -> None:
     batch_output(tmp_path).decide([of_sink("files"), PrintedLines("a\n")], "1")
     assert batch_output(tmp_path).decided() == [of_sink("files"), PrintedLines("a\n")]
 
@@ -61,14 +61,14 @@ def test_of_two_that_ran_the_job_one_decides(tmp_path: Path) -> None:
     assert batch_output(tmp_path).decided() == [of_sink("of the first")]
 
 
-def test_what_was_shown_is_not_shown_again(tmp_path: Path) -> None:
+def test_delivered_output_is_not_delivered_again(tmp_path: Path) -> None:
     output = batch_output(tmp_path)
     output.decide([of_sink("files"), PrintedLines("a\n")], "1")
     output.delivered()
     assert batch_output(tmp_path).decided() == [of_sink("files")]
 
 
-def test_what_a_sink_refuses_is_not_decided(tmp_path: Path) -> None:
+def test_output_that_a_sink_rejects_is_not_decided(tmp_path: Path) -> None:
     with pytest.raises(SinkCommitError, match="sink 'Sink': could not commit: ValueError: too long"):
         batch_output(tmp_path).decide([of_sink("refused")], "1")
     assert batch_output(tmp_path).decided() is None

@@ -80,7 +80,7 @@ def test_a_checkpoint_holds_more_than_was_written_for_it(tmp_path: Path) -> None
     assert second.state_sizes == {run.operator: {0: 110, 1: 50}}
 
 
-def test_what_was_written_anew_replaces_what_was_there(tmp_path: Path) -> None:
+def test_a_full_version_counts_as_the_whole_state(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.write(0, 100, 50)
     run.write(1, 60, 0, full=True)
@@ -96,7 +96,7 @@ def test_all_of_a_savepoint_counts_as_written(tmp_path: Path) -> None:
     assert (savepoint.checkpointed_size, savepoint.state_size) == (150, 150)
 
 
-def test_a_run_that_goes_on_from_a_checkpoint_holds_what_it_held(tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_the_files_of_its_checkpoint(tmp_path: Path) -> None:
     before = Run(tmp_path)
     before.write(0, 100, 50)
     before.complete()
@@ -109,7 +109,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_holds_what_it_held(tmp_path: Path)
 # --- files that nobody needs any more --------------------------------------------------------------------------------
 
 
-def test_what_a_batch_replaces_is_removed_at_once_unless_a_checkpoint_needs_it(tmp_path: Path) -> None:
+def test_replaced_files_are_removed_at_once_unless_a_checkpoint_needs_them(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.write(0, 100, 50)
     run.complete()
@@ -120,7 +120,7 @@ def test_what_a_batch_replaces_is_removed_at_once_unless_a_checkpoint_needs_it(t
     assert {path.rpartition("/")[2] for path in run.files} == {"2-1.full"}
 
 
-def test_what_other_tries_left_is_removed_after_the_next_checkpoint(tmp_path: Path) -> None:
+def test_leftovers_of_other_tries_are_removed_after_the_next_checkpoint(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.write(0, 100, 50)
     left = tmp_path / "versions-1/0/0/0-7.full"
@@ -131,7 +131,7 @@ def test_what_other_tries_left_is_removed_after_the_next_checkpoint(tmp_path: Pa
     assert len(run.files) == 2
 
 
-def test_an_earlier_run_keeps_what_it_may_yet_decide_until_a_later_one_has_decided(tmp_path: Path) -> None:
+def test_undecided_files_of_an_earlier_run_are_kept_until_a_later_run_has_decided(tmp_path: Path) -> None:
     """A leader that was paused between the end of a batch and the checkpoint finds all its files."""
     paused = Run(tmp_path)
     paused.write(0, 100, 50)

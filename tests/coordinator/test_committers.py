@@ -104,7 +104,7 @@ def test_another_program_commits_with_its_own_sink(tmp_path: Path) -> None:
     assert out(tmp_path) == list(range(10))
 
 
-def test_commits_of_a_sink_that_is_gone_are_given_up_only_if_allowed(
+def test_commits_of_a_removed_sink_are_discarded_only_if_allowed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     checkpoints = failed_commit(tmp_path)

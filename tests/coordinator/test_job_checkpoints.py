@@ -153,7 +153,7 @@ def test_while_a_region_restarts_the_others_take_checkpoints_with_its_last_part(
     assert (left.committed, again.committed) == (["a", "b", "c", "d"], ["z"])
 
 
-def test_what_a_region_had_not_committed_when_it_failed_is_committed_when_it_goes_on(job: JobCheckpoints) -> None:
+def test_uncommitted_committables_of_a_failed_region_are_committed_when_it_resumes(job: JobCheckpoints) -> None:
     left, right = Region(job, 0), Region(job, 1)
     right.batch("x")
     right.prepare()
@@ -166,7 +166,7 @@ def test_what_a_region_had_not_committed_when_it_failed_is_committed_when_it_goe
     assert Region(job, 1).committed == ["x"]
 
 
-def test_a_region_that_never_got_anywhere_keeps_nobody_from_committing(job: JobCheckpoints) -> None:
+def test_a_region_without_progress_does_not_prevent_others_from_committing(job: JobCheckpoints) -> None:
     left, right = Region(job, 0), Region(job, 1)
     right.fail()
     left.batch("a")
@@ -216,7 +216,7 @@ def test_a_savepoint_is_refused_if_a_region_fails_and_a_checkpoint_if_none_is_le
     assert "it ended before the checkpoint was taken" in str(answers[2])
 
 
-def test_no_region_goes_on_beside_another_job_manager(job: JobCheckpoints) -> None:
+def test_no_region_continues_after_another_job_manager_took_a_checkpoint(job: JobCheckpoints) -> None:
     left, right = Region(job, 0), Region(job, 1)
     other = JobCheckpoints(job.plan, job.directory)
     for region, text in ((Region(other, 0), "a"), (Region(other, 1), "x")):
@@ -231,7 +231,7 @@ def test_no_region_goes_on_beside_another_job_manager(job: JobCheckpoints) -> No
     assert newest(job) == ["a", "x"]
 
 
-def test_a_run_that_was_given_up_decides_nothing(job: JobCheckpoints) -> None:
+def test_a_superseded_run_decides_nothing(job: JobCheckpoints) -> None:
     given_up = Region(job, 0)
     given_up.batch("a")
     after = Region(job, 0)

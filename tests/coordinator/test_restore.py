@@ -82,7 +82,7 @@ EXPECTED = dict(Counter(number % KEYS for number in range(LAST + 1)))
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 6), st.integers(1, 30), BACKENDS, BACKENDS)
-def test_a_savepoint_goes_on_in_any_parallelism_and_back_end(
+def test_a_savepoint_is_restored_in_any_parallelism_and_back_end(
     tmp_path_factory: pytest.TempPathFactory,
     before: int,
     after: int,
@@ -108,14 +108,14 @@ def test_a_savepoint_needs_nothing_of_its_job(tmp_path: Path) -> None:
     assert finals(run_local(counts(environment(3, moved / "_metadata")))) == EXPECTED
 
 
-def test_a_killed_job_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
+def test_a_killed_job_resumes_from_its_last_checkpoint(tmp_path: Path) -> None:
     run_local(counts(environment(2)), batch_elements=5, batches=4, checkpoint=tmp_path)
     assert [path.name for path in checkpoints_in(tmp_path)] == ["chk-4"]
     assert finals(run_local(counts(environment(2)), batch_elements=5, checkpoint=tmp_path)) == EXPECTED
     assert finals(run_local(counts(environment(4, checkpoints_in(tmp_path)[0])))) == {}
 
 
-def test_a_job_with_checkpoints_of_its_own_needs_what_it_began_with_no_longer(tmp_path: Path) -> None:
+def test_a_job_with_its_own_checkpoints_no_longer_needs_its_initial_one(tmp_path: Path) -> None:
     before = run_local(counts(environment(2), max_parallelism=4), batch_elements=5, batches=4, savepoint=tmp_path)
     savepoint, directory = before.savepoint, tmp_path / "job"
     assert savepoint is not None
@@ -124,7 +124,7 @@ def test_a_job_with_checkpoints_of_its_own_needs_what_it_began_with_no_longer(tm
     assert finals(run_local(counts(environment(3, savepoint)), checkpoint=directory)) == EXPECTED
 
 
-def test_as_many_checkpoints_are_kept_as_asked_for_and_each_is_whole(tmp_path: Path) -> None:
+def test_the_configured_number_of_checkpoints_is_retained_and_each_is_complete(tmp_path: Path) -> None:
     options = {"execution.checkpointing.num-retained": "3"}
     run_local(counts(environment(2, **options)), batch_elements=5, batches=9, checkpoint=tmp_path)
     kept = checkpoints_in(tmp_path)
@@ -219,7 +219,7 @@ def test_a_damaged_file_is_named_and_the_newest_intact_checkpoint_is_offered(tmp
     assert finals(run_local(counts(environment(2, second)))) == EXPECTED
 
 
-def test_what_is_no_checkpoint_is_refused_with_what_there_is(tmp_path: Path) -> None:
+def test_an_invalid_checkpoint_path_is_refused_with_the_existing_ones(tmp_path: Path) -> None:
     with pytest.raises(CheckpointNotFoundError, match=r"/nowhere: the directory does not exist"):
         run_local(counts(environment(1, tmp_path / "nowhere")))
     with pytest.raises(CheckpointNotFoundError, match=r"has no _metadata file; it may be incomplete"):
@@ -262,7 +262,7 @@ class SelfTimed(TimestampAssigner):
         return int(value) * 100
 
 
-def test_windows_go_on_in_another_parallelism(tmp_path: Path) -> None:
+def test_windows_are_restored_in_another_parallelism(tmp_path: Path) -> None:
     def program(env: StreamExecutionEnvironment) -> StreamExecutionEnvironment:
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1000)).with_timestamp_assigner(
             SelfTimed()
@@ -313,7 +313,7 @@ def test_a_leader_that_was_paused_finds_the_next_checkpoint_taken(tmp_path: Path
     assert finals(run_local(counts(environment(2)), batch_elements=5, checkpoint=tmp_path)) == EXPECTED
 
 
-def test_of_two_leaders_at_the_same_checkpoint_one_decides_and_its_state_is_gone_on_from(tmp_path: Path) -> None:
+def test_of_two_leaders_at_the_same_checkpoint_one_decides_and_its_state_is_restored(tmp_path: Path) -> None:
     old = Leader(tmp_path)
     old.run_batch()
     old.decide()

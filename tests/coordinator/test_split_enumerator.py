@@ -136,7 +136,7 @@ def test_reading_is_fair_over_the_splits_of_a_subtask(splits: int) -> None:
     assert done == LENGTHS
 
 
-def test_budget_is_dealt_over_splits_and_whole_ones_starve_nobody() -> None:
+def test_budget_is_shared_among_splits_and_whole_ones_starve_no_other() -> None:
     assert deal(10, [3, 100, 100], [False] * 3) == [3, 3, 3]
     assert deal(2, [5, 5, 5], [False] * 3) == [1, 1, 0]
     shares = deal(10, [100, 100, 100, 7], [True, True, False, False])
@@ -166,7 +166,7 @@ class Closing(Growing):
         return [SourceSplit(name, length, is_finished=name < "c") for name, length in LENGTHS.items()]
 
 
-def test_split_that_says_it_is_finished_is_read_once_although_it_is_listed() -> None:
+def test_finished_split_is_read_once_although_it_is_still_listed() -> None:
     splits = enumerator(Closing(), 1, elements=100)
     first = splits.plan(0).ranges
     assert [[(p.split.split_id, p.is_last) for p in parts] for parts in first.values()] == [
@@ -178,7 +178,7 @@ def test_split_that_says_it_is_finished_is_read_once_although_it_is_listed() -> 
     assert read(later.plan(100)) == {}
 
 
-def test_planning_costs_nothing_for_what_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_splits_add_no_planning_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     LENGTHS.clear()
     LENGTHS.update({str(number): 1 for number in range(2_000)})
     splits = enumerator(Growing(), elements=1_000_000)
@@ -280,7 +280,7 @@ def test_file_is_known_by_its_path_even_if_it_grows(tmp_path: Path) -> None:
     assert read(later.plan(10)) == {1: [(f"{tmp_path}/b:0", 0, 5)]}
 
 
-def test_what_is_known_of_many_files_is_small(tmp_path: Path) -> None:
+def test_the_state_of_many_known_files_is_small(tmp_path: Path) -> None:
     keys = KnownKeys({f"/data/in/2024-05-01/part-{number:05}.txt" for number in range(2_000)})
     packed = pickle.dumps(keys)
     assert len(packed) < 20_000
@@ -329,12 +329,12 @@ def test_a_source_of_ones_own_is_read_once_in_all_modes(tmp_path: Path) -> None:
         ]
 
 
-def test_what_can_not_be_read_is_refused_with_what_can() -> None:
+def test_unreadable_sources_are_refused_with_the_supported_ones() -> None:
     with pytest.raises(NotImplementedError, match=r"no reader for source Source: .*discover_splits\(\)"):
         enumerator(Source())
 
 
-def test_what_is_kept_of_read_files_is_bounded_by_the_directory(tmp_path: Path) -> None:
+def test_the_state_of_read_files_is_bounded_by_the_directory(tmp_path: Path) -> None:
     text = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
     splits = enumerator(text.monitor_continuously(Duration.of_millis(1)).build())
     sizes = []
@@ -368,7 +368,7 @@ def test_batches_begin_small_and_grow_to_the_interval_of_checkpoints(
     assert batches[-1] == pytest.approx(batch_s, rel=0.02)
 
 
-def test_a_batch_stops_where_a_split_says_it_may() -> None:
+def test_a_batch_stops_at_the_limit_of_a_split() -> None:
     split = Split("shard", 0, 0, 900, grows=True, stops=(Stop(100, 5), Stop(400, 5), Stop(900, 10)))
     assert [split.units_after(position) for position in (0, 100, 400, 900)] == [20, 15, 10, 0]
     assert [split.stop_after(0, units) for units in (0, 1, 5, 9, 10, 1000)] == [0, 100, 100, 100, 400, 900]

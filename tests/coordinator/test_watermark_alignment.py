@@ -89,7 +89,7 @@ def test_sources_that_share_no_group_do_not_wait(groups: Any) -> None:
     assert simulation.batches == COUNT // 1_000
 
 
-def test_idle_source_holds_nobody_back() -> None:
+def test_idle_source_does_not_hold_back_others() -> None:
     simulation = Simulation(program(("g", "g")), 1_000)
     slow = next(vertex for vertex, factor in simulation.factors.items() if factor == 1)
     simulation.run(idle=slow)

@@ -170,7 +170,7 @@ class Never(NeverTrigger):
         return False
 
 
-def test_what_does_not_fit_is_refused_with_names() -> None:
+def test_misfits_are_refused_by_name() -> None:
     env = environment()
     stream = timed(env, LEFT)
     with pytest.raises(TypeError, match=r"join\(\) takes a DataStream; found int 3"):
@@ -231,7 +231,7 @@ def interval(env: StreamExecutionEnvironment) -> Any:
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_interval_join_pairs_what_is_near(is_batch: bool) -> None:
+def test_interval_join_pairs_elements_within_the_bounds(is_batch: bool) -> None:
     env = environment(2, is_batch)
     interval(env).process(ShowPair(), Types.STRING()).collect_async()
     assert sorted(run_local(env).elements) == ["1+10@2", "2+10@4", "4+20@13"]
@@ -405,7 +405,7 @@ def mod_7(number: int) -> int:
 
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 5))
-def test_joins_go_on_from_a_savepoint_in_any_parallelism(
+def test_joins_resume_from_a_savepoint_in_any_parallelism(
     tmp_path_factory: pytest.TempPathFactory, before: int, after: int, batches: int
 ) -> None:
     directory = tmp_path_factory.mktemp("savepoint")

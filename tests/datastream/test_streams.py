@@ -82,13 +82,13 @@ def test_collection_is_converted_at_once_and_bad_elements_are_named(env):
         "cache",
     ],
 )
-def test_keyed_stream_refuses_what_makes_no_sense_on_it(pairs, call):
+def test_keyed_stream_refuses_inapplicable_methods(pairs, call):
     keyed = pairs.key_by(lambda t: t[0], Types.STRING())
     with pytest.raises(InvalidProgramError, match=f"{call}.*is not supported on a KeyedStream"):
         getattr(keyed, call)()
 
 
-def test_keyed_operators_carry_what_the_call_said(env, pairs):
+def test_keyed_operators_carry_the_arguments_of_the_call(env, pairs):
     keyed = pairs.key_by(lambda t: t[0], key_type=Types.STRING())
     late = OutputTag("late", PAIR)
     windowed = (
@@ -100,7 +100,7 @@ def test_keyed_operators_carry_what_the_call_said(env, pairs):
     assert (window.key_type, window.state_type) == (Types.STRING(), PAIR)
 
 
-def test_checkpoints_are_not_kept_unless_asked_for(env):
+def test_checkpoints_are_not_retained_unless_configured(env):
     config = env.get_checkpoint_config()
     none = ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
     assert (config.get_externalized_checkpoint_retention(), config.is_externalized_checkpoints_enabled()) == (
@@ -178,14 +178,14 @@ def test_automatic_mode_is_batch_for_bounded_sources_only(env):
         env.get_stream_graph()
 
 
-def test_nothing_comes_behind_a_source_without_end():
+def test_no_source_may_follow_an_unbounded_one():
     endless = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/in")
     endless = endless.monitor_continuously(Duration.of_seconds(1)).build()
     with pytest.raises(InvalidProgramError, match="is unbounded, so no source can follow it"):
         HybridSource.builder(endless).add_source(NumberSequenceSource(1, 2))
 
 
-def test_settings_of_the_command_line_stand_behind_those_of_the_program():
+def test_settings_of_the_program_override_those_of_the_command_line():
     set_default_options({"parallelism.default": "7", "pipeline.name": "cli"})
     try:
         own = Configuration.from_dict({"parallelism.default": "3"})
@@ -207,11 +207,11 @@ def test_settings_of_the_command_line_stand_behind_those_of_the_program():
         ("max", 0, [[1, "a"], [2, "b"]], [2, "a"]),
     ],
 )
-def test_rolling_aggregate_keeps_what_flink_keeps(kind, position, values, expected):
+def test_rolling_aggregate_keeps_the_same_fields_as_flink(kind, position, values, expected):
     assert accumulator(kind, position)(*values) == expected
 
 
-def test_rolling_aggregate_refuses_what_it_can_not_read():
+def test_rolling_aggregate_refuses_unsupported_elements():
     with pytest.raises(TypeError, match="int or str"):
         accumulator("sum", 1.5)
     with pytest.raises(TypeError, match="no such field"):
@@ -267,7 +267,7 @@ def test_streams_keyed_alike_meet_in_one_operator(env, pairs):
         one_keyed.map(Swap())
 
 
-def test_connected_streams_of_which_one_is_keyed_are_keyed_anew(env, pairs):
+def test_connected_streams_of_which_one_is_keyed_are_rekeyed(env, pairs):
     class Join(KeyedCoProcessFunction):
         def process_element1(self, value, ctx):
             yield value
@@ -298,7 +298,7 @@ def test_streams_keyed_by_other_types_do_not_connect(pairs):
     ("type_info", "found"),
     [("INT", "found 'INT'$"), (int, "found <class 'int'>$"), (Types.INT, r"call it: Types.INT\(\)$")],
 )
-def test_what_is_no_type_is_refused(pairs, type_info, found):
+def test_arguments_that_are_not_types_are_refused(pairs, type_info, found):
     for call in (lambda: pairs.map(same, type_info), lambda: pairs.key_by(same, type_info)):
         with pytest.raises(TypeError, match=f"a type is declared by Types, e.g. Types.STRING.*{found}"):
             call()

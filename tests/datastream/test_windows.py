@@ -146,7 +146,7 @@ def test_continuous_trigger_fires_at_intervals_and_at_the_end():
     assert trigger.on_event_time(5, window, context) is TriggerResult.CONTINUE
 
 
-def test_count_trigger_starts_anew_after_it_fired():
+def test_count_trigger_restarts_after_it_fired():
     trigger, context = CountTrigger.of(2), Context()
     results = [trigger.on_element("x", 0, GlobalWindow.get(), context) for _ in range(4)]
     assert [result.is_fire() for result in results] == [False, True, False, True]

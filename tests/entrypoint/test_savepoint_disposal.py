@@ -33,7 +33,7 @@ def test_a_savepoint_is_removed_with_its_directories(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_only_what_the_metadata_lists_is_removed(tmp_path: Path) -> None:
+def test_only_files_listed_in_the_metadata_are_removed(tmp_path: Path) -> None:
     path = savepoint(tmp_path / "savepoint", "versions/0/0.full")
     (path / "thesis.txt").touch()
     dispose_savepoint(path)

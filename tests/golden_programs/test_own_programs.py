@@ -45,7 +45,7 @@ def expected(program: ModuleType, mode: str) -> list[str]:
 @pytest.mark.parametrize("parallelism", [1, 2, 4])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program_prints_what_is_expected(name: str, mode: str, parallelism: int) -> None:
+def test_program_prints_the_expected_output(name: str, mode: str, parallelism: int) -> None:
     program = load(name)
     assert sorted_lines(run(program, mode, parallelism)) == expected(program, mode)
 

@@ -71,7 +71,7 @@ def test_neighbours_chain_unless_a_rule_forbids_it():
         ),
     ],
 )
-def test_the_first_broken_rule_says_why_operators_are_apart(graph, rule, words):
+def test_the_first_broken_rule_is_the_reason_why_operators_are_not_chained(graph, rule, words):
     assert broken_by(graph) == words
     edge = graph.nodes[1].out_edges[0]
     broken = [one.name for one in CHAINING_RULES if not one.holds(Chaining(graph), edge, *graph.nodes.values())]
@@ -84,7 +84,7 @@ def test_second_input_keeps_operators_apart():
     assert broken_by(graph) == "the target has 2 inputs, a chained operator has one"
 
 
-def test_operator_that_takes_sources_into_its_chain_chains_behind_a_source_only():
+def test_operator_that_chains_with_sources_chains_only_after_a_source():
     graph = graph_of(target={"chaining_strategy": "HEAD_WITH_SOURCES"})
     graph.add_node(StreamNode(3, "c", 2, chaining_strategy="HEAD_WITH_SOURCES"))
     graph.add_edge(2, 3, 0, FORWARD)

@@ -192,7 +192,7 @@ def test_operator_knows_the_line_of_the_program_that_made_it():
     assert "numbers(env).map(same, Types.LONG()).print()" in Path(__file__).read_text().splitlines()[int(line) - 1]
 
 
-def test_what_is_collected_is_not_merged_into_what_else_reads_it():
+def test_a_collecting_sink_is_not_merged_with_other_consumers():
     env = environment({})
     stream = numbers(env).map(same, Types.LONG())
     stream.filter(same).print()

@@ -114,7 +114,7 @@ def test_plain_data_gives_the_same_ids_back(graph):
 
 @given(stream_graphs(), st.data())
 @settings(max_examples=75, deadline=None)
-def test_a_uid_changes_the_hashes_of_the_operator_and_of_what_is_behind_it_only(graph, data):
+def test_a_uid_changes_only_the_hashes_of_the_operator_and_of_those_after_it(graph, data):
     before = operator_hashes(graph, Chaining(graph))
     chosen = data.draw(st.sampled_from(sorted(graph.nodes)))
     graph.nodes[chosen].uid = "mine"

@@ -112,7 +112,7 @@ def test_parts_are_sent_as_they_fill_and_shown_once_they_are_committed(writers: 
 
 
 @pytest.mark.parametrize("is_other_host", [False, True])
-def test_a_writer_goes_on_from_a_checkpoint_whatever_an_earlier_one_still_writes(writers: Writers, is_other_host):
+def test_a_writer_resumes_from_a_checkpoint_despite_an_earlier_writer(writers: Writers, is_other_host):
     first = writers.writer()
     for _ in range(7):
         first.write(LARGE, None)
@@ -134,7 +134,7 @@ def test_a_writer_goes_on_from_a_checkpoint_whatever_an_earlier_one_still_writes
     assert (writers.shown(), writers.left()) == ([15], [])
 
 
-def test_what_an_earlier_writer_began_is_aborted(writers: Writers):
+def test_uploads_of_an_earlier_writer_are_aborted(writers: Writers):
     first = writers.writer()
     first.flush(False)
     for _ in range(6):
@@ -158,7 +158,7 @@ def test_a_lost_answer_of_a_commit_changes_nothing(writers: Writers):
     assert (writers.shown(), writers.left(), lost) == ([1], [], [])
 
 
-def test_what_can_not_be_committed_is_refused_before(writers: Writers):
+def test_uncommittable_requests_are_refused_before_the_decision(writers: Writers):
     writer = writers.writer()
     writer.write("small", None)
     writer.flush(True)
@@ -175,7 +175,7 @@ def test_what_can_not_be_committed_is_refused_before(writers: Writers):
 
 
 @pytest.mark.parametrize("count", [2, 7])
-def test_a_version_is_gone_on_from_although_its_part_was_shown_since(writers: Writers, count):
+def test_a_version_is_resumed_although_its_part_was_published_later(writers: Writers, count):
     first = writers.writer()
     for _ in range(count):
         first.write(LARGE, None)

@@ -19,7 +19,7 @@ def test_local_paths_have_no_scheme(path):
     assert Files({}).remote(path) is None
 
 
-def test_an_unknown_scheme_says_which_there_are():
+def test_an_unknown_scheme_is_refused_with_the_known_ones():
     with pytest.raises(InvalidProgramError, match=r"no file system for ftpx://; allowed: .*s3://.*hdfs://"):
         Files({}).remote("ftpx://host/in")
 
@@ -105,7 +105,7 @@ def test_a_lost_answer_of_a_creation_is_no_refusal(bucket: Bucket):
     assert not lost
 
 
-def test_errors_say_what_was_asked_and_why_it_failed(bucket: Bucket):
+def test_errors_name_the_request_and_the_reason(bucket: Bucket):
     missing = Files(bucket.options).remote("s3://no-such-bucket/in")
     assert missing is not None
     with pytest.raises(RemoteFileNotFoundError, match="cannot list s3://no-such-bucket/in: The specified bucket"):

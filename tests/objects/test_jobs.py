@@ -83,7 +83,7 @@ def check_counts(bucket: Bucket, expected: Counter[str]) -> None:
     }
 
 
-def test_a_killed_slot_goes_on_from_its_disk_and_a_lost_disk_from_a_checkpoint_on_s3(bucket: Bucket, tmp_path: Path):
+def test_a_killed_slot_resumes_from_its_disk_and_a_lost_disk_from_a_checkpoint_on_s3(bucket: Bucket, tmp_path: Path):
     expected = put_lines(bucket)
 
     def split(line):

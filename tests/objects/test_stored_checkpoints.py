@@ -89,7 +89,7 @@ def sent(bucket: Bucket) -> list[str]:
     return [path for method, path, _ in bucket.server.requests if method == "PUT" and mine in path]
 
 
-def test_a_checkpoint_is_decided_when_its_files_have_arrived_while_batches_go_on(bucket: Bucket, tmp_path: Path):
+def test_a_checkpoint_is_decided_when_its_files_are_uploaded_while_batches_continue(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path)
     run.batch(0, is_checkpoint=True)
     assert run.taken == []
@@ -124,7 +124,7 @@ def test_files_stay_as_long_as_a_retained_checkpoint_needs_them(bucket: Bucket, 
     assert bucket.names("job") == []
 
 
-def test_another_host_goes_on_and_removes_what_the_first_one_left(bucket: Bucket, tmp_path: Path):
+def test_another_host_resumes_and_removes_leftovers_of_the_first(bucket: Bucket, tmp_path: Path):
     first = Run(bucket, tmp_path / "first")
     first.batch(0, is_checkpoint=True, waits=True)
     first.batch(1, is_checkpoint=True)
@@ -157,7 +157,7 @@ def test_a_file_that_is_missing_is_fetched_and_named_if_it_is_gone(bucket: Bucke
         list(VersionStore(tmp_path / "third", 0, 0, run.remote).read(chain))
 
 
-def test_so_many_checkpoints_may_fail_as_the_configuration_says(bucket: Bucket, tmp_path: Path):
+def test_the_configured_number_of_checkpoints_may_fail(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path, **{"tolerable-failed-checkpoints": "1"})
     failed = Stored(failure="can't write s3://x: no space")
     for slot, store in enumerate(run.stores):

@@ -55,19 +55,19 @@ def run(
     ],
     ids=["fixed", "exponential"],
 )
-def test_call_is_tried_again_as_long_as_the_strategy_says(retry: Any, ordered: bool) -> None:
+def test_call_is_retried_as_long_as_the_strategy_allows(retry: Any, ordered: bool) -> None:
     function = Flaky(2, 1)
     assert run(function, retry, ordered=ordered) == ["a", "b"]
     assert function.calls == {"a": 4, "b": 4}
 
 
-def test_last_result_counts_when_no_more_tries_are_left() -> None:
+def test_last_result_counts_when_retries_are_exhausted() -> None:
     function = Flaky(0, 9)
     assert run(function, FixedDelayRetryStrategy(2, 1, EMPTY, ANY_ERROR)) == []
     assert function.calls == {"a": 3, "b": 3}
 
 
-def test_last_error_fails_the_job_when_no_more_tries_are_left() -> None:
+def test_last_error_fails_the_job_when_retries_are_exhausted() -> None:
     with pytest.raises(UserFunctionError, match=r"ValueError: call 3; on record '[ab]'"):
         run(Flaky(9), FixedDelayRetryStrategy(2, 1, EMPTY, ANY_ERROR))
 

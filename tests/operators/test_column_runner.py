@@ -111,7 +111,7 @@ def feed(runners, parts, factory):
 
 @pytest.mark.parametrize("name", FACTORIES)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_version_is_enough_to_go_on_with_another_parallelism(name, seed):
+def test_a_version_is_restored_in_another_parallelism(name, seed):
     factory = FACTORIES[name]
     parts = list(steps(seed))
     whole, resumed = Kept(), Kept()

@@ -92,7 +92,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_is_refused_with_its_line(name: str, tmp_path: Path) -> None:
+def test_malformed_records_are_refused_with_their_line(name: str, tmp_path: Path) -> None:
     builder, text, message = REFUSED[name]
     (tmp_path / "a.csv").write_text(text, newline="")
     with pytest.raises(UserFunctionError, match=message):

@@ -102,7 +102,7 @@ def test_changes_are_found_again_on_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     assert dict(again.table("list").data.items()) == {k: [3, 30] if k == 3 else [k] for k in range(10) if k != 4}
 
 
-def test_files_lie_where_the_configuration_says_and_have_no_name(tmp_path: Any) -> None:
+def test_files_are_in_the_configured_directory_and_unlinked(tmp_path: Any) -> None:
     table = DiskStore({"state.backend.rocksdb.localdir": str(tmp_path)}).table()
     for key in range(20_000):
         table[key] = "x" * 1000
@@ -175,7 +175,7 @@ TestMapTable.settings = settings(max_examples=60, stateful_step_count=40, deadli
 
 
 @pytest.mark.parametrize("store", [None, DiskStore({})], ids=["memory", "disk"])
-def test_a_version_has_of_a_large_map_what_changed(store: DiskStore | None) -> None:
+def test_a_version_has_only_the_changes_of_a_large_map(store: DiskStore | None) -> None:
     backend = KeyedStateBackend(None, 128, store)
     table = backend.map_table("s\0map")
     for n in range(25_000):

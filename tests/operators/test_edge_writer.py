@@ -11,7 +11,7 @@ from firesteel.operators import edge_writer
 from firesteel.operators.buffers import decode
 
 
-def test_round_robin_goes_on_with_the_next_channel() -> None:
+def test_round_robin_continues_with_the_next_channel() -> None:
     split = edge_writer.RoundRobin([4, 5, 6], 1)
     assert split([1, 2], None) == [(5, [1], None), (6, [2], None)]
     assert split([3, 4, 5, 6], [30, 40, 50, 60]) == [(4, [3, 6], [30, 60]), (5, [4], [40]), (6, [5], [50])]

@@ -147,7 +147,7 @@ def test_spoilt_record_is_named(descriptor: Any, keyed: bool, timestamps: Any) -
     assert "test_errors.py" in str(failure["user_location"])
 
 
-def test_failure_is_told_with_operator_subtask_record_and_line_in_that_order() -> None:
+def test_failure_names_operator_subtask_record_and_line_in_that_order() -> None:
     with (
         pytest.raises(UserFunctionError) as caught,
         OperatorHarness(op.MapOperator(check), subtask_index=1, parallelism=4) as h,

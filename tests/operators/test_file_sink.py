@@ -96,7 +96,7 @@ def hidden(directory: Path) -> list[str]:
 # --- attempts --------------------------------------------------------------------------------------------------------
 
 
-def test_what_an_earlier_attempt_still_writes_is_never_seen(tmp_path: Path) -> None:
+def test_late_writes_of_an_earlier_attempt_are_never_visible(tmp_path: Path) -> None:
     first = writer_of(rows_of(tmp_path))
     first.write("a", None)
     first.flush(False)
@@ -113,7 +113,7 @@ def test_what_an_earlier_attempt_still_writes_is_never_seen(tmp_path: Path) -> N
     assert hidden(tmp_path) == []
 
 
-def test_version_is_gone_on_from_although_its_part_was_shown_meanwhile(tmp_path: Path) -> None:
+def test_version_is_resumed_although_its_part_was_published_meanwhile(tmp_path: Path) -> None:
     first = writer_of(rows_of(tmp_path))
     first.write("a", None)
     first.flush(False)
@@ -163,7 +163,7 @@ def test_parts_of_a_version_are_synced_first(tmp_path: Path, monkeypatch: Any) -
     assert synced[3:] == [tmp_path.name]
 
 
-def test_leftovers_of_failed_attempts_are_removed_and_what_awaits_its_commit_is_not(tmp_path: Path) -> None:
+def test_leftovers_of_failed_attempts_are_removed_and_pending_commits_are_not(tmp_path: Path) -> None:
     builder = rows_of(tmp_path, part_size=1)
     first = writer_of(builder)
     first.write("a", None)
@@ -215,7 +215,7 @@ def test_a_job_and_its_fork_commit_into_files_of_their_own(tmp_path: Path) -> No
     assert hidden(tmp_path) == []
 
 
-def test_a_second_leader_leaves_what_the_first_may_yet_decide(tmp_path: Path) -> None:
+def test_a_second_leader_keeps_undecided_files_of_the_first(tmp_path: Path) -> None:
     """The first is paused between the end of a batch and its decision."""
     paused = writer_of(rows_of(tmp_path, part_size=1))
     paused.write("a", None)
@@ -362,7 +362,7 @@ def test_orc_files_have_a_column_per_field(tmp_path: Path) -> None:
     assert sorted(found, key=str) == sorted([first, dict.fromkeys(first)], key=str)
 
 
-def test_what_orc_files_can_not_hold_is_refused() -> None:
+def test_types_that_orc_files_cannot_hold_are_refused() -> None:
     with pytest.raises(NotImplementedError, match="field 'at' is a time of day, which ORC does not support"):
         OrcBulkWriters.for_row_type(Types.ROW_NAMED(["at"], [Types.SQL_TIME()]))
     with pytest.raises(TypeError, match=r"takes a Types.ROW_NAMED, found"):
@@ -375,7 +375,7 @@ def test_what_orc_files_can_not_hold_is_refused() -> None:
             OrcBulkWriters.for_row_type(PERSON, Configuration.from_dict({key: value}))
 
 
-def test_parquet_part_is_gone_on_from_in_its_middle(tmp_path: Path) -> None:
+def test_parquet_part_is_resumed_in_the_middle(tmp_path: Path) -> None:
     """The slot dies twice in the batch that finishes the part: before and after the file is made."""
     builder = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON)).with_bucket_assigner(
         FLAT
@@ -434,7 +434,7 @@ def test_a_savepoint_with_a_parquet_or_compacting_sink_is_used_though_its_job_we
     assert sorted(numbers) == sorted(lines) == sorted(once + twice)
 
 
-def test_parquet_files_are_not_put_one_behind_the_other(tmp_path: Path) -> None:
+def test_parquet_files_are_not_concatenated(tmp_path: Path) -> None:
     builder = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(PERSON))
     strategy = FileCompactStrategy.builder().set_size_threshold(4).build()
     with pytest.raises(ValueError, match="Parquet files can't be concatenated"):
@@ -467,7 +467,7 @@ def test_files_are_put_together_when_they_are_large_enough(tmp_path: Path) -> No
     assert all(path.name.startswith("compacted-part-") for path in tmp_path.iterdir())
 
 
-def test_files_are_put_together_after_so_many_checkpoints(tmp_path: Path) -> None:
+def test_files_are_compacted_after_the_configured_number_of_checkpoints(tmp_path: Path) -> None:
     writer = writer_of(compacting(tmp_path, FileCompactStrategy.builder().enable_compaction_on_checkpoint(2)))
     seen = []
     for text in "abcde":
@@ -478,7 +478,7 @@ def test_files_are_put_together_after_so_many_checkpoints(tmp_path: Path) -> Non
     assert seen == [[], ["a\nb\n"], ["a\nb\n"], ["a\nb\n", "c\nd\n"], ["a\nb\n", "c\nd\n"]]
 
 
-def test_what_waits_to_be_put_together_survives_and_leftovers_go(tmp_path: Path) -> None:
+def test_files_to_compact_are_restored_and_leftovers_removed(tmp_path: Path) -> None:
     builder = compacting(tmp_path, FileCompactStrategy.builder().set_size_threshold(4))
     first = writer_of(builder)
     first.write("a", None)
@@ -494,7 +494,7 @@ def test_what_waits_to_be_put_together_survives_and_leftovers_go(tmp_path: Path)
     assert hidden(tmp_path) == []
 
 
-def test_sink_that_stopped_putting_together_shows_what_waited(tmp_path: Path) -> None:
+def test_sink_without_compaction_publishes_files_that_waited_for_it(tmp_path: Path) -> None:
     first = writer_of(compacting(tmp_path, FileCompactStrategy.builder().set_size_threshold(100)))
     first.write("a", None)
     first.flush(False)

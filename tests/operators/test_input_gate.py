@@ -96,7 +96,7 @@ def test_gate_ends_when_all_inputs_did() -> None:
     assert seen == ["end 0", "end 1"]
 
 
-def test_restored_gate_goes_on_where_it_was() -> None:
+def test_restored_gate_continues_from_its_position() -> None:
     import pickle
 
     gate, _ = gate_of(A, B)

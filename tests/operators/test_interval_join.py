@@ -79,7 +79,7 @@ def test_element_at_the_watermark_is_in_time_and_one_before_it_is_late() -> None
         assert h.side_output(RIGHT_LATE) == [("k", "1")]
 
 
-def test_what_waited_until_the_watermark_is_gone_for_an_element_at_the_watermark() -> None:
+def test_elements_expired_by_the_watermark_do_not_join_one_at_the_watermark() -> None:
     with join(-8, 0) as h:
         right(h, "1", 9)
         h.watermark(16)
@@ -111,7 +111,7 @@ def test_element_is_kept_until_no_partner_may_come(lower: int, upper: int, left_
             assert h.num_keyed_state_entries() == 0
 
 
-def test_final_watermark_leaves_no_state_behind() -> None:
+def test_final_watermark_removes_all_state() -> None:
     with join(-3, 4) as h:
         for time in (1, 1, 5, 90):
             left(h, "a", time)
@@ -120,7 +120,7 @@ def test_final_watermark_leaves_no_state_behind() -> None:
         assert h.num_keyed_state_entries() == 0
 
 
-def test_element_without_event_time_is_an_error_that_says_what_to_do() -> None:
+def test_element_without_event_time_is_an_error_with_a_hint() -> None:
     with (
         join(0, 1) as h,
         pytest.raises(UserFunctionError, match=r"found one without; call assign_timestamps_and_watermarks\(\)"),

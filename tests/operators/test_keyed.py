@@ -130,7 +130,7 @@ def test_states_are_apart_by_key_and_have_their_declared_width() -> None:
         ]
 
 
-def test_restored_states_go_on() -> None:
+def test_states_are_restored() -> None:
     with keyed(KeyedProcessOperator(Remember())) as h:
         h.process(("a", 1))
         with keyed(KeyedProcessOperator(Remember()), snapshot=h.snapshot()) as other:
@@ -152,7 +152,7 @@ class Gather(KeyedProcessFunction):
         yield ctx.get_current_key(), seen
 
 
-def test_what_was_emitted_does_not_change_with_the_state_behind_it() -> None:
+def test_emitted_values_do_not_change_with_the_state() -> None:
     with keyed(KeyedProcessOperator(Gather())) as h:
         h.process_batch([("a", 1), ("a", 2)])
         assert h.values == [[1], ("a", [1]), [1, 2], ("a", [1, 2])]
@@ -317,7 +317,7 @@ def test_timer_that_registers_another_one_due_fires_both() -> None:
         assert [timestamp for timestamp, _ in h.values] == [10, 20, 30]
 
 
-def test_batch_mode_fires_timers_of_both_kinds_behind_a_key_and_ignores_those_they_register() -> None:
+def test_batch_mode_fires_all_timers_after_a_key_and_ignores_those_they_register() -> None:
     with keyed(KeyedProcessOperator(Again()), is_batch=True) as h:
         h.process_batch([("a", 1), ("b", 1)])
         h.end()
@@ -397,7 +397,7 @@ class CountOfKey(KeyedProcessFunction):
 
 
 @pytest.mark.parametrize("is_batch", [False, True])
-def test_keys_without_type_are_told_apart_by_class_as_their_pickled_bytes_are(is_batch: bool) -> None:
+def test_keys_without_type_are_distinguished_by_class_like_their_pickled_bytes(is_batch: bool) -> None:
     descriptor, select = KeyedProcessOperator(CountOfKey()), [lambda value: value]
     with OperatorHarness(descriptor, key_selectors=select, is_batch=is_batch) as h:
         h.process_batch(LIKE_ONE)

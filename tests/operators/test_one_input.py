@@ -234,13 +234,13 @@ def test_unordered_answers_come_as_they_arrive_but_never_pass_a_watermark() -> N
         assert (h.values, h.watermarks) == ([4, 4, 1], [5])
 
 
-def test_call_that_takes_too_long_gives_what_timeout_says() -> None:
+def test_call_that_times_out_emits_the_result_of_timeout() -> None:
     with OperatorHarness(asynchronous(True, timeout_ms=50)) as h:
         h.process_batch([0, 4])
         assert h.values == ["timeout", 4, 4]
 
 
-def test_no_more_calls_than_the_capacity_run_at_once() -> None:
+def test_at_most_capacity_calls_run_concurrently() -> None:
     descriptor = asynchronous(True, capacity=2)
     with OperatorHarness(descriptor) as h:
         h.process_batch([3] * 7)

@@ -207,7 +207,7 @@ class Offset(BroadcastProcessFunction):
         ctx.get_broadcast_state(self.descriptor).put("offset", value)
 
 
-def test_broadcast_side_comes_first_and_the_other_side_is_spilled_meanwhile() -> None:
+def test_broadcast_side_is_processed_first_while_the_other_side_is_spilled() -> None:
     descriptor = BroadcastProcessOperator(Offset(), (Offset.descriptor,), keyed=False)
     with OperatorHarness(descriptor, is_batch=True, configuration=SPILLS) as harness:
         for start in range(0, 1000, 10):

@@ -73,7 +73,7 @@ def test_split_that_was_not_read_yet_holds_the_watermark_back() -> None:
         assert reader.tick(clock) == [98]
 
 
-def test_finished_split_holds_nobody_back_and_is_forgotten() -> None:
+def test_finished_split_does_not_hold_back_others_and_is_forgotten() -> None:
     with ManualClock(0) as clock:
         reader = Reader()
         reader.read(("a", 0, 100), ("b", 0, 11))
@@ -97,7 +97,7 @@ def test_snapshot_does_not_grow_with_the_splits_that_were_finished() -> None:
     assert max(sizes) <= sizes[0] + 20
 
 
-def test_idle_split_holds_nobody_back_and_all_idle_ones_make_the_subtask_idle() -> None:
+def test_idle_split_does_not_hold_back_others_and_all_idle_ones_make_the_subtask_idle() -> None:
     with ManualClock(0) as clock:
         reader = Reader(ASCENDING.with_idleness(Duration.of_millis(500)))
         reader.read(("slow", 0, 10), ("fast", 0, 100))
@@ -127,7 +127,7 @@ def test_subtask_without_splits_turns_idle() -> None:
         assert (reader.harness.idle_changes, reader.operator.next_processing_time()) == ([True], None)
 
 
-def test_restored_splits_go_on_with_their_generators() -> None:
+def test_restored_splits_continue_with_their_generators() -> None:
     with ManualClock(0) as clock:
         first = Reader()
         first.read(("a", 0, 100), ("b", 0, 50))

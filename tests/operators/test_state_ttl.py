@@ -47,7 +47,7 @@ def test_value_is_there_until_its_time_to_live_is_over(kind: str, clock: ManualC
 
 
 @each_kind
-def test_read_removes_what_it_finds_expired(kind: str, clock: ManualClock) -> None:
+def test_read_removes_expired_values(kind: str, clock: ManualClock) -> None:
     descriptor, write, read, _, _ = KINDS[kind]
     states = States(descriptor(), builder())
     states.do(write)
@@ -69,7 +69,7 @@ def test_read_does_not_prolong_a_life_by_default(kind: str, clock: ManualClock) 
 
 
 @each_kind
-def test_read_begins_the_life_anew_where_asked_for(kind: str, clock: ManualClock) -> None:
+def test_read_renews_the_ttl_if_configured(kind: str, clock: ManualClock) -> None:
     descriptor, write, read, found, nothing = KINDS[kind]
     states = States(descriptor(), builder().update_ttl_on_read_and_write())
     states.do(write)
@@ -119,7 +119,7 @@ def test_cleared_state_is_gone_before_its_time(kind: str, clock: ManualClock) ->
     assert (states.do(read), states.size()) == (nothing, 0)
 
 
-def test_write_begins_the_life_of_a_value_anew(clock: ManualClock) -> None:
+def test_write_renews_the_ttl(clock: ManualClock) -> None:
     states = States(value(), builder())
     states.do(lambda s: s.update(1))
     clock.advance(TTL - 1)
@@ -256,7 +256,7 @@ def test_map_may_be_changed_while_it_is_read(clock: ManualClock) -> None:
 
 
 @pytest.mark.parametrize("descriptor", [reducing, aggregating])
-def test_adding_begins_the_life_anew_and_starts_from_nothing_where_it_was_over(
+def test_adding_renews_the_ttl_and_starts_from_empty_after_expiry(
     descriptor: Callable[[], StateDescriptor], clock: ManualClock
 ) -> None:
     states = States(descriptor(), builder())
@@ -271,7 +271,7 @@ def test_adding_begins_the_life_anew_and_starts_from_nothing_where_it_was_over(
 
 
 @pytest.mark.parametrize("descriptor", [reducing, aggregating])
-def test_adding_goes_on_from_an_expired_value_where_that_may_be_shown(
+def test_adding_continues_from_an_expired_value_if_it_may_be_returned(
     descriptor: Callable[[], StateDescriptor], clock: ManualClock
 ) -> None:
     states = States(descriptor(), builder().return_expired_if_not_cleaned_up())
@@ -294,7 +294,7 @@ def test_merging_leaves_expired_values_out(
 
 
 @pytest.mark.parametrize("descriptor", [reducing, aggregating])
-def test_merging_begins_the_life_of_the_one_living_value_anew(
+def test_merging_renews_the_ttl_of_the_one_live_value(
     descriptor: Callable[[], StateDescriptor], clock: ManualClock
 ) -> None:
     states = States(descriptor(), builder())

@@ -34,7 +34,7 @@ def fill(states: States, write: Do, keys: int) -> None:
 
 
 @each_kind
-def test_incremental_cleanup_visits_so_many_entries_per_access(kind: str, clock: ManualClock) -> None:
+def test_incremental_cleanup_visits_the_configured_number_of_entries_per_access(kind: str, clock: ManualClock) -> None:
     descriptor, write, read, _, _ = KINDS[kind]
     states = States(descriptor(), builder().cleanup_incrementally(3, False))
     fill(states, write, 10)
@@ -47,7 +47,7 @@ def test_incremental_cleanup_visits_so_many_entries_per_access(kind: str, clock:
     assert all(before - after <= 3 for before, after in zip([10, *sizes], sizes, strict=False))
 
 
-def test_incremental_cleanup_leaves_what_lives(clock: ManualClock) -> None:
+def test_incremental_cleanup_keeps_live_entries(clock: ManualClock) -> None:
     states = States(value(), builder().cleanup_incrementally(100, False))
     fill(states, lambda s: s.update(1), 5)
     clock.advance(TTL - 1)
@@ -90,7 +90,7 @@ class Untouched(KeyedProcessFunction):
             self.state.update(1)
 
 
-def test_each_record_cleans_up_where_asked_for(clock: ManualClock) -> None:
+def test_each_record_cleans_up_if_configured(clock: ManualClock) -> None:
     with OperatorHarness(KeyedProcessOperator(Untouched()), key_selectors=[lambda element: element[0]]) as h:
         h.process_batch([(key, True) for key in range(10)])
         clock.advance(TTL)
@@ -102,7 +102,7 @@ def test_each_record_cleans_up_where_asked_for(clock: ManualClock) -> None:
         assert h.num_keyed_state_entries() == 2
 
 
-def test_records_clean_up_nothing_unless_asked_for(clock: ManualClock) -> None:
+def test_records_clean_up_nothing_unless_configured(clock: ManualClock) -> None:
     states = States(value(), builder().cleanup_incrementally(2, False))
     states.do(lambda s: s.update(1))
     clock.advance(TTL)
@@ -152,7 +152,7 @@ def restored_from(versions: list[Any], descriptor: StateDescriptor, ttl: StateTt
     return states
 
 
-def test_what_a_cleanup_removed_is_gone_from_the_next_version_too(clock: ManualClock) -> None:
+def test_entries_removed_by_a_cleanup_are_missing_from_the_next_version(clock: ManualClock) -> None:
     states = States(value(), builder().cleanup_incrementally(100, False))
     states.do(lambda s: s.update(1), "old")
     versions = [version(states)]
@@ -192,7 +192,7 @@ def test_restored_value_expires_when_it_would_have(kind: str, clock: ManualClock
 
 
 @each_kind
-def test_full_snapshot_leaves_expired_values_out_where_asked_for(kind: str, clock: ManualClock) -> None:
+def test_full_snapshot_omits_expired_values_if_configured(kind: str, clock: ManualClock) -> None:
     descriptor, write, _, _, _ = KINDS[kind]
     states = States(descriptor(), builder().cleanup_full_snapshot())
     states.do(write, "old")
@@ -202,7 +202,7 @@ def test_full_snapshot_leaves_expired_values_out_where_asked_for(kind: str, cloc
     assert (states.size(), restored.size()) == (2, 1)
 
 
-def test_snapshot_keeps_expired_values_unless_asked_for(clock: ManualClock) -> None:
+def test_snapshot_keeps_expired_values_unless_configured(clock: ManualClock) -> None:
     states = States(value(), builder())
     states.do(lambda s: s.update(1))
     clock.advance(TTL)

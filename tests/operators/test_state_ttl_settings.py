@@ -71,7 +71,7 @@ class CountOfSession(EventTimeTrigger):
         ctx.merge_partitioned_state(self.descriptor)
 
 
-def test_merged_windows_merge_what_lives(clock: ManualClock) -> None:
+def test_merged_windows_merge_live_values(clock: ManualClock) -> None:
     assigner, trigger = EventTimeSessionWindows.with_gap(Time.milliseconds(10)), CountOfSession()
     with OperatorHarness(
         WindowOperator(assigner, trigger, 0, None, lambda a, b: a + b, None), key_selectors=[lambda element: "k"]

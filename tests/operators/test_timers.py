@@ -37,7 +37,7 @@ def test_deleted_timers_do_not_stay_queued() -> None:
 
 
 @given(STEPS)
-def test_what_is_registered_fires_once_in_order_of_time(steps: list[Any]) -> None:
+def test_timers_fire_once_in_order_of_time(steps: list[Any]) -> None:
     backend, timers = service()
     model: set[tuple[int, int]] = set()
     for step, key, timestamp in steps:

@@ -164,7 +164,7 @@ def test_inputs_share_state_and_timers_of_their_key_in_both_domains() -> None:
         assert h.side_output(SIDE) == ["15", "1000", "1000"]
 
 
-def test_restored_inputs_go_on_with_state_and_timers() -> None:
+def test_state_and_timers_of_both_inputs_are_restored() -> None:
     with co_keyed() as h:
         h.process(("a", 1), 5, 0)
         with co_keyed(snapshot=h.snapshot()) as other:
@@ -258,7 +258,7 @@ ALL = MapStateDescriptor("all", Types.STRING(), Types.INT())
 
 
 @pytest.mark.parametrize("keyed", [False, True])
-def test_versions_have_what_changed_of_broadcast_states(keyed: bool) -> None:
+def test_versions_have_the_changes_of_broadcast_states(keyed: bool) -> None:
     function: Any = type("KeyedRules", (KeyedBroadcastProcessFunction,), dict(vars(Rules)))() if keyed else Rules()
 
     def started() -> OperatorHarness:
@@ -290,7 +290,7 @@ def test_versions_have_what_changed_of_broadcast_states(keyed: bool) -> None:
 KEYS_LIKE_ONE = (1, 1.0, True)
 
 
-def test_broadcast_state_tells_keys_apart_and_keeps_what_was_put() -> None:
+def test_broadcast_state_distinguishes_keys_and_keeps_values() -> None:
     class Odd(BroadcastProcessFunction):
         def process_element(self, value: Any, ctx: Any) -> Any:
             state = ctx.get_broadcast_state(ODD)
@@ -368,7 +368,7 @@ class Late:
         """Nothing."""
 
 
-def test_batch_mode_keeps_the_watermark_behind_the_elements_that_waited_for_the_rules() -> None:
+def test_batch_mode_keeps_the_watermark_after_elements_that_waited_for_the_rules() -> None:
     with OperatorHarness(BroadcastProcessOperator(Late(), [RULES]), is_batch=True) as h:
         h.process("a", 1)
         h.watermark(MAX)

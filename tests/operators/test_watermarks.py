@@ -93,7 +93,7 @@ class Punctuated:
         pass
 
 
-def test_watermark_of_a_punctuated_generator_goes_out_right_behind_its_element() -> None:
+def test_watermark_of_a_punctuated_generator_follows_its_element() -> None:
     strategy = replace(WatermarkStrategy.no_watermarks(), generator_kind="custom", generator_supplier=Punctuated)
     with harness(strategy) as h:
         seen: list[Any] = []
@@ -120,7 +120,7 @@ class _Listener:
         pass
 
 
-def test_restored_generator_goes_on_from_its_largest_timestamp() -> None:
+def test_restored_generator_continues_from_its_largest_timestamp() -> None:
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     with ManualClock(0) as clock, harness(strategy) as first:
         first.process_batch(pairs(50))

@@ -68,7 +68,7 @@ def test_window_fires_when_the_watermark_passes_its_last_millisecond() -> None:
         assert h.elements == [(3, 9), (4, 19)]
 
 
-def test_element_behind_the_watermark_of_a_window_still_open_counts() -> None:
+def test_element_behind_the_watermark_counts_while_its_window_is_open() -> None:
     with harness(TEN, add) as h:
         h.process(1, 5)
         h.watermark(8)
@@ -112,7 +112,7 @@ def test_state_of_a_window_is_gone_when_its_lateness_is_over() -> None:
         assert not any(table.data for table in h.operator.backend.tables.values())  # type: ignore[attr-defined]
 
 
-def test_element_without_event_time_is_an_error_that_says_what_to_do() -> None:
+def test_element_without_event_time_is_an_error_with_a_hint() -> None:
     with harness(TEN, add) as h, pytest.raises(UserFunctionError, match="assign_timestamps_and_watermarks"):
         h.process(1)
 
@@ -167,7 +167,7 @@ def test_count_trigger_counts_over_merged_sessions() -> None:
 # --- triggers ------------------------------------------------------------------------------------------------------
 
 
-def test_purging_trigger_forgets_what_it_fired() -> None:
+def test_purging_trigger_removes_fired_elements() -> None:
     trigger = PurgingTrigger.of(CountTrigger.of(2))
     with harness(GlobalWindows.create(), add, trigger=trigger) as h:
         h.process_batch([1, 2, 3, 4, 5])

@@ -103,7 +103,7 @@ def test_an_element_that_is_late_for_one_of_its_windows_counts_in_the_other() ->
 
 
 @BACKENDS
-def test_a_version_says_what_changed_and_which_windows_are_gone(configuration: dict[str, str]) -> None:
+def test_a_version_has_changes_and_removed_windows(configuration: dict[str, str]) -> None:
     first, second = TimeWindow(0, 10), TimeWindow(10, 20)
     with windows(TEN, configuration=configuration) as h:
         h.process_batch([("a", 1), ("b", 2), ("a", 3)], [1, 2, 11])
@@ -171,7 +171,7 @@ def test_windows_by_the_clock_end_by_it_and_need_no_timers() -> None:
         assert h.operator.next_processing_time() is None
 
 
-def test_windows_by_the_clock_go_on_with_lateness_and_without() -> None:
+def test_processing_time_windows_are_restored_with_and_without_lateness() -> None:
     assigner = TumblingProcessingTimeWindows.of(Time.milliseconds(100))
     with ManualClock(1000) as clock, windows(assigner) as h:
         h.process(("a", 1))
@@ -185,7 +185,7 @@ def test_windows_by_the_clock_go_on_with_lateness_and_without() -> None:
                 assert other.values == [("a", 1000, [1])]
 
 
-def test_an_error_before_the_first_key_of_a_window_is_told_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_before_the_first_key_of_a_window_is_raised_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(self: Any, entry: Any, default: Any = None) -> Any:
         raise OSError("damaged")
 
@@ -197,7 +197,7 @@ def test_an_error_before_the_first_key_of_a_window_is_told_as_it_is(monkeypatch:
         monkeypatch.undo()
 
 
-def test_a_class_of_the_users_own_that_assigns_windows_is_asked_for_each_element() -> None:
+def test_a_custom_window_assigner_is_called_for_each_element() -> None:
     class Even(TumblingEventTimeWindows):
         def assign_windows(self, element: Any, timestamp: int, context: Any) -> Any:
             return super().assign_windows(element, timestamp, context) if element[1] % 2 == 0 else ()

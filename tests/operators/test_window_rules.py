@@ -63,7 +63,7 @@ def windows(
 # --- counts --------------------------------------------------------------------------------------------------------
 
 
-def test_count_window_fires_when_full_and_what_is_left_never() -> None:
+def test_count_window_fires_when_full_and_never_partially() -> None:
     with windows(CountTumblingWindowAssigner.of(2), aggregation=add) as h:
         h.process_batch([1, 2, 3, 4, 5])
         h.end()
@@ -76,7 +76,7 @@ def test_sliding_count_window_fires_when_full() -> None:
         assert h.values == [1 + 2 + 3, 3 + 4 + 5, 5 + 6 + 7]
 
 
-def test_restored_count_window_goes_on_counting() -> None:
+def test_restored_count_window_continues_counting() -> None:
     with windows(CountTumblingWindowAssigner.of(3), aggregation=add) as h:
         h.process_batch([1, 2])
         with windows(CountTumblingWindowAssigner.of(3), aggregation=add, snapshot=h.snapshot()) as other:
@@ -84,7 +84,7 @@ def test_restored_count_window_goes_on_counting() -> None:
             assert other.values == [6]
 
 
-def test_full_count_windows_leave_nothing_behind_but_the_count() -> None:
+def test_full_count_windows_keep_only_the_count() -> None:
     with windows(CountTumblingWindowAssigner.of(2), aggregation=add) as h:
         h.process_batch(list(range(100)))
         assert h.num_keyed_state_entries() == 1
@@ -209,7 +209,7 @@ def test_gap_of_zero_is_refused_with_the_element() -> None:
         h.process(0, 1)
 
 
-def test_merged_session_within_its_lateness_fires_again_and_one_behind_it_is_late() -> None:
+def test_merged_session_within_its_lateness_fires_again_and_a_later_one_is_late() -> None:
     with windows(GAP_5, Show(), lateness=10) as h:
         h.process_batch(["a"], [0])
         h.watermark(6)
@@ -226,7 +226,7 @@ def test_merged_session_within_its_lateness_fires_again_and_one_behind_it_is_lat
         assert h.num_keyed_state_entries() == 0
 
 
-def test_element_that_joins_two_sessions_merges_what_all_three_have() -> None:
+def test_element_between_two_sessions_merges_the_contents_of_all_three() -> None:
     with windows(GAP_5, Show(), aggregation=Collect()) as h:
         h.process_batch([1, 3, 2], [0, 8, 4])
         h.end()
@@ -295,7 +295,7 @@ def test_trigger_of_the_users_own_counts_over_merged_sessions() -> None:
         assert h.num_keyed_state_entries() == 0
 
 
-def test_restored_trigger_goes_on_from_its_state() -> None:
+def test_restored_trigger_continues_from_its_state() -> None:
     with windows(TEN, Show(), trigger=EverySecondAndTheEnd()) as h:
         h.process("a", 0)
         with windows(TEN, Show(), trigger=EverySecondAndTheEnd(), snapshot=h.snapshot()) as other:
@@ -317,7 +317,7 @@ class Purges(EventTimeTrigger):
         return TriggerResult.PURGE if element == "forget" else TriggerResult.CONTINUE
 
 
-def test_purged_window_fires_with_what_came_after_and_not_at_all_without() -> None:
+def test_purged_window_fires_only_with_later_elements() -> None:
     with windows(TEN, Show(), trigger=Purges()) as h:
         h.process_batch(["a", "forget", "b", "c", "forget"], [1, 2, 3, 11, 12])
         h.end()

@@ -95,7 +95,7 @@ def test_every_view_has_every_format(view: str, format: str, tmp_path: Path, pro
 
 
 @pytest.mark.parametrize("view", ["stream", "job"])
-def test_graphs_as_json_show_what_their_program_shows(view: str, tmp_path: Path, program: Path) -> None:
+def test_graphs_from_json_equal_those_of_their_program(view: str, tmp_path: Path, program: Path) -> None:
     path = tmp_path / "graph.json"
     path.write_text(firesteel("plan", view, "--format", "json", "--pyflink", program, 2).stdout)
     assert render(load_plan_source(path), "job") == JOB_TEXT
@@ -136,7 +136,7 @@ def test_wide_vertices_are_drawn_in_part(tmp_path: Path, program: Path) -> None:
         ('{"plan": {"jid": "1", "name": "x", "nodes": [{"id": "v"}]}}', "a part of the graph is missing or wrong"),
     ],
 )
-def test_what_is_no_graph_is_refused(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_graphs_are_refused(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "graph.json"
     path.write_text(text)
     with pytest.raises(InvalidPlanError, match=message):

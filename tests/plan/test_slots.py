@@ -49,7 +49,7 @@ def test_a_job_fits_where_it_ran_on_a_flink_cluster(run):
     assert REFUSED
 
 
-def test_the_verdict_says_what_to_lower_or_to_add():
+def test_the_verdict_names_the_setting_to_change():
     graph = job_graph(
         ("a", 4, []), ("b", 3, [("a", "ALL_TO_ALL", "PIPELINED_BOUNDED")]), groups={"a": "one", "b": "two"}
     )

@@ -31,7 +31,7 @@ def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_without_the_alias_nobody_has_the_names():
+def test_names_exist_only_with_the_alias():
     code = "from firesteel.datastream import StreamExecutionEnvironment as E; print(hasattr(E, 'set_state_backend'))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -56,9 +56,7 @@ async def running(rest: Rest) -> str:
         ("", 403),
     ],
 )
-async def test_a_name_that_somebody_else_lets_point_here_is_refused(
-    make_rest: Callable[..., Any], host: str, expected: int
-) -> None:
+async def test_only_allowed_host_names_are_accepted(make_rest: Callable[..., Any], host: str, expected: int) -> None:
     rest = await make_rest(**{"security.rest.allowed-hosts": "ours.example.org"})
     assert await status(rest, "GET", "/overview", {"Host": host}) == expected
 
@@ -82,7 +80,7 @@ async def test_a_page_of_another_site_is_refused(rest: Rest) -> None:
         ({"Content-Type": "multipart/form-data; boundary=b", "X-Requested-With": "curl"}, 415),
     ],
 )
-async def test_what_a_form_can_send_changes_nothing(rest: Rest, headers: dict[str, str], expected: int) -> None:
+async def test_requests_that_a_form_can_send_change_nothing(rest: Rest, headers: dict[str, str], expected: int) -> None:
     job_id = await running(rest)
     assert await status(rest, "POST", f"/jobs/{job_id}/checkpoints", headers, b"{}") == expected
 

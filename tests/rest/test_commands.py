@@ -89,7 +89,7 @@ async def test_a_checkpoint_and_the_end_of_a_job(rest: Rest) -> None:
     assert "there is no job" in (await run(rest, "checkpoint", "0" * 32, code=1)).stderr
 
 
-async def test_what_a_terminal_would_obey_is_shown_escaped(rest: Rest, tmp_path: Path) -> None:
+async def test_control_characters_are_shown_escaped(rest: Rest, tmp_path: Path) -> None:
     name = "\x1b]0;title\x07\x9b2Jodd\u202ename\r\nnext"
     shown = r"\x1b]0;title\x07\x9b2Jodd\u202ename\r\nnext"
     job_id = await rest.cluster.submit(job_graph((name, 2, []), name=name))

@@ -42,7 +42,7 @@ async def test_a_connection_without_a_whole_request_is_closed(
         assert (await rest.get("/overview"))["taskmanagers"] == 1
 
 
-async def test_a_body_that_comes_slowly_is_given_up(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_request_body_times_out(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_content, "_CHUNK_TIMEOUT_S", 0.05)
     head = b"POST /savepoint-disposal HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     reader, writer = await connect(rest, head + b"Content-Length: 100\r\n\r\n{")

@@ -155,7 +155,7 @@ async def test_answers_have_the_fields_of_flinks(rest: Rest, state: str) -> None
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH"])
-async def test_what_flinks_clients_send_is_taken(rest: Rest, method: str) -> None:
+async def test_requests_of_flinks_clients_are_accepted(rest: Rest, method: str) -> None:
     job_id = await running(rest)
     asked = {
         "GET": {f"/jobs/{job_id}/status": 200, f"/jobs/{job_id}": 200, f"/applications/{job_id}": 200, "/jars": 200},
@@ -206,7 +206,7 @@ async def test_answers_may_be_read_by_pages_that_an_option_names(make_rest: Call
         ("/jobs/{job}/exceptions?maxExceptions=many", 400),
     ],
 )
-async def test_what_can_not_be_found_is_told_in_the_same_form(rest: Rest, path: str, status: int) -> None:
+async def test_not_found_errors_have_the_same_format(rest: Rest, path: str, status: int) -> None:
     job_id = await running(rest)
     vertex = (await rest.get(f"/jobs/{job_id}"))["vertices"][0]["id"]
     found, body = await rest.call("GET", path.format(job=job_id, vertex=vertex))
@@ -215,7 +215,7 @@ async def test_what_can_not_be_found_is_told_in_the_same_form(rest: Rest, path: 
     assert body["errors"][0]
 
 
-async def test_a_job_is_submitted_cancelled_and_its_end_is_told(rest: Rest) -> None:
+async def test_a_job_is_submitted_and_cancelled_and_its_end_is_reported(rest: Rest) -> None:
     job = a_job("submitted")
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("request", json.dumps({"executionPlanFileName": "plan"}), content_type="application/json")
@@ -241,7 +241,7 @@ async def test_a_job_is_submitted_cancelled_and_its_end_is_told(rest: Rest) -> N
         ({"executionPlanFileName": "plan"}, pickle.dumps([1]), "contains a list, expected a JobGraph"),
     ],
 )
-async def test_what_is_no_job_is_refused(rest: Rest, request_body: Any, content: bytes, message: str) -> None:
+async def test_invalid_job_graphs_are_refused(rest: Rest, request_body: Any, content: bytes, message: str) -> None:
     form = aiohttp.FormData()
     form.add_field("request", json.dumps(request_body), content_type="application/json")
     form.add_field("file_0", content, filename="plan")
@@ -313,7 +313,7 @@ async def test_failures_are_listed_with_the_users_frame_first(rest: Rest) -> Non
     assert entry["stacktrace"].startswith("operator 'Map' (subtask 2/2) failed: ValueError: bad")
 
 
-async def test_roles_are_told_apart_by_tokens(make_rest: Callable[..., Any]) -> None:
+async def test_tokens_determine_roles(make_rest: Callable[..., Any]) -> None:
     see, do = "see" * 8, "do" * 8
     rest = await make_rest(**{"security.rest.token.view": see, "security.rest.token.submit": do})
     job_id = await running(rest)
@@ -381,7 +381,7 @@ def test_no_route_is_there_twice() -> None:
     assert len({(route.method, route.path) for route in ROUTES}) == len(ROUTES)
 
 
-async def test_without_a_leader_requests_are_refused_and_go_on_with_the_next_one(rest: Rest) -> None:
+async def test_without_a_leader_requests_are_refused_until_the_next_one_is_elected(rest: Rest) -> None:
     await running(rest)
     rest.cluster.ha.revoke_leadership(DISPATCHER)
     await settle()

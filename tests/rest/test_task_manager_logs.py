@@ -80,7 +80,7 @@ async def test_its_logs_are_listed_and_read_in_pieces(remote: Remote) -> None:
     assert (await remote.get("remote/stdout"))[0] == b"printed\n"
 
 
-async def test_what_is_no_log_of_it_is_not_given(remote: Remote) -> None:
+async def test_only_log_files_of_the_task_manager_are_served(remote: Remote) -> None:
     for name in ("job.jar", "passwords.log", "..%2Ftask-manager.log", "nothing.log"):
         body, _ = await remote.get(f"remote/logs/{name}", 404)
         assert "available: stdout, task-manager.log" in json.loads(body)["errors"][0]

@@ -42,7 +42,9 @@ async def overview(address: str, options: dict[str, str]) -> Any:
     return await asyncio.to_thread(lambda: RestClusterClient(address, None, options).get("/overview"))
 
 
-async def test_the_api_and_the_dashboard_are_served_to_who_trusts_the_server(ours: Authority, tmp_path: Path) -> None:
+async def test_the_api_and_the_dashboard_are_served_to_clients_that_trust_the_server(
+    ours: Authority, tmp_path: Path
+) -> None:
     async with serving(tmp_path, **ENABLED, **stores(ours.issue("server"), None)) as rest:
         assert rest.server.address.startswith("https://127.0.0.1:")
         client = ENABLED | stores(None, ours)
@@ -117,7 +119,7 @@ def test_javas_keystores_are_refused_with_how_to_convert_them(ours: Authority) -
         ({"security.ssl.rest.enabled": "perhaps"}, "allowed: true, false"),
     ],
 )
-def test_what_a_server_lacks_is_said(options: dict[str, str], reason: str) -> None:
+def test_missing_options_of_a_server_are_named(options: dict[str, str], reason: str) -> None:
     with pytest.raises(InvalidOptionError, match=reason):
         rest_server_context(options)
 

@@ -104,7 +104,7 @@ async def test_status_is_answered_while_a_job_graph_is_unpickled(rest: Rest) -> 
 
 
 @pytest.mark.parametrize("has_length", [True, False])
-async def test_what_is_too_large_is_refused(make_rest: Callable[..., Any], has_length: bool) -> None:
+async def test_too_large_uploads_are_refused(make_rest: Callable[..., Any], has_length: bool) -> None:
     rest: Rest = await make_rest(**{"rest.server.max-content-length": "10 kb"})
 
     async def chunks() -> AsyncIterator[bytes]:

@@ -17,7 +17,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capped_file, "_LARGEST_FILE", 10)
 
 
-def test_a_process_goes_on_in_a_file_that_was_put_aside(tmp_path: Path) -> None:
+def test_a_process_continues_to_write_to_a_rotated_file(tmp_path: Path) -> None:
     path = tmp_path / "jobmanager.out"
     capped = CappedFile(path)
     with path.open("ab") as out:

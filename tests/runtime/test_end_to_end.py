@@ -177,7 +177,7 @@ async def test_one_failure_more_than_allowed_fails_the_job(cluster: Cluster) -> 
     assert (result.status, result.failure.message) == (JobStatus.FAILED, "ValueError: second")
 
 
-async def test_a_restart_that_cannot_go_on_from_its_state_is_a_failure_of_the_job(cluster: Cluster) -> None:  # P08
+async def test_a_restart_that_cannot_restore_its_state_fails_the_job(cluster: Cluster) -> None:  # P08
     job_id = await cluster.submit(two_vertices(**FIXED_DELAY))
     await cluster.fail_query(TaskFailure("ValueError: first"))
     cluster.data_plane.start_error = OSError("the checkpoint can't be read")
@@ -188,7 +188,7 @@ async def test_a_restart_that_cannot_go_on_from_its_state_is_a_failure_of_the_jo
     assert await states(cluster, job_id) == [{ExecutionState.CANCELED: 2}, {ExecutionState.CANCELED: 3}]
 
 
-async def test_what_a_former_query_says_is_ignored(cluster: Cluster) -> None:
+async def test_reports_of_a_former_query_are_ignored(cluster: Cluster) -> None:
     job_id = await cluster.submit(two_vertices(**FIXED_DELAY))
     first = cluster.query
     await cluster.fail_query(TaskFailure("ValueError: first"))

@@ -31,7 +31,7 @@ def logged(kind: str) -> str:
     return done.stderr
 
 
-def test_a_line_of_json_says_what_it_is_about() -> None:
+def test_a_json_log_line_has_the_ids_of_its_subject() -> None:
     (line,) = logged("json").splitlines()
     found = json.loads(line)
     assert datetime.fromisoformat(found.pop("time")).tzinfo is not None
@@ -67,13 +67,13 @@ async def test_states_of_jobs_and_tasks_are_logged_with_their_ids(
     assert any(line["message"].startswith("Job job ") and line["job_id"] == job_id for line in lines)
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_fields_are_omitted() -> None:
     record = logging.makeLogRecord({"msg": "x", **about("a-job")})
     assert "vertex_id" not in json.loads(JsonFormatter().format(record))
 
 
 @pytest.mark.parametrize(("chosen", "level"), [(logging.NOTSET, logging.WARNING), (logging.DEBUG, logging.DEBUG)])
-def test_a_programs_log_has_what_it_asks_for(chosen: int, level: int) -> None:
+def test_a_programs_log_keeps_its_own_level(chosen: int, level: int) -> None:
     logger = logging.getLogger("firesteel")
     before = logger.level
     try:
@@ -95,7 +95,9 @@ for number in range(100):
 """
 
 
-def test_full_log_files_are_put_aside_and_so_many_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_log_files_are_rotated_and_the_configured_number_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "jobmanager.log"
     command = [sys.executable, "-c", ROTATING, str(path)]
     assert subprocess.run(command, capture_output=True, check=True).stderr == b""

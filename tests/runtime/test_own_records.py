@@ -178,7 +178,7 @@ async def test_a_lazy_consumer_starts_with_the_first_record_of_its_producer(cloc
     await cluster.stop()
 
 
-async def test_the_slots_of_a_job_may_be_shared_by_what_is_near(clock: ManualClock) -> None:  # H11
+async def test_slots_may_be_shared_by_locality(clock: ManualClock) -> None:  # H11
     options = {"jobmanager.scheduler.slot-sharing-strategy": "location-preferred"}
     cluster = Cluster(clock, options, has_queries=False)
     await cluster.start(tm1=2, tm2=2)

@@ -12,7 +12,7 @@ MEBIBYTE = 1 << 20
 HOLDS = f"import sys; held = b'x' * {200 * MEBIBYTE}; print('ready', flush=True); sys.stdin.read()"
 
 
-def test_what_processes_below_use_counts() -> None:
+def test_the_usage_of_child_processes_counts() -> None:
     before = usage_of_this_process()
     with subprocess.Popen([sys.executable, "-c", HOLDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None

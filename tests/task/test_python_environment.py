@@ -73,7 +73,7 @@ def test_archives_are_unpacked_into_the_working_directory(tmp_path: Path, kind: 
     assert os.getcwd() == before
 
 
-def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
+def test_missing_and_broken_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "data.zip").write_text("no archive")
     for options, message in (
         ({"python.files": "/nowhere/a.py"}, "option 'python.files': /nowhere/a.py not found"),

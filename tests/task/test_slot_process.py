@@ -121,7 +121,7 @@ def slot(tmp_path: Path) -> Iterator[Slot]:
     started.end()
 
 
-def test_what_comes_late_of_a_run_before_is_not_done_for_the_next_one(slot: Slot) -> None:
+def test_late_requests_of_an_earlier_run_are_not_served(slot: Slot) -> None:
     slot.deploy(0)
     assert slot.answers(attempt=0, run=1, batch_id=0)
     slot.deploy(1)
@@ -152,7 +152,7 @@ def test_a_signal_that_is_seen_after_its_cancellation_disturbs_no_later_task(slo
     assert slot.answers(attempt=1, run=2, batch_id=0)
 
 
-def test_what_comes_between_a_signal_and_its_cancellation_is_not_done(slot: Slot) -> None:
+def test_requests_between_a_signal_and_its_cancellation_are_not_served(slot: Slot) -> None:
     slot.deploy(0)
     slot.interrupt()
     assert not slot.answers(attempt=0, run=1, batch_id=0)

@@ -85,7 +85,7 @@ def test_each_operator_is_opened_and_closed_once(mode: Any, tmp_path: Path) -> N
     assert traces(path) == {f"{name}{index}": life for name in ("first", "second") for index in (0, 1)}
 
 
-def test_task_that_has_ended_is_closed_while_others_go_on(tmp_path: Path) -> None:
+def test_task_that_has_ended_is_closed_while_others_continue(tmp_path: Path) -> None:
     path = tmp_path / "trace"
     env = environment(1)
     env.from_collection([1], Types.INT()).map(Traced(path, "short"), Types.INT()).print()
@@ -215,7 +215,7 @@ class Count(KeyedProcessFunction):
         yield ctx.get_current_key(), self.count.value()
 
 
-def test_state_goes_on_over_many_batches_and_deaths() -> None:
+def test_state_survives_many_batches_and_crashes() -> None:
     env = environment(2)
     pair = Types.TUPLE([Types.LONG(), Types.LONG()])
     numbers(env, 100).key_by(lambda n: n % 5, Types.LONG()).process(Count(), pair).print().set_parallelism(1)
@@ -290,7 +290,7 @@ def test_reports_count_records() -> None:
 
 
 @pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, BATCH])
-def test_reports_measure_bytes_busy_times_and_what_users_count(mode: RuntimeExecutionMode) -> None:
+def test_reports_measure_bytes_busy_times_and_user_metrics(mode: RuntimeExecutionMode) -> None:
     class Count(MapFunction):
         def open(self, runtime_context: Any) -> None:
             group = runtime_context.get_metrics_group().add_group("my.group")
@@ -336,7 +336,7 @@ def test_several_receivers_do_not_see_each_others_changes() -> None:
     assert sorted(run_local(env).lines) == ["changed> [1, 0]", "changed> [2, 0]", "same> [1]", "same> [2]"]
 
 
-def test_what_a_keyed_operator_puts_out_at_the_end_is_spilled(monkeypatch: Any) -> None:
+def test_the_final_output_of_a_keyed_operator_is_spilled(monkeypatch: Any) -> None:
     monkeypatch.setattr(slot_tasks, "_PENDING_BYTES", 1000)
     env = environment(2, BATCH)
     stream = numbers(env, 20_000).map(lambda n: (n, 1), Types.TUPLE([Types.LONG(), Types.INT()]))

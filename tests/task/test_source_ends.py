@@ -56,7 +56,7 @@ class Watermarks(ProcessFunction):
 SEEN = Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 
 
-def test_watermark_goes_on_when_one_subtask_of_a_source_is_done() -> None:
+def test_watermark_advances_after_one_subtask_of_a_source_has_ended() -> None:
     env = environment()
     watermarks = stream_of(env, Uneven()).rebalance().process(Watermarks(), SEEN).set_parallelism(1)
     watermarks.collect_async()
@@ -93,7 +93,7 @@ def test_slot_that_dies_after_its_source_ended_ends_no_second_time(batch: int) -
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
-def test_job_goes_on_from_a_savepoint_in_which_some_subtasks_had_ended(parallelism: int, tmp_path: Path) -> None:
+def test_job_resumes_from_a_savepoint_in_which_some_subtasks_had_ended(parallelism: int, tmp_path: Path) -> None:
     def program(parallelism: int) -> StreamExecutionEnvironment:
         env = environment(parallelism)
         windows = (
@@ -117,7 +117,7 @@ def test_job_goes_on_from_a_savepoint_in_which_some_subtasks_had_ended(paralleli
 
 
 @pytest.mark.parametrize("parallelism", [2, 3])
-def test_failed_job_goes_on_where_some_subtasks_had_ended(parallelism: int, tmp_path: Path) -> None:
+def test_failed_job_resumes_after_some_subtasks_had_ended(parallelism: int, tmp_path: Path) -> None:
     graphs = []
     for _ in range(2):
         env = environment()

@@ -18,7 +18,7 @@ def levels(plan: StagePlan) -> list[list[str]]:
     return [[vertex.name for vertex in plan.vertices_at(level)] for level in range(plan.levels)]
 
 
-def test_vertex_stands_behind_the_longest_way_to_it() -> None:
+def test_stage_of_a_vertex_follows_from_its_longest_path() -> None:
     def build(env: Any) -> None:
         first = env.from_collection([1], Types.INT())
         far = first.rebalance().map(lambda n: n, Types.INT()).name("far").rebalance()

@@ -78,7 +78,7 @@ def slot(tmp_path: Path) -> Slot:
     return Slot(tmp_path)
 
 
-def test_a_second_copy_of_a_task_gets_the_same_buffers_and_calls_nobody(slot: Slot) -> None:
+def test_a_second_copy_of_a_task_gets_the_same_buffers_without_user_code(slot: Slot) -> None:
     first = slot.ask(BatchTry(slot.run, 0))
     calls = list(CALLS)
     again = slot.ask(BatchTry(slot.run, 0))
@@ -103,7 +103,7 @@ def test_the_rows_of_a_second_copy_are_read_to_their_end(slot: Slot) -> None:
     assert list(waiting) == []
 
 
-def test_what_a_caller_left_in_the_middle_starts_again_from_its_parent(slot: Slot) -> None:
+def test_an_interrupted_stage_starts_again_from_its_parent_version(slot: Slot) -> None:
     first = slot.server.serve(slot.request(BatchTry(slot.run, 0)), iter(()))
     next(first)
     first.close()
@@ -114,7 +114,7 @@ def test_what_a_caller_left_in_the_middle_starts_again_from_its_parent(slot: Slo
 
 
 @pytest.mark.parametrize("late", [BatchTry(1, 0), BatchTry(1, 1, 1), BatchTry(0, 5)])
-def test_what_is_older_than_what_was_seen_is_refused(slot: Slot, late: BatchTry) -> None:
+def test_requests_older_than_the_newest_one_are_refused(slot: Slot, late: BatchTry) -> None:
     slot.accept(slot.ask(BatchTry(1, 0)))
     slot.ask(BatchTry(1, 1, 2))
     before = sorted(slot.directory.rglob("*"))
@@ -123,7 +123,7 @@ def test_what_is_older_than_what_was_seen_is_refused(slot: Slot, late: BatchTry)
     assert sorted(slot.directory.rglob("*")) == before
 
 
-def test_what_is_for_other_tasks_is_refused_also_by_a_process_that_has_seen_nothing(slot: Slot) -> None:
+def test_requests_for_other_tasks_are_refused_even_by_a_new_process(slot: Slot) -> None:
     with pytest.raises(StaleRequestError, match="the request is for tasks of before, the slot is at tasks tasks"):
         list(slot.server.serve(slot.request(BatchTry(1, 0), deployment="of before"), iter(())))
     assert CALLS == []

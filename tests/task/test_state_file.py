@@ -16,7 +16,7 @@ from firesteel.task.state_file import (
 )
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_a_written_file_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "3.full"
     assert write_state_file(path, iter([b"state", b"", b"more"])) == path.stat().st_size
     assert list(read_state_file(path)) == [b"state", b"", b"more"]
@@ -101,7 +101,7 @@ def test_nothing_is_published_where_a_job_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_left_of_what_could_not_be_published(tmp_path: Path) -> None:
+def test_a_failed_publication_leaves_no_file(tmp_path: Path) -> None:
     def frames() -> Iterator[bytes]:
         yield b"half"
         raise OSError("no space left on device")
@@ -111,7 +111,7 @@ def test_nothing_is_left_of_what_could_not_be_published(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_their_owner_can_read_what_is_decided(tmp_path: Path) -> None:
+def test_only_the_owner_can_read_decisions(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         publish_state_file(tmp_path / "chk-1" / "_metadata", [b"password"], "1")

@@ -70,7 +70,7 @@ def test_a_full_version_follows_when_the_deltas_are_as_large_as_the_last_one(tmp
     assert [len(slot.write(10_000)) for _ in range(7)] == [1, 2, 1, 2, 1, 2, 1]
 
 
-def test_a_full_version_is_written_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_full_version_is_written_on_request(tmp_path: Path) -> None:
     slot = Slot(tmp_path)
     slot.write(1000)
     slot.write({}, in_full=True)
@@ -101,7 +101,7 @@ def test_a_full_version_follows_a_chain_of_many_large_deltas(tmp_path: Path, mon
     assert lengths == [*range(2, MAX_FILES + 2), 1]
 
 
-def test_bytes_of_state_are_told_by_operator(tmp_path: Path) -> None:
+def test_bytes_of_state_are_counted_by_operator(tmp_path: Path) -> None:
     slot = Slot(tmp_path)
     (file,) = slot.write(1000)
     assert 1000 < file.state_sizes["o"] < file.size == (tmp_path / file.path).stat().st_size
@@ -116,7 +116,7 @@ def test_a_file_that_is_missing_is_an_error_with_its_name(tmp_path: Path) -> Non
         list(slot.store.read(slot.chain))
 
 
-def test_no_process_writes_what_another_one_has_written_in_the_same_try(tmp_path: Path) -> None:
+def test_a_version_of_a_try_is_written_by_one_process_only(tmp_path: Path) -> None:
     slot = Slot(tmp_path)
     slot.write(1000)
     before = (tmp_path / slot.chain[0].path).read_bytes()
@@ -130,7 +130,7 @@ def test_no_process_writes_what_another_one_has_written_in_the_same_try(tmp_path
     other.store.check_try(0, BatchTry(slot.run, 0, 2))
 
 
-def test_what_another_try_left_is_no_part_of_a_version(tmp_path: Path) -> None:
+def test_leftovers_of_another_try_are_not_part_of_a_version(tmp_path: Path) -> None:
     """A slot that was thought dead goes on writing deltas beside those of its successor."""
     slot, zombie = Slot(tmp_path), Slot(tmp_path)
     zombie.run = slot.run
@@ -154,7 +154,7 @@ def test_nothing_is_left_of_a_version_that_could_not_be_written(tmp_path: Path) 
     assert list((tmp_path / "versions-1/0/0").iterdir()) == []
 
 
-def test_a_run_whose_directory_was_removed_writes_no_more(tmp_path: Path) -> None:
+def test_a_run_whose_directory_was_removed_cannot_write(tmp_path: Path) -> None:
     slot = Slot(tmp_path)
     slot.write(10)
     shutil.rmtree(tmp_path / "versions-1")
@@ -173,7 +173,7 @@ def test_each_run_has_a_number_of_its_own_while_the_job_exists(tmp_path: Path) -
         claim_run(tmp_path)
 
 
-def test_a_checkpoint_syncs_what_is_new_in_each_stage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_syncs_new_files_of_each_stage_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slot = Slot(tmp_path)
     slot.write(1000)
     slot.write({})

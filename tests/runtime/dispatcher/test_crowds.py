@@ -44,7 +44,7 @@ async def test_the_overview_has_all_of_a_crowd(cluster: Cluster) -> None:  # A17
     assert overview.jobs_running == CROWD
 
 
-async def test_one_caller_goes_on_in_each_round_in_order() -> None:
+async def test_one_caller_continues_in_each_round_in_order() -> None:
     turns, rounds = Turns(), 0
     went_on: list[tuple[str, int]] = []
 

@@ -315,7 +315,7 @@ async def test_a_job_whose_master_does_not_answer_is_looked_up_in_the_archive(
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.FINISHED
 
 
-async def test_jobs_that_another_dispatcher_adds_are_run_and_those_it_removes_given_up(cluster: Cluster) -> None:  # A23
+async def test_jobs_added_by_another_dispatcher_are_run_and_removed_ones_released(cluster: Cluster) -> None:  # A23
     await cluster.ha.job_graph_store.put(one_vertex())
     await settle()
     assert await cluster.gateway.request_job_status(an_id("job")) is JobStatus.RUNNING
@@ -386,7 +386,7 @@ async def test_the_data_plane_hears_when_a_job_is_over_for_good(cluster: Cluster
     assert cluster.data_plane.terminated == [(job_id, JobStatus.FINISHED)]
 
 
-async def test_what_the_data_plane_could_not_remove_is_removed_later(cluster: Cluster) -> None:
+async def test_failed_removals_of_the_data_plane_are_retried(cluster: Cluster) -> None:
     cluster.data_plane.forget_errors = [OSError("disk")] * 3
     job_id = await cluster.submit(one_vertex())
     await cluster.finish_query()
@@ -399,7 +399,7 @@ async def test_what_the_data_plane_could_not_remove_is_removed_later(cluster: Cl
     assert cluster.fatal_errors == []
 
 
-async def test_the_next_leader_removes_what_a_job_that_is_over_kept(clock: ManualClock) -> None:
+async def test_the_next_leader_removes_the_data_of_a_completed_job(clock: ManualClock) -> None:
     cluster = Cluster(clock, {"execution.checkpointing.dir": "file:///checkpoints"})
     job = one_vertex()
     cluster.ha.job_graph_store.start()
@@ -475,7 +475,7 @@ async def test_the_archive_keeps_as_many_jobs_as_configured_and_not_for_ever(clo
     await cluster.stop()
 
 
-async def test_a_revoked_job_master_is_suspended_and_the_next_runs_the_job_anew(cluster: Cluster) -> None:  # E06 O08
+async def test_a_revoked_job_master_is_suspended_and_the_next_restarts_the_job(cluster: Cluster) -> None:  # E06 O08
     job_id = await cluster.submit(one_vertex())
     cluster.ha.revoke_leadership(job_id)
     await settle()

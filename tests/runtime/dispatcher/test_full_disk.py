@@ -53,7 +53,7 @@ def shown(job: ArchivedExecutionGraph) -> list[str]:
 
 
 @pytest.mark.parametrize("refusal", [OSError(errno.ENOSPC, "No space left on device"), full_for_state()])
-async def test_a_job_is_taken_up_when_there_is_room_again(cluster: Cluster, refusal: Exception) -> None:
+async def test_a_job_is_initialized_once_there_is_disk_space_again(cluster: Cluster, refusal: Exception) -> None:
     cluster.data_plane.restore_error = refusal
     await cluster.submit(a_job())
     for delay_s in (1, 2, 4):
@@ -96,7 +96,7 @@ async def test_a_dispatcher_stops_while_a_job_waits_for_room(cluster: Cluster) -
     assert await cluster.ha.job_graph_store.job_ids() == (JOB,)
 
 
-async def test_a_job_that_waits_for_room_goes_on_in_a_later_session(cluster: Cluster) -> None:
+async def test_a_job_that_waits_for_disk_space_continues_in_a_later_session(cluster: Cluster) -> None:
     cluster.data_plane.restore_error = full_for_state()
     await cluster.submit(a_job())
     cluster.ha.revoke_leadership(JOB)

@@ -78,7 +78,7 @@ async def test_a_stopped_endpoint_is_not_held_by_its_timers(clock: ManualClock) 
     await cluster.stop()
 
 
-async def test_a_job_may_come_again_when_nobody_remembers_it(clock: ManualClock) -> None:
+async def test_a_job_may_be_submitted_again_once_its_result_is_forgotten(clock: ManualClock) -> None:
     cluster = Cluster(clock, ha=EmbeddedHaServices(keeps_jobs=False, delete_on_commit=True))
     await cluster.start(tm=2)
     await run_one(cluster, "job", 0)

@@ -38,14 +38,14 @@ def only_vertex(graph: ExecutionGraph) -> ExecutionVertex:
 
 @pytest.mark.parametrize("state", ExecutionState)
 @pytest.mark.parametrize("reported", ExecutionState)
-def test_a_report_does_what_flink_does(state: ExecutionState, reported: ExecutionState) -> None:  # N01 N05 N06
+def test_reports_change_states_as_in_flink(state: ExecutionState, reported: ExecutionState) -> None:  # N01 N05 N06
     acknowledged, after = TRANSITIONS["execution_update_state"][state.name][reported.name]
     assert state_after_report(state, reported).name == after
     assert is_acknowledged(state, reported) == (acknowledged == "true")
 
 
 @pytest.mark.parametrize("state", [state for state in ExecutionState if state is not ExecutionState.RECONCILING])
-def test_a_cancel_does_what_flink_does(graph: ExecutionGraph, state: ExecutionState) -> None:  # N02 N03 N04
+def test_cancelling_changes_states_as_in_flink(graph: ExecutionGraph, state: ExecutionState) -> None:  # N02 N03 N04
     vertex = only_vertex(graph)
     if state is not ExecutionState.CREATED:
         graph.transition(vertex, state)

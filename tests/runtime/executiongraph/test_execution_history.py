@@ -42,7 +42,7 @@ def test_events_are_found_by_vertex_subtask_and_attempt() -> None:
     assert numbers(told, vertex_id="c") == []
 
 
-def test_what_came_since_a_number_is_told() -> None:
+def test_events_since_a_number_are_returned() -> None:
     told = history()
     assert numbers(told, since=1) == [1, 2, 3, 4, 5]
     assert numbers(told, since=4) == [4, 5]
@@ -68,7 +68,7 @@ def test_a_story_tells_of_the_job_and_of_one_subtask() -> None:
     assert history().story(limit=1) == "00:00:00.005 job FAILED: bad"
 
 
-def test_a_copy_does_not_hear_of_what_comes_later() -> None:
+def test_a_copy_does_not_contain_later_events() -> None:
     told = history()
     copied = told.copy()
     assert copied == told

@@ -34,7 +34,7 @@ def test_rates_of_an_idle_task_go_down_to_nothing() -> None:
     assert at(metrics, 61) == (0, 0, 60_500)
 
 
-def test_totals_that_begin_anew_give_no_negative_rates() -> None:
+def test_totals_that_restart_cause_no_negative_rates() -> None:
     metrics = TaskMetrics()
     for second, records in ((1, 100), (7, 200), (14, 5)):
         metrics.report(totals(records, 0), second * 1000, 0)

@@ -6,7 +6,7 @@ from firesteel.runtime.clock import ManualClock
 from firesteel.runtime.heartbeat.heartbeat_manager import HeartbeatManager
 
 
-def test_targets_are_asked_at_every_interval(clock: ManualClock) -> None:  # L24
+def test_heartbeats_are_requested_at_every_interval(clock: ManualClock) -> None:  # L24
     asked: list[tuple[float, str]] = []
     manager = HeartbeatManager(clock, 50, print, 10, lambda target: asked.append((clock.monotonic_s(), target)))
     manager.monitor_target("tm")
@@ -45,7 +45,7 @@ def test_nothing_happens_after_the_stop(clock: ManualClock) -> None:
     assert heard == []
 
 
-def test_one_target_that_cannot_be_asked_or_handled_does_not_end_the_rounds(clock: ManualClock) -> None:
+def test_one_failing_target_does_not_end_the_heartbeats(clock: ManualClock) -> None:
     heard: list[str] = []
 
     def fail_for_one(target: str) -> None:

@@ -123,7 +123,7 @@ async def test_the_second_process_leads_when_the_first_leaves(kind: Kind) -> Non
     assert first.sessions == [session_id]
 
 
-async def test_a_deposed_leader_is_told_and_can_confirm_no_more(kind: Kind) -> None:  # D03 D04 D15
+async def test_a_deposed_leader_is_notified_and_cannot_confirm_any_more(kind: Kind) -> None:  # D03 D04 D15
     one, two = kind.process(), kind.process()
     election, first, session_id = await leading(one)
     second = Contender()
@@ -162,7 +162,7 @@ async def test_all_components_of_a_process_lead_in_one_session_and_later_ones_at
     assert job.sessions == [dispatcher.sessions[0]]
 
 
-async def test_what_a_deposed_leader_writes_is_refused(kind: Kind) -> None:  # D12
+async def test_writes_of_a_deposed_leader_are_refused(kind: Kind) -> None:  # D12
     one, two = kind.process(), kind.process()
     _, _, session_id = await leading(one)
     stale, second = one.stores(session_id), Contender()
@@ -198,7 +198,7 @@ async def test_a_store_that_does_not_run_takes_no_calls(kind: Kind) -> None:  # 
             await call
 
 
-async def test_a_job_put_again_is_replaced_by_whoever_puts_it(kind: Kind) -> None:  # B02
+async def test_a_job_that_is_put_again_is_replaced(kind: Kind) -> None:  # B02
     one, two = jobs(kind), jobs(kind)
     await one.put(job_graph(("a", 1, [])))
     await one.put(job_graph(("b", 1, [])))
@@ -209,7 +209,7 @@ async def test_a_job_put_again_is_replaced_by_whoever_puts_it(kind: Kind) -> Non
     assert [vertex.name for vertex in recovered.vertices] == ["c"]
 
 
-async def test_jobs_of_others_are_told_once_and_ones_own_not_at_all(kind: Kind) -> None:  # B03
+async def test_jobs_of_others_are_reported_once_and_own_ones_never(kind: Kind) -> None:  # B03
     of_a, of_b = Listener(), Listener()
     a, b = jobs(kind, of_a), jobs(kind, of_b)
     await a.put(job_graph(("a", 1, []), name="one"))
@@ -238,7 +238,7 @@ async def test_a_removed_job_is_gone_when_the_last_that_holds_it_releases_it(kin
     assert of_b.removed == [an_id("job")]
 
 
-async def test_a_released_job_stays_for_others_and_a_removed_one_for_nobody(kind: Kind) -> None:  # B05 B07
+async def test_a_released_job_stays_for_others_and_a_removed_one_does_not(kind: Kind) -> None:  # B05 B07
     one, two = jobs(kind), jobs(kind)
     await one.put(job_graph(("a", 1, [])))
     await one.release(an_id("job"))
@@ -281,7 +281,7 @@ async def test_with_delete_on_commit_a_clean_result_leaves_no_trace(kind: Kind) 
     await results.create_dirty_result(JobResult("j", JobStatus.FINISHED, 2))
 
 
-async def test_the_registry_knows_what_has_become_of_a_job(kind: Kind) -> None:  # C01
+async def test_the_registry_has_the_status_of_a_job(kind: Kind) -> None:  # C01
     registry = tools(kind).running_jobs
     assert await registry.get_job_scheduling_status("j") is JobSchedulingStatus.PENDING
     await registry.set_job_running("j")

@@ -46,14 +46,14 @@ def running(process: FileSystemHaServices) -> JobGraphStore:
     return store
 
 
-async def test_a_process_killed_at_any_line_leaves_whole_entries_and_what_it_acknowledged(tmp_path: Path) -> None:
+async def test_a_process_killed_at_any_line_leaves_complete_entries_and_all_acknowledged_ones(tmp_path: Path) -> None:
     crashing = await python("tests.runtime.highavailability.crashing_writer", tmp_path)
     changing, making = (await line(crashing)).split()
     assert await crashing.wait() == 0
     assert int(making) > int(changing) > 80
 
 
-async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(
+async def test_a_paused_leader_that_resumes_after_a_takeover_writes_nothing(
     tmp_path: Path, process: FileSystemHaServices
 ) -> None:  # D12
     leader = await paused_leader(options(tmp_path))
@@ -118,7 +118,7 @@ async def test_a_leader_publishes_itself_again_when_someone_overwrites_it(
     assert directory.read("leaders", "x", None) == ("elsewhere", session_id)
 
 
-async def test_a_directory_changed_by_hand_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_manually_modified_directory_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("firesteel.runtime.highavailability.fenced_directory._FIND_PAUSE_S", 0)
     (tmp_path / "cluster").mkdir()
     with pytest.raises(HighAvailabilityError, match=r"cluster has no directory state-\*; was it modified manually"):
@@ -166,7 +166,7 @@ def test_a_lock_whose_file_was_replaced_can_be_taken_again(tmp_path: Path) -> No
     assert lock.try_acquire()
 
 
-async def test_a_poller_survives_what_its_listener_raises() -> None:
+async def test_a_poller_survives_errors_of_its_listener() -> None:
     found: list[int] = []
 
     def tell(number: int) -> None:

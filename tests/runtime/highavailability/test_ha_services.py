@@ -46,7 +46,7 @@ async def test_the_kind_is_chosen_by_its_name(tmp_path: Path) -> None:
         ({"type": "zookeeper", "storageDir": "/x"}, "option 'high-availability.zookeeper.quorum' is not set"),
     ],
 )
-def test_what_is_missing_or_unknown_is_named(options: dict[str, str], text: str) -> None:
+def test_missing_and_unknown_options_are_named(options: dict[str, str], text: str) -> None:
     with pytest.raises(InvalidOptionError, match=text):
         ha_services({f"high-availability.{name}": value for name, value in options.items()})
 

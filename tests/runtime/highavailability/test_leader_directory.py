@@ -24,7 +24,7 @@ async def job_manager() -> AsyncIterator[TcpRpcService]:
     await service.stop()
 
 
-async def test_a_leader_is_told_to_other_processes_also_after_the_job_manager_was_away(
+async def test_other_processes_learn_of_a_leader_also_after_an_outage_of_the_job_manager(
     job_manager: TcpRpcService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leader_directory, "RETRY_DELAY_S", 0.01)

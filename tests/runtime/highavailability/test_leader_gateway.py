@@ -59,7 +59,7 @@ async def test_one_gateway_is_kept_until_the_leader_changes() -> None:
         await leader.stop()
 
 
-async def test_nobody_waits_for_a_leader_for_ever() -> None:
+async def test_waiting_for_a_leader_times_out() -> None:
     clock, retrieval = ManualClock(), Retrieval()
     gateway = LeaderGateway(InMemoryRpcService(clock), retrieval, Gateway)
     gateway.start()

@@ -235,7 +235,7 @@ def assert_is_shut(kind: ZooKeeper) -> None:
 
 
 @pytest.mark.parametrize("own", [{}, {"authorization": "digest:'flink:hush'"}, {"authorization.digest": "flink:hush"}])
-async def test_nobody_else_gets_at_the_nodes_of_their_creator(zookeeper: ZooKeeper, own: dict[str, str]) -> None:
+async def test_only_the_creator_can_access_its_nodes(zookeeper: ZooKeeper, own: dict[str, str]) -> None:
     zookeeper.options = creator(zookeeper, **own)
     await in_use(zookeeper.process())
     assert_is_shut(zookeeper)

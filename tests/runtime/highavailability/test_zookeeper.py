@@ -62,7 +62,7 @@ async def test_a_process_whose_session_expired_leads_again_in_a_new_one(kind: Zo
     await eventually(lambda: listener.leaders[-1] == ("here again", contender.session_id))
 
 
-async def test_everything_goes_on_after_the_ensemble_was_down(
+async def test_everything_continues_after_an_outage_of_the_ensemble(
     kind: ZooKeeper, zookeeper_server: ZooKeeperServer
 ) -> None:
     one, two = kind.process(), kind.process()
@@ -118,7 +118,7 @@ async def test_an_address_that_could_not_be_published_is_published_later(
     await eventually(lambda: listener.leaders == [("here", session_id)])
 
 
-async def test_a_stopped_leader_that_goes_on_after_a_takeover_writes_nothing(kind: ZooKeeper) -> None:  # D12
+async def test_a_paused_leader_that_resumes_after_a_takeover_writes_nothing(kind: ZooKeeper) -> None:  # D12
     leader = await paused_leader(
         {
             "high-availability.type": "zookeeper",

@@ -21,7 +21,7 @@ def test_a_task_that_is_not_named_any_more_is_missing_and_a_stranger_is_unknown(
     assert deployments.reconcile(expected, ["stranger", first]) == Discrepancy((second,), ("stranger",))
 
 
-def test_what_is_over_is_neither_expected_nor_missing() -> None:
+def test_terminated_executions_are_neither_expected_nor_missing() -> None:
     graph = ExecutionGraph(job_graph(("a", 2, [])), ManualClock().now_ms)
     deployments = ExecutionDeployments(graph.has_attempt, graph.is_over)
     (first, second) = graph.vertices

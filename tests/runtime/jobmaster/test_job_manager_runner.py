@@ -135,7 +135,7 @@ async def test_a_job_is_registered_before_its_master_starts_and_published_after(
     assert leader_of(runner) == (master.address, master.fencing_token)
 
 
-async def test_a_second_grant_suspends_the_first_master_and_runs_the_job_anew(
+async def test_a_second_grant_suspends_the_first_master_and_restarts_the_job(
     runner: Runner, cluster: Cluster
 ) -> None:  # E11
     first = await started(runner)
@@ -154,7 +154,7 @@ async def test_a_second_grant_suspends_the_first_master_and_runs_the_job_anew(
     assert await gateway.request_job_status() is JobStatus.RUNNING
 
 
-async def test_a_job_that_is_not_taken_up_is_initializing_or_cancelling(runner: Runner) -> None:  # E18
+async def test_a_job_before_its_initialization_is_initializing_or_cancelling(runner: Runner) -> None:  # E18
     runner.may_create.clear()
     await runner.start()
     await settle()

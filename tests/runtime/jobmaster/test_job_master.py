@@ -101,7 +101,7 @@ async def test_a_task_executor_that_cannot_be_reached_is_declined(cluster: Clust
     await job_master.stop()
 
 
-async def test_what_an_unregistered_task_executor_says_of_slots_changes_nothing(cluster: Cluster) -> None:  # E15
+async def test_slot_reports_of_an_unregistered_task_executor_change_nothing(cluster: Cluster) -> None:  # E15
     job_master = job_master_of(cluster, job_graph(("a", 2, [])))
     await job_master.start()
     gateway = await gateway_of(cluster, job_master)
@@ -114,7 +114,7 @@ async def test_what_an_unregistered_task_executor_says_of_slots_changes_nothing(
     await job_master.stop()
 
 
-async def test_what_happened_can_be_asked_part_by_part(cluster: Cluster) -> None:
+async def test_the_history_can_be_read_in_parts(cluster: Cluster) -> None:
     job_master = job_master_of(cluster, job_graph(("a", 2, [])))
     await job_master.start()
     await settle()

@@ -101,7 +101,7 @@ async def test_a_success_of_a_superseded_registration_is_dropped(member: Member)
 
 
 @pytest.mark.parametrize("rounds", range(12))
-async def test_a_success_is_dropped_or_taken_back_at_each_step_of_its_way(member: Member, rounds: int) -> None:  # F10
+async def test_an_outdated_success_is_dropped_or_revoked_at_each_step(member: Member, rounds: int) -> None:  # F10
     await member.follow("one")
     member.leaders["one"].may_answer.set()
     await settle(rounds)
@@ -110,7 +110,7 @@ async def test_a_success_is_dropped_or_taken_back_at_each_step_of_its_way(member
     assert member.connection.gateway is None
 
 
-async def test_who_is_not_registered_in_time_is_told_and_each_leader_is_given_the_whole_time(
+async def test_a_registration_timeout_is_reported_and_restarts_with_each_leader(
     member: Member,
 ) -> None:  # F10
     await member.advance(299)
@@ -123,7 +123,7 @@ async def test_who_is_not_registered_in_time_is_told_and_each_leader_is_given_th
     assert member.heard == ["too late"]
 
 
-async def test_who_is_registered_has_all_the_time_in_the_world(member: Member) -> None:  # F10
+async def test_the_registration_timeout_ends_with_the_registration(member: Member) -> None:  # F10
     member.leaders["one"].may_answer.set()
     await member.advance(299)
     await member.follow("one")

@@ -76,7 +76,7 @@ async def test_after_an_error_it_pauses_and_never_gives_up(clock: ManualClock) -
     assert (await task)[1] == "ok"
 
 
-async def test_a_cancelled_registration_asks_no_more(clock: ManualClock) -> None:  # F05
+async def test_a_cancelled_registration_is_not_retried(clock: ManualClock) -> None:  # F05
     leader = Leader(clock, None, None)
     task = leader.start()
     await run(clock, 0)

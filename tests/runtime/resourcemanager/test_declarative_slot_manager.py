@@ -59,7 +59,7 @@ def test_several_changes_are_followed_by_one_delayed_check(manager: DeclarativeS
     assert manager.declare_requirements("b", "jm-b", {SMALL: 2}) == CHECK
 
 
-def test_a_job_gets_as_many_slots_of_each_profile_as_it_declared_and_no_more() -> None:  # J28
+def test_a_job_gets_exactly_the_slots_of_each_profile_that_it_declared() -> None:  # J28
     manager = DeclarativeSlotManager("rm")
     manager.register_task_manager("small", report(None, None, None), NOW)
     manager.register_task_manager("big", report(None, None, profile=BIG), NOW)
@@ -75,14 +75,14 @@ def test_a_job_gets_as_many_slots_of_each_profile_as_it_declared_and_no_more() -
     assert manager.slots_free == 2
 
 
-def test_more_is_declared_and_only_what_is_missing_is_handed_out(manager: DeclarativeSlotManager) -> None:  # J28
+def test_after_a_larger_declaration_only_missing_slots_are_assigned(manager: DeclarativeSlotManager) -> None:  # J28
     manager.declare_requirements("a", "jm-a", {SMALL: 1})
     assert assigned(manager.check(NOW)) == [("a", "tm", 0)]
     manager.declare_requirements("a", "jm-a", {SMALL: 2})
     assert assigned(manager.check(NOW)) == [("a", "tm", 1)]
 
 
-def test_a_job_that_declares_nothing_gets_nothing_of_what_becomes_free(manager: DeclarativeSlotManager) -> None:  # J28
+def test_a_job_without_requirements_gets_no_free_slots(manager: DeclarativeSlotManager) -> None:  # J28
     manager.declare_requirements("a", "jm-a", {SMALL: 3})
     for action in manager.check(NOW):
         if isinstance(action, AssignSlot):
@@ -101,7 +101,7 @@ def test_too_few_slots_are_a_notification_and_the_requirement_stays(manager: Dec
     assert assigned(manager.check(NOW)) == [("a", "late", 0)]
 
 
-def test_while_the_cluster_starts_up_nobody_is_told_of_too_few_slots(manager: DeclarativeSlotManager) -> None:  # J28
+def test_no_shortage_of_slots_is_reported_during_startup(manager: DeclarativeSlotManager) -> None:  # J28
     assert manager.notify_not_enough(False) == []
     manager.declare_requirements("a", "jm-a", {BIG: 1})
     assert manager.check(NOW) == []
@@ -109,7 +109,7 @@ def test_while_the_cluster_starts_up_nobody_is_told_of_too_few_slots(manager: De
     assert manager.check(NOW) == [NotifyNotEnoughResources("a", ())]
 
 
-def test_workers_are_obtained_for_what_announced_ones_do_not_cover() -> None:  # J28
+def test_workers_are_requested_for_slots_that_announced_ones_do_not_cover() -> None:  # J28
     manager = DeclarativeSlotManager("rm", with_workers(slots_per_worker=2))
     manager.declare_requirements("a", "jm-a", {SMALL: 3})
     assert manager.check(NOW) == [AllocateWorkers(2)]
@@ -191,7 +191,7 @@ def test_a_slot_counts_for_the_most_particular_requirement(
     assert missing_slots(required, acquired) == missing
 
 
-def test_pool_and_manager_agree_on_what_a_job_has(manager: DeclarativeSlotManager) -> None:  # J28 G30
+def test_pool_and_manager_agree_on_the_slots_of_a_job(manager: DeclarativeSlotManager) -> None:  # J28 G30
     pool = DeclarativeSlotPool()
     (declared,) = pool.increase_requirements({SMALL: 2})
     manager.declare_requirements("a", "jm-a", dict(declared.requirements))  # type: ignore[union-attr]

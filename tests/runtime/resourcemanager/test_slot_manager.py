@@ -55,7 +55,7 @@ def test_the_same_allocation_is_requested_once(manager: SlotManager) -> None:  #
     assert manager.register_slot_request(request("a"), NOW) == (False, [])
 
 
-def test_a_free_slot_is_asked_for_and_then_belongs_to_the_job(manager: SlotManager) -> None:  # J02 J13
+def test_a_free_slot_is_requested_and_then_belongs_to_the_job(manager: SlotManager) -> None:  # J02 J13
     _, (assignment,) = manager.register_slot_request(request("a"), NOW)
     assert manager.slots_free == 1
     manager.slot_assigned(assignment, NOW)
@@ -71,7 +71,7 @@ def test_a_worker_brings_slots_for_several_requests() -> None:  # J03 J04
     assert manager.slots_pending == 4
 
 
-def test_what_nothing_could_ever_serve_fails_at_once_and_what_an_occupied_slot_could_waits() -> None:  # J05
+def test_unfulfillable_requests_fail_at_once_and_those_that_fit_an_occupied_slot_wait() -> None:  # J05
     manager = started(SMALL)
     with pytest.raises(UnfulfillableSlotRequestError, match="no slot can ever serve the request of job job for"):
         manager.register_slot_request(request("a", BIG), NOW)
@@ -93,7 +93,7 @@ def test_in_the_grace_period_hopeless_requests_wait_until_it_ends() -> None:  # 
     assert manager.free_slot("tm", 0, "x", NOW) == [AssignSlot("tm", 0, request("b"))]
 
 
-def test_no_worker_is_asked_for_beyond_the_maximum_of_slots() -> None:  # J07
+def test_no_worker_is_requested_beyond_the_maximum_of_slots() -> None:  # J07
     manager = started(ANY, slots_per_worker=2, max_slots=5)
     actions = [manager.register_slot_request(request(name), NOW)[1] for name in "abcde"]
     assert actions == [[AllocateWorkers(1)], [], [AllocateWorkers(1)], [], []]
@@ -114,7 +114,7 @@ def test_a_slot_that_came_is_for_the_request_that_it_was_announced_for() -> None
     assert manager.slots_pending == 0
 
 
-def test_a_slot_that_came_for_nobody_serves_any_request_or_is_free() -> None:  # J08
+def test_an_unrequested_slot_serves_any_request_or_is_free() -> None:  # J08
     manager = started(ANY, slots_per_worker=2)
     manager.register_slot_request(request("a"), NOW)
     manager.unregister_slot_request("a")
@@ -150,7 +150,7 @@ def test_a_failed_assignment_frees_the_slot_and_tries_another(manager: SlotManag
     assert manager.slots_free == 1
 
 
-def test_a_task_executor_that_did_not_give_a_slot_is_not_asked_again_before_it_reports(
+def test_a_task_executor_that_refused_a_slot_is_not_asked_again_before_its_next_report(
     manager: SlotManager,
 ) -> None:  # J14
     _, (first,) = manager.register_slot_request(request("a"), NOW)
@@ -169,7 +169,7 @@ def test_a_request_withdrawn_while_it_is_assigned_is_not_tried_again(manager: Sl
     assert manager.slots_free == 2
 
 
-def test_a_report_during_an_assignment_changes_nothing_unless_it_says_who_has_the_slot(
+def test_a_report_during_an_assignment_changes_nothing_unless_it_names_the_allocation(
     manager: SlotManager,
 ) -> None:  # J16
     manager.register_slot_request(request("a"), NOW)
@@ -177,7 +177,7 @@ def test_a_report_during_an_assignment_changes_nothing_unless_it_says_who_has_th
     assert manager.report_slot_status("tm", report("x", None), NOW) == (True, [AssignSlot("tm", 1, request("a"))])
 
 
-def test_a_report_says_who_has_a_slot_now(manager: SlotManager) -> None:  # J17
+def test_a_report_determines_the_allocation_of_a_slot(manager: SlotManager) -> None:  # J17
     manager.report_slot_status("tm", report("a", None), NOW)
     manager.report_slot_status("tm", report("b", None), NOW)
     assert manager.free_slot("tm", 0, "a", NOW) == []
@@ -246,7 +246,7 @@ def test_a_task_executor_above_the_maximum_is_released_unless_its_slots_were_ann
     assert manager.slots_total == 1
 
 
-def test_requests_that_wait_too_long_fail_and_the_job_is_told() -> None:  # J23
+def test_requests_that_time_out_fail_and_the_job_is_notified() -> None:  # J23
     manager = started(ANY, request_timeout_s=10)
     manager.register_slot_request(request("a"), 0)
     manager.register_slot_request(request("b"), 5)
@@ -286,7 +286,7 @@ def test_an_idle_worker_is_released_at_once_where_results_are_not_waited_for() -
     assert [type(action) for action in manager.check_idle(40)] == [ReleaseWorker]
 
 
-def test_redundant_workers_are_kept_free_while_something_runs() -> None:  # J25
+def test_redundant_workers_are_kept_free_while_a_job_runs() -> None:  # J25
     manager = started(ANY, slots_per_worker=2, redundant_workers=1, waits_for_results=False)
     manager.register_task_manager("busy", report("a", None), 0)
     assert manager.check_idle(100) == [AllocateWorkers(1)]
@@ -331,7 +331,7 @@ def test_slots_are_taken_in_the_order_of_registration_or_of_the_least_used_worke
         assert [action.instance_id for action in found] == expected  # type: ignore[union-attr]
 
 
-def test_requests_of_workers_that_do_not_come_are_served_anew() -> None:  # K12
+def test_lost_workers_are_requested_again() -> None:  # K12
     manager = started(ANY)
     manager.register_slot_request(request("a"), NOW)
     assert manager.workers_lost(1, NOW) == [AllocateWorkers(1)]

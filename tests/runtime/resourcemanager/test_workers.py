@@ -27,7 +27,7 @@ def test_a_granted_container_gets_a_worker_and_its_request_is_removed() -> None:
     assert (workers.pending, workers.known) == (1, {"c1"})
 
 
-def test_what_is_granted_beyond_the_pending_requests_goes_back() -> None:  # K11
+def test_containers_beyond_the_pending_requests_are_returned() -> None:  # K11
     workers = Workers()
     assert workers.granted(["early"]) == [ReleaseContainer("early"), SLOW]
     workers.request(2)
@@ -80,7 +80,7 @@ def test_other_pending_requests_at_the_framework_are_an_error() -> None:  # K16
         workers.granted(["c2"], pending_at_framework=2)
 
 
-def test_the_framework_is_asked_often_while_containers_are_pending_only() -> None:  # K17
+def test_the_framework_is_polled_often_only_while_containers_are_pending() -> None:  # K17
     workers = Workers()
     assert workers.request(1) == [RequestContainers(1), FAST]
     assert workers.request(1) == [RequestContainers(1)]

@@ -38,7 +38,7 @@ async def test_each_call_has_its_whole_time(caller: Caller, clock: ManualClock) 
     assert caller.expired == [(10, "a"), (10, "b"), (14, "c"), (17, "d")]
 
 
-async def test_an_answered_call_does_not_expire_and_keeps_nobody_from_it(caller: Caller, clock: ManualClock) -> None:
+async def test_an_answered_call_does_not_expire_and_delays_no_other(caller: Caller, clock: ManualClock) -> None:
     first = caller.call("first")
     clock.advance(1)
     caller.call("second")

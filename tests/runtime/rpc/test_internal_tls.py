@@ -123,7 +123,7 @@ def test_options_of_all_tls_stand_in_for_those_of_the_kind(ours: Options) -> Non
         ({"security.ssl.internal.cert.fingerprint": "00"}, "put only that certificate into the truststore"),
     ],
 )
-def test_what_is_wrong_with_the_options_is_told_at_the_start(ours: Options, change: Options, expected: str) -> None:
+def test_invalid_options_are_reported_at_the_start(ours: Options, change: Options, expected: str) -> None:
     with pytest.raises(InvalidOptionError, match=expected):
         InternalTls.of(ours | change)
 

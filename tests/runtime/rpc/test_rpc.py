@@ -84,7 +84,7 @@ async def test_calls_start_in_the_order_made_and_not_in_the_callers_stack(clock:
     assert [await call for call in calls] == [1, 3, 6]
 
 
-async def test_arguments_are_written_and_read_back_when_asked(clock: ManualClock) -> None:
+async def test_arguments_are_serialized_when_configured(clock: ManualClock) -> None:
     _, gateway = await started(clock, serialize_calls=True)
     numbers = [1]
     await gateway.add(numbers)
@@ -155,7 +155,7 @@ async def test_a_call_of_another_leader_session_is_rejected_and_changes_nothing(
     assert counter.total == 0
 
 
-async def test_what_was_scheduled_under_a_former_token_is_dropped(clock: ManualClock) -> None:  # D11
+async def test_calls_scheduled_under_a_former_token_are_dropped(clock: ManualClock) -> None:  # D11
     counter = FencedCounter(InMemoryRpcService(clock), "counter", "t1")
     await counter.start()
     ran: list[str] = []
@@ -166,7 +166,7 @@ async def test_what_was_scheduled_under_a_former_token_is_dropped(clock: ManualC
     assert ran == ["under t2"]
 
 
-async def test_what_was_scheduled_is_dropped_after_the_stop(clock: ManualClock) -> None:
+async def test_scheduled_calls_are_dropped_after_the_stop(clock: ManualClock) -> None:
     counter, _ = await started(clock)
     ran: list[str] = []
     counter.schedule_run_async(1, lambda: ran.append("late"))

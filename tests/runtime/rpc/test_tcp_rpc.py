@@ -158,7 +158,7 @@ async def test_functions_and_errors_travel(serve: Serve) -> None:
     assert endpoint.is_running
 
 
-async def test_an_unknown_name_and_a_port_where_nobody_listens_are_told(serve: Serve) -> None:
+async def test_an_unknown_name_and_a_closed_port_are_reported(serve: Serve) -> None:
     service, other = await serve(), await serve()
     with pytest.raises(RpcConnectionError, match=r"no endpoint runs at 'tcp://.*/nothing'"):
         await service.connect(other.address_of("nothing"), EchoGateway)
@@ -227,7 +227,7 @@ async def test_a_call_without_answer_times_out(serve: Serve) -> None:
         await gateway.wait_briefly()
 
 
-async def test_what_is_too_large_is_refused_and_the_rest_goes_on(serve: Serve) -> None:
+async def test_too_large_messages_are_refused_and_the_connection_stays_open(serve: Serve) -> None:
     endpoint, gateway = await echo(serve, framesize_bytes=10_000)
     with pytest.raises(RpcMessageTooLargeError, match=r"the call echo\(\) to .* takes 2\d{4} bytes, allowed are 10000"):
         await gateway.echo(b"x" * 20_000)
@@ -235,7 +235,7 @@ async def test_what_is_too_large_is_refused_and_the_rest_goes_on(serve: Serve) -
     assert await gateway.echo(1) == 1
 
 
-async def test_an_answer_that_is_too_large_is_told_at_the_caller(serve: Serve) -> None:
+async def test_a_too_large_answer_is_reported_to_the_caller(serve: Serve) -> None:
     endpoint = Echo(await serve(framesize_bytes=10_000), "echo")
     await endpoint.start()
     gateway: EchoGateway = await (await serve()).connect(endpoint.address, EchoGateway)
@@ -289,7 +289,7 @@ async def test_a_server_of_another_version_or_of_another_kind_is_named(serve: Se
         await call_a_fake(serve, web)
 
 
-async def test_a_caller_of_another_version_is_told(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_of_another_version_gets_an_error(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     server = await serve()
     reader, writer = await asyncio.open_connection("127.0.0.1", server._port)
     await reader.readexactly(channel._HELLO.size)

@@ -34,7 +34,7 @@ def test_regions_restart_as_in_flink(case: dict[str, Any]) -> None:  # P01 P03 P
         assert found == {named[other] for other in restarted}, name
 
 
-def test_what_was_not_scheduled_yet_is_not_restarted() -> None:  # P01
+def test_unscheduled_vertices_are_not_restarted() -> None:  # P01
     graph = ExecutionGraph(job_graph(("a", 1, []), ("b", 1, [("a", "POINTWISE", "BLOCKING")])), ManualClock().now_ms)
     a, _ = graph.vertices
     graph.transition(a, ExecutionState.FAILED)

@@ -73,7 +73,7 @@ def test_where_the_state_is_counts_alone() -> None:  # I06
     ("constraint", "found"),
     [(LocationPreferenceConstraint.ANY, ["tm1"]), (LocationPreferenceConstraint.ALL, None)],
 )
-def test_any_takes_what_is_known_and_all_waits(  # I07
+def test_any_uses_known_locations_and_all_waits(  # I07
     constraint: LocationPreferenceConstraint, found: list[str] | None
 ) -> None:
     graph = placed({"a": ["tm1", None]})

@@ -85,7 +85,7 @@ def test_if_all_is_to_restart_all_queries_stop(scheduler: Scheduler) -> None:
     assert states(scheduler) == "FAILED CANCELING CANCELING CANCELING"
 
 
-def test_a_region_that_has_finished_gives_its_slots_back_and_the_job_goes_on(scheduler: Scheduler) -> None:
+def test_a_finished_region_returns_its_slots_and_the_job_continues(scheduler: Scheduler) -> None:
     run_up(scheduler, scheduler.start_scheduling())
     actions = scheduler.query_finished(1, 0)
     assert len(kinds(actions, CancelTask)) == 2

@@ -208,7 +208,7 @@ def test_the_job_runs_again_when_no_subtask_waits_for_its_restart() -> None:  # 
     assert played.graph.restarts == 2
 
 
-def test_a_later_restart_takes_away_what_it_needs_itself() -> None:  # P07
+def test_a_later_restart_takes_over_the_subtasks_that_it_needs() -> None:  # P07
     played = PlayedJob(all_to_all()).start()
     played.run()
     played.finish("a#0", "a#1")
@@ -270,7 +270,7 @@ def test_a_task_that_is_no_longer_new_is_not_scheduled() -> None:  # M06
         played.scheduler.schedule([(played.vertex("a#0"),)])
 
 
-def test_an_allocation_that_fails_says_how_many_slots_were_obtained_and_takes_back_the_others() -> None:  # M13
+def test_a_failed_allocation_reports_the_obtained_slots_and_releases_them() -> None:  # M13
     job = job_graph(("a", 3, []))
     played = PlayedJob(job, SchedulerOptions("eager", "full"), NoRestartStrategy()).start()
     played.serve("a#0")
@@ -340,7 +340,7 @@ def test_cancelling_a_job_that_is_over_changes_nothing() -> None:  # O04
         assert (played.graph.status, len(played.graph.history)) == (status, events)
 
 
-def test_each_restart_is_a_new_version_and_what_was_decided_before_is_void() -> None:  # O09 M07
+def test_each_restart_is_a_new_version_and_voids_earlier_decisions() -> None:  # O09 M07
     played = PlayedJob(job_graph(("a", 1, []), ("b", 1, [("a", "POINTWISE", "PIPELINED_BOUNDED")]))).start()
     played.serve("a#0")
     late = played.waiting.pop()
@@ -365,7 +365,7 @@ def test_a_cancelled_job_drops_its_pending_restarts() -> None:  # O03
     assert set(played.attempts().values()) == {0}
 
 
-def test_the_failure_of_a_job_tells_what_happened_before() -> None:
+def test_the_failure_of_a_job_contains_its_history() -> None:
     job = job_graph(("a", 1, []))
     played = PlayedJob(job, strategy=NoRestartStrategy()).start()
     played.run()

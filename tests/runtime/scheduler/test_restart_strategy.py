@@ -50,7 +50,7 @@ def test_failure_rate_counts_within_a_sliding_interval() -> None:  # Q03
     assert after_failures(restart_strategy(options), 0, 1, 11, 12) == [True, True, True, True]
 
 
-def test_exponential_delay_grows_and_starts_anew_after_a_quiet_time() -> None:  # Q04
+def test_exponential_delay_grows_and_is_reset_after_a_quiet_time() -> None:  # Q04
     strategy = ExponentialDelayRestartStrategy(1, 5, 2, reset_threshold_s=100, jitter=0)
     delays = []
     for now_s in (0, 10, 20, 30, 40, 1000):
@@ -127,5 +127,5 @@ def test_without_a_strategy_checkpoints_decide() -> None:  # Q05
         ),
     ],
 )
-def test_a_strategy_is_told_in_the_words_of_flinks_rest_api(options: dict[str, str], text: str) -> None:  # Q08
+def test_a_strategy_is_described_as_in_flinks_rest_api(options: dict[str, str], text: str) -> None:  # Q08
     assert describe_restart_strategy({f"restart-strategy.{name}": value for name, value in options.items()}) == text

@@ -215,13 +215,13 @@ def test_a_task_that_may_have_been_deployed_is_cancelled_to_be_sure(clock: Manua
     assert scheduler.task_deployment_failed(one, BAD) == [CancelTask("tm", one), CancelTask("tm", two)]
 
 
-def test_a_lost_slot_fails_what_runs_in_it(clock: ManualClock) -> None:  # N11
+def test_a_lost_slot_fails_its_tasks(clock: ManualClock) -> None:  # N11
     scheduler = running(scheduler_of(clock))
     assert scheduler.slots_failed(requests()[:1], BAD) == [StopQuery(0, 0)]
     assert states(scheduler) == ["FAILED", "CANCELING"]
 
 
-def test_a_task_cancelled_by_nobody_fails_the_job(clock: ManualClock) -> None:
+def test_a_task_cancelled_without_request_fails_the_job(clock: ManualClock) -> None:
     scheduler = running(scheduler_of(clock))
     scheduler.task_state_reported(attempts(scheduler)[0], ExecutionState.CANCELED)
     assert scheduler.graph.failure is not None

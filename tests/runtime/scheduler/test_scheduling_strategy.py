@@ -57,7 +57,7 @@ def test_with_all_every_input_has_to_be_there() -> None:  # M05
     assert names(strategy.finished(subtask(graph, "b", 1), [])) == [["c#0"]]
 
 
-def test_a_producer_that_starts_anew_has_no_data_any_more() -> None:  # M05
+def test_a_restarted_producer_has_no_data() -> None:  # M05
     graph = graph_of(join_of_two())
     strategy = lazily(graph, InputDependencyConstraint.ALL)
     for index in (0, 1):

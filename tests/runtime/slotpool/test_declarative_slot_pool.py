@@ -24,7 +24,7 @@ def pool() -> DeclarativeSlotPool:
     return pool
 
 
-def test_what_is_wanted_in_all_is_declared_with_each_change() -> None:  # G30
+def test_each_change_declares_the_total_requirements() -> None:  # G30
     pool = DeclarativeSlotPool()
     assert pool.increase_requirements({SMALL: 2}) == [DeclareRequirements(((SMALL, 2),))]
     assert pool.increase_requirements({SMALL: 1, LARGE: 1}) == [DeclareRequirements(((SMALL, 3), (LARGE, 1)))]
@@ -33,7 +33,7 @@ def test_what_is_wanted_in_all_is_declared_with_each_change() -> None:  # G30
         pool.decrease_requirements({LARGE: 2})
 
 
-def test_offers_are_taken_for_what_is_missing_and_rejected_beyond_it(pool: DeclarativeSlotPool) -> None:  # G30
+def test_offers_are_accepted_for_missing_slots_and_rejected_beyond_them(pool: DeclarativeSlotPool) -> None:  # G30
     offers = [offer("a", 0), offer("b", 1), offer("c", 2), offer("d", 3, LARGE)]
     accepted, new = pool.offer_slots("tm", offers, 0)
     assert accepted == [offers[0], offers[1], offers[3]]

@@ -26,7 +26,7 @@ def test_a_slot_serves_a_request_of_equal_resources_only() -> None:
     assert not LARGE.is_matching(SMALL)
 
 
-def test_what_fits_is_told_amount_by_amount() -> None:
+def test_profiles_are_compared_amount_by_amount() -> None:
     assert LARGE.all_fields_no_less_than(SMALL)
     assert not SMALL.all_fields_no_less_than(LARGE)
     assert not LARGE.all_fields_no_less_than(ResourceProfile(network_bytes=1))
@@ -40,7 +40,7 @@ def test_merge_adds_and_subtract_takes_away() -> None:
     assert SMALL.subtract(SMALL) == ZERO
 
 
-def test_unknown_and_any_stay_what_they_are() -> None:
+def test_unknown_and_any_are_unchanged_by_arithmetic() -> None:
     assert SMALL.merge(UNKNOWN) == UNKNOWN.merge(SMALL) == SMALL.subtract(UNKNOWN) == UNKNOWN
     assert ANY.merge(UNKNOWN) == ANY.subtract(LARGE) == ANY
 

@@ -74,7 +74,7 @@ def test_an_offer_serves_the_request_it_was_made_for(pool: SlotPool) -> None:  #
     assert offer(pool, "job-1")[1] == [SlotAllocated("r2", slot("job-1"))]
 
 
-def test_an_unknown_offer_serves_sent_requests_first_then_stashed_ones_then_nobody(pool: SlotPool) -> None:  # G10 G11
+def test_an_unknown_offer_serves_sent_requests_first_then_stashed_ones(pool: SlotPool) -> None:  # G10 G11
     pool.request_slot("sent")
     pool.disconnect_resource_manager()
     pool.request_slot("stashed")
@@ -205,7 +205,7 @@ def test_a_batch_request_fails_after_no_slot_could_have_served_it_for_a_while(po
     assert pool.check_batch_requests(20, 10) == []
 
 
-def test_a_batch_request_that_could_be_served_meanwhile_starts_to_wait_anew(pool: SlotPool) -> None:  # G07
+def test_the_timeout_of_a_batch_request_restarts_after_it_was_fulfillable(pool: SlotPool) -> None:  # G07
     pool.request_slot("r1", SlotProfile(SMALL), is_batch=True)
     pool.check_batch_requests(0, 10)
     pool.request_slot("r2", SlotProfile(SMALL))
@@ -256,5 +256,5 @@ def test_a_slot_serves_the_oldest_request_that_it_matches(pool: SlotPool) -> Non
     assert actions[0] == SlotAllocated("any", AllocatedSlot("x", "tm", 0, "", SMALL))
 
 
-def test_a_request_for_resources_says_so_to_the_resource_manager(pool: SlotPool) -> None:
+def test_a_slot_request_is_sent_to_the_resource_manager(pool: SlotPool) -> None:
     assert pool.request_slot("r1", SlotProfile(LARGE)) == [SendSlotRequest("job-0", LARGE)]

@@ -118,7 +118,7 @@ def test_a_shared_slot_far_away_comes_before_a_free_one_far_away(slots: Slots) -
     assert slots.pool.select_available(SlotProfile()) is not None
 
 
-def test_a_slot_still_to_come_is_shared_before_another_one_is_asked_for(slots: Slots) -> None:  # H11 H12
+def test_a_pending_slot_is_shared_before_another_one_is_requested(slots: Slots) -> None:  # H11 H12
     slots.request("a0", "a")
     slots.offer("job-0", "tm1")
     slots.request("b0", "b")
@@ -182,7 +182,7 @@ def test_the_last_task_returns_the_slot_once(slots: Slots) -> None:  # H05 H06
     assert slots.provider.manager("g").is_empty
 
 
-def test_a_task_released_before_its_slot_came_fails_and_one_after_is_told_first(slots: Slots) -> None:  # H10
+def test_a_task_released_before_its_slot_arrived_fails_and_one_after_is_notified_first(slots: Slots) -> None:  # H10
     slots.request("a0", "a")
     slots.request("b0", "b")
     assert slots.release("a0") == [LogicalSlotsFailed(("a0",), "done")]
@@ -234,7 +234,7 @@ def test_colocated_tasks_do_not_move_elsewhere_once_their_place_is_locked(slots:
     assert slots.pool.select_available(SlotProfile()) is not None
 
 
-def test_a_constraint_whose_place_is_not_known_starts_anew(slots: Slots) -> None:  # H16 H18
+def test_a_constraint_without_known_location_requests_a_new_slot(slots: Slots) -> None:  # H16 H18
     slots.request("a0", "a", co_location=("c", 0))
     assert slots.release("a0") == [LogicalSlotsFailed(("a0",), "done"), CancelSlotRequest("job-0")]
     assert slots.request("a0-again", "a", co_location=("c", 0)) == [SendSlotRequest("job-1")]

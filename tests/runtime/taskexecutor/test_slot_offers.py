@@ -154,7 +154,7 @@ async def test_a_slot_accepted_after_it_was_freed_is_reported_failed(  # L06
     assert job_master.failed == ["a"]
 
 
-async def test_the_answer_of_a_former_leader_or_to_a_former_offer_counts_no_more(
+async def test_answers_of_former_leaders_and_to_former_offers_are_ignored(
     job_master: PlayedJobMaster,
 ) -> None:  # L07
     await job_master.ask_for_slot(0, "a")
@@ -203,7 +203,7 @@ async def test_without_its_job_master_tasks_end_and_slots_wait_for_the_next(  # 
     assert job_master.states() == {}
 
 
-async def test_a_silent_job_master_is_given_up_and_registered_at_again(  # L21
+async def test_a_silent_job_master_is_disconnected_and_registered_at_again(  # L21
     cluster: Cluster, job_master: PlayedJobMaster
 ) -> None:
     await job_master.ask_for_slot(0, "a")
@@ -218,7 +218,7 @@ async def test_a_silent_job_master_is_given_up_and_registered_at_again(  # L21
     assert job_master.states() == {"a": "ACTIVE"}
 
 
-async def test_a_silent_resource_manager_is_given_up_while_tasks_go_on(cluster: Cluster) -> None:  # L21
+async def test_a_silent_resource_manager_is_disconnected_while_tasks_continue(cluster: Cluster) -> None:  # L21
     job_id = await cluster.submit(job_graph(("a", 1, [])))
     executor, slots = cluster.task_executors["tm"], dict(cluster.runners["tm"].slots)
     address = next(name for name in cluster.rpc._servers if name.startswith("resourcemanager-"))

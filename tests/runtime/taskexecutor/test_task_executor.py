@@ -26,7 +26,7 @@ async def test_only_the_present_resource_manager_gives_slots_away(cluster: Clust
     assert cluster.runners["tm"].slots == {}
 
 
-async def test_a_slot_nobody_takes_is_free_again_after_a_while(cluster: Cluster) -> None:  # L09
+async def test_an_unused_slot_is_freed_after_its_timeout(cluster: Cluster) -> None:  # L09
     session_id = cluster.task_executors["tm"]._resource_manager.session_id
     assert session_id is not None
     await (await gateway_of(cluster)).request_slot(TaskSlotRequest(0, "no such job", "a", session_id))
@@ -84,7 +84,9 @@ async def test_slots_the_job_master_does_not_know_are_freed(cluster: Cluster) ->
     assert lost.allocation_id not in cluster.runners["tm"].slots
 
 
-async def test_a_new_resource_manager_learns_of_the_slots_and_the_job_goes_on(cluster: Cluster) -> None:  # L20 K20 J09
+async def test_a_new_resource_manager_learns_of_the_slots_and_the_job_continues(
+    cluster: Cluster,
+) -> None:  # L20 K20 J09
     job_id = await cluster.submit(job_graph(("a", 1, [])))
     cluster.ha.revoke_leadership(RESOURCE_MANAGER)
     await settle()

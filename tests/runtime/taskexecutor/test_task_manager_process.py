@@ -32,7 +32,7 @@ async def processes() -> AsyncIterator[list[asyncio.subprocess.Process]]:
             await process.wait()
 
 
-async def test_a_killed_task_manager_is_noticed_and_its_job_goes_on_at_another(
+async def test_a_killed_task_manager_is_detected_and_its_job_continues_on_another(
     job_manager: JobManager, processes: list[asyncio.subprocess.Process]
 ) -> None:
     processes.append(await task_manager(job_manager))
@@ -78,7 +78,7 @@ async def test_a_terminated_task_manager_takes_leave(
         ("another secret, as long", {"taskmanager.registration.timeout": "300 ms"}, 1, "could not register"),
     ],
 )
-async def test_a_task_manager_that_cannot_work_says_why_and_ends(  # F10
+async def test_a_task_manager_that_cannot_start_reports_the_reason_and_exits(  # F10
     job_manager: JobManager,
     processes: list[asyncio.subprocess.Process],
     secret: str | None,

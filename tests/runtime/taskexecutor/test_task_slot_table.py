@@ -50,7 +50,7 @@ def test_slots_share_the_resources_and_more_is_refused() -> None:  # L12 L13
 
 @pytest.mark.parametrize("cpu_cores", [0.1, 0.5, 1, 2, 1 / 3])
 @pytest.mark.parametrize("slots", [1, 3, 7, 10])
-def test_all_slots_fit_into_what_they_share(slots: int, cpu_cores: float) -> None:  # L12
+def test_all_slots_fit_into_the_total_resources(slots: int, cpu_cores: float) -> None:  # L12
     table = TaskSlotTable(slots, ResourceProfile(cpu_cores=cpu_cores, extended=(("gpu", 1),)))
     assert all(table.allocate(index, "job", f"a{index}") for index in range(slots))
 
@@ -73,7 +73,7 @@ def test_an_active_slot_has_no_timeout_and_an_inactive_one_a_new_one() -> None: 
             mark("b")
 
 
-def test_a_timeout_of_a_slot_that_was_given_anew_is_void() -> None:  # L09
+def test_the_timeout_of_a_reallocated_slot_is_void() -> None:  # L09
     table = TaskSlotTable(1)
     table.allocate(0, "job", "a")
     former = table.get("a")
