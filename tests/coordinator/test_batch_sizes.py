@@ -127,7 +127,7 @@ def test_a_fixed_part_above_the_target_does_not_spiral() -> None:
 
 
 @pytest.mark.parametrize("elements", [0, 3, 500])
-def test_batches_that_read_little_make_the_next_ones_no_larger(elements: int) -> None:
+def test_batches_with_little_input_do_not_enlarge_the_next_ones(elements: int) -> None:
     sizes = BatchSizes(FIRST, MOST)
     for _ in range(20):
         sizes.took(elements, 0.1)

@@ -152,7 +152,7 @@ def test_undecided_files_of_an_earlier_run_are_kept_until_a_later_run_has_decide
     }
 
 
-def test_a_leader_that_slept_through_the_whole_job_decides_nothing(tmp_path: Path) -> None:
+def test_a_leader_that_was_paused_until_the_job_ended_decides_nothing(tmp_path: Path) -> None:
     paused = Run(tmp_path / "job")
     paused.write(0, 100, 50)
     successor = Run(tmp_path / "job")

@@ -99,7 +99,7 @@ def test_a_savepoint_is_restored_in_any_parallelism_and_back_end(
     assert finals(first, second) == EXPECTED
 
 
-def test_a_savepoint_needs_nothing_of_its_job(tmp_path: Path) -> None:
+def test_a_savepoint_is_independent_of_its_job(tmp_path: Path) -> None:
     first = run_local(counts(environment(2)), batch_elements=5, batches=4, savepoint=tmp_path)
     assert first.savepoint is not None
     moved = tmp_path / "moved"
@@ -197,7 +197,7 @@ def test_operators_without_state_may_come_and_go(tmp_path: Path) -> None:
     assert finals(run_local(env)) == EXPECTED
 
 
-def test_max_parallelism_is_taken_over_or_refused(tmp_path: Path) -> None:
+def test_max_parallelism_is_adopted_or_the_job_refused(tmp_path: Path) -> None:
     first = run_local(counts(environment(2), max_parallelism=4), batch_elements=5, batches=4, savepoint=tmp_path)
     assert finals(run_local(counts(environment(4, first.savepoint)))) == EXPECTED
     with pytest.raises(StateRestoreError, match=r"max parallelism 4 is lower than the requested parallelism 5"):
@@ -298,7 +298,7 @@ class Leader:
         region.checkpoints.settle()
 
 
-def test_a_leader_that_was_paused_finds_the_next_checkpoint_taken(tmp_path: Path) -> None:
+def test_a_paused_leader_detects_that_the_next_checkpoint_was_taken(tmp_path: Path) -> None:
     old = Leader(tmp_path)
     for _ in range(3):
         old.run_batch()

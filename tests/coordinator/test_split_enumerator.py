@@ -70,7 +70,7 @@ def read(plan: BatchPlan) -> dict[int, list[tuple[str, int, int]]]:
     }
 
 
-def test_a_split_is_read_as_far_as_it_has_grown_and_no_further() -> None:
+def test_a_split_is_read_up_to_its_current_end() -> None:
     splits = enumerator(Growing())
     assert read(splits.plan(0)) == {0: [("a", 100, 102), ("c", 100, 102)], 1: [("b", 100, 100)]}
     assert read(splits.plan(1)) == {0: [("a", 102, 103), ("c", 102, 105)]}
@@ -221,7 +221,7 @@ class Listed(Growing):
         return super().discover_splits()
 
 
-def test_growing_last_source_of_a_hybrid_is_read_on_and_earlier_ones_are_listed_once() -> None:
+def test_growing_last_source_of_a_hybrid_is_read_further_and_earlier_ones_are_listed_once() -> None:
     first, last = Listed(True), Listed(False)
     splits = enumerator(hybrid(NumberSequenceSource(1, 3), first, last), 2, elements=100)
     assert read(splits.plan(0)) == {0: [("1", 1, 2)], 1: [("2", 2, 4)]}
@@ -317,7 +317,7 @@ def test_a_batch_that_reads_little_makes_the_next_no_larger() -> None:
     assert end - start == 100
 
 
-def test_a_source_of_ones_own_is_read_once_in_all_modes(tmp_path: Path) -> None:
+def test_a_custom_source_is_read_once_in_all_modes(tmp_path: Path) -> None:
     for parallelism in (1, 3):
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(parallelism)

@@ -30,7 +30,7 @@ def test_each_record_counts_once_whatever_is_killed(job, sink, faults, tmp_path)
 
 
 @pytest.mark.parametrize(("sink", "faults"), [("files", ("worker", "JVM")), ("SQLite", ("worker daemon", "worker"))])
-def test_a_batch_job_begins_again_and_commits_once(sink, faults, tmp_path):
+def test_a_batch_job_restarts_and_commits_once(sink, faults, tmp_path):
     case = Case("totals", faults, seed=3, records=400_000, mode="BATCH")
     outcome = FaultRun(case, tmp_path, output_of(sink, tmp_path, {})).run()
     assert (outcome.starts, outcome.violations) == (1, [])

@@ -56,7 +56,7 @@ def cyclic():
     return graph
 
 
-def test_vertices_that_feed_each_other_are_refused_by_name():
+def test_cycles_are_refused_with_the_names_of_their_vertices():
     with pytest.raises(InvalidProgramError, match="The job graph is cyclic: 'a', 'b' feed each other"):
         topological_order(cyclic().vertices)
 

@@ -126,7 +126,7 @@ def test_program_becomes_flinks_job_graph(program, options, expected):
 
 
 @pytest.mark.parametrize(("program", "options", "expected"), FIXTURES)
-def test_graphs_survive_the_way_through_plain_data(program, options, expected):
+def test_graphs_survive_serialization_as_plain_data(program, options, expected):
     env = environment(options)
     program(env)
     graph = StreamGraph.from_dict(env.get_stream_graph().to_dict())
@@ -183,7 +183,7 @@ def test_very_long_program_is_translated():
     assert again.vertices[0].slot_sharing_group is again.slot_sharing_groups[0]
 
 
-def test_operator_knows_the_line_of_the_program_that_made_it():
+def test_operator_has_the_program_line_that_created_it():
     env = environment({})
     numbers(env).map(same, Types.LONG()).print()
     [vertex] = env.get_stream_graph().get_job_graph().vertices

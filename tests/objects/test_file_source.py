@@ -85,7 +85,7 @@ def test_parquet_files_are_read(bucket: Bucket):
     assert [tuple(row) for row in read_all(source, bucket)] == [(1, "a"), (2, "b")]
 
 
-def test_a_monitored_prefix_gives_new_files_and_forgets_those_that_are_gone(bucket: Bucket):
+def test_a_monitored_prefix_yields_new_files_and_forgets_removed_ones(bucket: Bucket):
     enumerator = FileEnumerator(lines_of(bucket.uri("in"), Duration.of_millis(1)), bucket.options)
     with pytest.raises(InvalidProgramError, match=r"input path 's3://.*/in' does not exist"):
         enumerator.discover(1, Known())

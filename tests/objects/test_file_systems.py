@@ -30,13 +30,13 @@ def test_a_missing_library_names_the_extra(monkeypatch):
         Files({}).remote("gs://bucket/in")
 
 
-def test_the_default_scheme_is_of_absolute_paths_without_one():
+def test_the_default_scheme_applies_to_absolute_paths_without_scheme():
     files = Files({"fs.default-scheme": "s3://bucket/"})
     paths = ["/in", "in", "file:///in", "hdfs://host/in"]
     assert [files.resolve(path) for path in paths] == ["s3://bucket/in", "in", "file:///in", "hdfs://host/in"]
 
 
-def test_options_of_s3_come_by_flinks_keys():
+def test_options_of_s3_have_flinks_keys():
     found = fsspec_options(
         "s3",
         "s3://bucket/in",

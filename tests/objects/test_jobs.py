@@ -185,7 +185,7 @@ def test_a_retained_checkpoint_is_whole_and_restores_on_another_host(bucket: Buc
         start_tail(bucket, 2, **{"execution.state-recovery.path": str(newest)}).get_job_execution_result().result()
 
 
-def test_a_savepoint_on_s3_restores_with_other_checkpoints_elsewhere(bucket: Bucket, tmp_path: Path):
+def test_a_savepoint_on_s3_is_restored_with_another_checkpoint_directory(bucket: Bucket, tmp_path: Path):
     bucket.put("in/1", b"to\nbe\nor\nnot\nto\nbe\n")
     first = start_tail(bucket, 2)
     wait_for(lambda: len(counted(bucket)) == 6)

@@ -144,7 +144,7 @@ def test_another_host_resumes_and_removes_leftovers_of_the_first(bucket: Bucket,
     assert set(bucket.names("job")) - set(late) == {*left, "job/chk-3/_metadata", "job/versions-2/claim"}
 
 
-def test_a_file_that_is_missing_is_fetched_and_named_if_it_is_gone(bucket: Bucket, tmp_path: Path):
+def test_a_missing_file_is_downloaded_and_named_if_the_store_lacks_it(bucket: Bucket, tmp_path: Path):
     run = Run(bucket, tmp_path / "first")
     run.batch(0, is_checkpoint=True, waits=True)
     run.end()

@@ -63,7 +63,7 @@ def test_results_are_those_of_operators_one_by_one(seed: int, timed: bool, monke
     assert sorted(fused) == sorted(results(steps, timed)) != []
 
 
-def test_the_quicker_way_is_found_and_both_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_faster_variant_is_chosen_and_both_are_equivalent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fusion, "_TRIED_ELEMENTS", 1)
     env = StreamExecutionEnvironment()
     numbers(env, 20_000, False).map(lambda n: n + 1).filter(lambda n: n % 3).map(lambda n: -n).collect_async()

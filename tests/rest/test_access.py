@@ -114,7 +114,7 @@ async def test_to_submit_a_job_needs_the_token_of_a_file_of_this_user(rest: Rest
     assert [job["id"] for job in (await rest.get("/jobs"))["jobs"]] == [job_graph(("a", 1, [])).job_id]
 
 
-async def test_an_option_lets_everybody_submit_but_no_page(make_rest: Callable[..., Any]) -> None:
+async def test_an_option_allows_all_clients_to_submit_but_no_foreign_page(make_rest: Callable[..., Any]) -> None:
     rest = await make_rest(**{"security.rest.submit-without-token": "true"})
     assert await status(rest, "POST", "/jobs", {}, upload()) == 403
     assert await status(rest, "POST", "/jobs", {"Origin": "https://evil.example.org"}, upload()) == 403

@@ -25,7 +25,7 @@ async def measured(rest: Rest) -> str:
     return job.job_id
 
 
-async def test_names_come_without_get_and_values_with_it(rest: Rest) -> None:
+async def test_names_are_listed_without_get_and_values_with_it(rest: Rest) -> None:
     path = f"/jobs/{await measured(rest)}/vertices/{VERTEX}"
     assert {"id": "1.Map.seen"} in await rest.get(f"{path}/metrics")
     assert await rest.get(f"{path}/metrics?get=0.numRecordsIn,1.nothing") == [{"id": "0.numRecordsIn", "value": "4"}]

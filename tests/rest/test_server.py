@@ -372,7 +372,7 @@ async def test_no_answer_about_options_has_a_secret(
     assert sum("parallelism.default=2" in text for text in texts) == 2
 
 
-def test_no_listening_beyond_this_machine_without_tokens() -> None:
+def test_public_addresses_require_tokens() -> None:
     with pytest.raises(InvalidOptionError, match=r"rest\.bind-address is '0\.0\.0\.0'.*security\.rest\.token\.admin"):
         RestServer(None, None, {"rest.bind-address": "0.0.0.0"})  # type: ignore[arg-type]
 

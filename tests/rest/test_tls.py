@@ -124,7 +124,7 @@ def test_missing_options_of_a_server_are_named(options: dict[str, str], reason: 
         rest_server_context(options)
 
 
-def test_a_key_that_cannot_be_read_is_said(ours: Authority) -> None:
+def test_an_unreadable_key_is_reported(ours: Authority) -> None:
     options = ENABLED | stores(ours.issue("server", password="right"), None)
     for password in ({}, {"security.ssl.rest.key-password": "wrong"}):
         with pytest.raises(InvalidOptionError, match=r"with security\.ssl\.rest\.key-password if the key is encrypted"):
@@ -133,7 +133,7 @@ def test_a_key_that_cannot_be_read_is_said(ours: Authority) -> None:
         rest_server_context(ENABLED | {"security.ssl.rest.keystore": str(ours.certificate)})
 
 
-def test_a_server_that_trusts_only_its_clients_may_be_reached_by_others(ours: Authority) -> None:
+def test_a_server_with_client_certificates_may_listen_on_public_addresses(ours: Authority) -> None:
     from firesteel.rest.operations import Operations
     from firesteel.rest.server import RestServer
 

@@ -39,7 +39,7 @@ def test_a_json_log_line_has_the_ids_of_its_subject() -> None:
     assert found == {"level": "ERROR", "logger": "name", "message": "what happened", "job_id": "a-job", "subtask": 3}
 
 
-def test_a_line_of_text_is_as_it_was() -> None:
+def test_the_text_format_is_unchanged() -> None:
     first, *story = logged("text").splitlines()
     assert first.endswith(" ERROR name - what happened")
     assert story[-1] == "ZeroDivisionError: division by zero"

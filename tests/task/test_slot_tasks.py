@@ -263,7 +263,7 @@ def test_part_in_progress_is_hidden(tmp_path: Path) -> None:
     assert len(result.files) == 1
 
 
-def test_two_sinks_of_one_task_write_apart(tmp_path: Path) -> None:
+def test_two_sinks_of_one_task_write_separate_files(tmp_path: Path) -> None:
     env = environment(1)
     stream = numbers(env, 3).map(str, Types.STRING())
     for _ in range(2):

@@ -77,7 +77,7 @@ EXPECTED = sorted(
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 @pytest.mark.parametrize("mode", [RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH])
-def test_no_element_is_late_however_splits_are_dealt(parallelism: int, mode: RuntimeExecutionMode) -> None:
+def test_no_element_is_late_however_splits_are_assigned(parallelism: int, mode: RuntimeExecutionMode) -> None:
     env = environment(parallelism)
     env.set_runtime_mode(mode)
     counts(env)
@@ -145,7 +145,7 @@ def test_watermark_of_a_hybrid_source_is_not_held_back_by_the_sources_before(par
     assert max(mark for name, _, mark in found if name == "later") > 800
 
 
-def test_drain_ends_the_subtasks_that_are_left() -> None:
+def test_drain_ends_the_remaining_subtasks() -> None:
     env = environment()
     counts(env)
     graph = env.get_stream_graph().get_job_graph()

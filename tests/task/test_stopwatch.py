@@ -7,7 +7,7 @@ from typing import Any
 from firesteel.task.stopwatch import Stopwatch
 
 
-def test_time_is_the_innermost_ones_and_errors_leave_it_right() -> None:
+def test_time_counts_for_the_innermost_block_even_after_errors() -> None:
     now = [0.0]
     outer: Any = SimpleNamespace(busy_s=0.0)
     inner: Any = SimpleNamespace(busy_s=0.0)

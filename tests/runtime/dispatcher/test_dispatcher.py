@@ -264,7 +264,7 @@ async def test_an_end_that_cannot_be_registered_is_an_end_all_the_same(
     assert (await cluster.gateway.request_job_result(job_id)).status is JobStatus.FINISHED
 
 
-async def test_the_end_is_written_down_before_anybody_hears_of_it(
+async def test_the_result_is_stored_before_it_is_announced(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # E08
     set_job_finished, known = RunningJobsRegistry.set_job_finished, []
@@ -327,7 +327,7 @@ async def test_jobs_added_by_another_dispatcher_are_run_and_removed_ones_release
     assert cluster.fatal_errors == []
 
 
-async def test_a_job_submitted_here_that_others_hear_of_is_run_once(cluster: Cluster) -> None:  # A23
+async def test_a_job_reported_by_the_store_after_its_submission_is_run_once(cluster: Cluster) -> None:  # A23
     await cluster.submit(one_vertex())
     dispatcher: Any = cluster.dispatcher._process
     dispatcher.on_added_job_graph(an_id("job"))
@@ -351,7 +351,7 @@ async def test_no_savepoint_of_a_job_that_does_not_run(cluster: Cluster) -> None
             await call("nothing")
 
 
-async def test_a_savepoint_that_could_not_be_taken_leaves_the_job_as_it_is(cluster: Cluster) -> None:
+async def test_a_failed_savepoint_does_not_affect_the_job(cluster: Cluster) -> None:
     job_id = await cluster.submit(one_vertex())
     with pytest.raises(SavepointError, match=r"the savepoint of job .* in '/tmp' could not be taken: /tmp is full"):
         await cluster.gateway.stop_with_savepoint(job_id, "/tmp")
@@ -360,7 +360,7 @@ async def test_a_savepoint_that_could_not_be_taken_leaves_the_job_as_it_is(clust
     assert await cluster.gateway.request_job_status(job_id) is JobStatus.RUNNING
 
 
-async def test_a_checkpoint_is_taken_of_streaming_jobs_that_run_only(cluster: Cluster) -> None:
+async def test_checkpoints_are_taken_only_of_running_streaming_jobs(cluster: Cluster) -> None:
     job_id = await cluster.submit(one_vertex())
     assert [await cluster.gateway.trigger_checkpoint(job_id) for _ in range(2)] == [1, 2]
     assert (await cluster.gateway.request_job_details(job_id)).checkpoints.completed == 2
@@ -380,7 +380,7 @@ async def test_a_job_whose_state_can_not_be_restored_fails(cluster: Cluster) -> 
     assert cluster.data_plane.queries == []
 
 
-async def test_the_data_plane_hears_when_a_job_is_over_for_good(cluster: Cluster) -> None:
+async def test_the_data_plane_is_notified_of_the_end_of_a_job(cluster: Cluster) -> None:
     job_id = await cluster.submit(one_vertex())
     await cluster.finish_query()
     assert cluster.data_plane.terminated == [(job_id, JobStatus.FINISHED)]
@@ -463,7 +463,7 @@ async def test_a_damaged_entry_does_not_keep_other_jobs_from_being_recovered(
     await cluster.stop()
 
 
-async def test_the_archive_keeps_as_many_jobs_as_configured_and_not_for_ever(clock: ManualClock) -> None:
+async def test_the_archive_keeps_the_configured_number_of_jobs_until_they_expire(clock: ManualClock) -> None:
     cluster = Cluster(clock, {"jobstore.max-capacity": "2", "jobstore.expiration-time": "10 min"})
     await cluster.start(tm=1)
     for name in ("one", "two", "three"):

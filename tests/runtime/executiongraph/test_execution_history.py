@@ -50,7 +50,7 @@ def test_events_since_a_number_are_returned() -> None:
     assert numbers(told, since=2, vertex_id="a") == [2, 4]
 
 
-def test_the_oldest_events_go_and_the_others_keep_their_numbers() -> None:
+def test_the_oldest_events_are_removed_and_the_others_keep_their_numbers() -> None:
     told = ExecutionHistory(max_events=3)
     for attempt in range(5):
         told.append(event("a", 0, attempt))

@@ -27,7 +27,7 @@ def test_rates_are_averages_since_the_start_and_over_a_minute_at_most() -> None:
     assert at(metrics, 120) == (1, 100, 108_000)
 
 
-def test_rates_of_an_idle_task_go_down_to_nothing() -> None:
+def test_rates_of_an_idle_task_decrease_to_zero() -> None:
     metrics = TaskMetrics()
     metrics.report(totals(100, 500), 1000, 0)
     assert at(metrics, 10) == (10, 50, 9500)

@@ -108,7 +108,7 @@ async def test_the_address_is_visible_in_other_processes_after_the_confirmation(
     assert listener.leaders.count(("here", session_id)) <= 1
 
 
-async def test_the_second_process_leads_when_the_first_leaves(kind: Kind) -> None:  # D04 D05 D07
+async def test_the_second_process_becomes_leader_when_the_first_leaves(kind: Kind) -> None:  # D04 D05 D07
     one, two = kind.process(), kind.process()
     election, first, session_id = await leading(one)
     listener, second = retrieving(two), Contender()

@@ -104,7 +104,7 @@ async def test_a_grant_after_the_end_is_ignored(runner: Runner, cluster: Cluster
     assert leader_of(runner) == (None, None)
 
 
-async def test_a_closed_runner_leaves_everything_once(runner: Runner, cluster: Cluster) -> None:  # E07
+async def test_a_closed_runner_releases_everything_once(runner: Runner, cluster: Cluster) -> None:  # E07
     master = await started(runner)
     closing = runner.close()
     assert runner.close() is closing

@@ -47,7 +47,7 @@ async def test_a_second_start_changes_nothing(cluster: Cluster) -> None:  # E10
     await job_master.stop()
 
 
-async def test_a_suspended_job_takes_back_its_requests_and_leaves_its_slots(cluster: Cluster) -> None:  # E13 E12
+async def test_a_suspended_job_cancels_its_requests_and_keeps_its_slots(cluster: Cluster) -> None:  # E13 E12
     job_id = await cluster.submit(job_graph(("a", 3, [])))
     address = next(address for address in cluster.rpc._servers if address.startswith("jobmanager-"))
     job_master = cluster.rpc._servers[address]
@@ -135,7 +135,7 @@ async def test_a_listener_that_exits_changes_neither_the_job_nor_the_jobmanager(
     assert (await cluster.gateway.request_job_result(job_id)).status is JobStatus.FINISHED
 
 
-async def test_a_check_of_idle_slots_that_raises_does_not_end_later_ones(
+async def test_a_failed_check_of_idle_slots_does_not_end_later_ones(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = await cluster.submit(job_graph(("a", 1, [])))

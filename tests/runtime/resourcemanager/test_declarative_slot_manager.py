@@ -125,7 +125,7 @@ def test_workers_are_requested_for_slots_that_announced_ones_do_not_cover() -> N
     assert manager.check(NOW) == [AllocateWorkers(1)]
 
 
-def test_the_maximum_of_slots_and_other_profiles_leave_jobs_short() -> None:  # J28
+def test_jobs_lack_slots_beyond_the_maximum_and_of_other_profiles() -> None:  # J28
     manager = DeclarativeSlotManager("rm", with_workers(slots_per_worker=2, max_slots=3))
     manager.declare_requirements("a", "jm-a", {SMALL: 3})
     manager.declare_requirements("b", "jm-b", {BIG: 1})
@@ -149,7 +149,7 @@ def test_slots_lost_with_their_task_executor_are_replaced(manager: DeclarativeSl
     assert manager.missing("a") == {}
 
 
-def test_a_slot_that_is_not_given_is_replaced_and_rests_until_its_next_report() -> None:  # J28
+def test_a_refused_slot_is_replaced_and_unused_until_its_next_report() -> None:  # J28
     manager = DeclarativeSlotManager("rm")
     manager.register_task_manager("tm", report(None, None, None), NOW)
     manager.declare_requirements("a", "jm-a", {SMALL: 1})

@@ -280,7 +280,9 @@ async def test_a_worker_that_the_framework_did_not_start_is_unrecognized(active:
     assert "unrecognized" in str(declined)
 
 
-async def test_a_profile_that_no_worker_can_serve_obtains_nothing(active: Cluster, framework: Framework) -> None:  # K09
+async def test_no_worker_is_requested_for_an_unfulfillable_profile(
+    active: Cluster, framework: Framework
+) -> None:  # K09
     framework.worker_slot = ResourceProfile(cpu_cores=1)
     cluster = Cluster(framework, {})
     await cluster.start()
@@ -365,7 +367,7 @@ async def test_idle_workers_are_stopped_and_their_containers_go_back(
     assert framework.of(RequestContainers) == [RequestContainers(1)]
 
 
-async def test_other_counts_at_the_framework_are_fatal(active: Cluster) -> None:  # K16
+async def test_a_different_count_at_the_framework_is_fatal(active: Cluster) -> None:  # K16
     await asked_for(active, "a")
     active.manager.containers_granted(["c1"], pending_at_framework=7)
     assert [str(error) for error in active.errors] == ["1 workers are pending here, but 7 at the cluster's framework"]
@@ -399,7 +401,7 @@ async def test_heartbeats_tell_what_a_task_executor_uses(standalone: Cluster) ->
     assert info.usage == USAGE
 
 
-async def test_a_periodic_check_that_raises_does_not_end_later_ones(cluster: Cluster) -> None:
+async def test_a_failed_periodic_check_does_not_end_later_ones(cluster: Cluster) -> None:
     resource_manager: Any = cluster.resource_manager._process
     checks: list[float] = []
 

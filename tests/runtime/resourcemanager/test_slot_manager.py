@@ -101,7 +101,7 @@ def test_no_worker_is_requested_beyond_the_maximum_of_slots() -> None:  # J07
     assert manager.register_slot_request(request("f"), NOW)[1] == []
 
 
-def test_a_slot_that_came_is_for_the_request_that_it_was_announced_for() -> None:  # J08
+def test_a_new_slot_serves_the_request_that_it_was_announced_for() -> None:  # J08
     manager = started(SMALL)
     manager.register_slot_request(request("a", SMALL), NOW)
     other = manager.register_task_manager("other", report(None, profile=BIG), NOW)

@@ -72,7 +72,7 @@ def test_a_worker_that_ended_before_it_registered_never_brings_its_slots() -> No
     assert workers.completed("c2", False, 0) == [WorkersLost(1)]
 
 
-def test_other_pending_requests_at_the_framework_are_an_error() -> None:  # K16
+def test_a_different_number_of_pending_requests_at_the_framework_is_an_error() -> None:  # K16
     workers = Workers()
     workers.request(2)
     assert workers.granted(["c1"], pending_at_framework=2)

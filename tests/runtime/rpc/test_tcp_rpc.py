@@ -181,7 +181,7 @@ async def test_a_token_is_checked_over_tcp_too(serve: Serve) -> None:
     assert await gateway.echo(1) == 1
 
 
-async def test_a_stopped_endpoint_answers_those_that_wait_and_those_that_come(serve: Serve) -> None:
+async def test_a_stopped_endpoint_answers_waiting_and_later_callers(serve: Serve) -> None:
     endpoint, gateway = await echo(serve)
     waiting = asyncio.ensure_future(gateway.wait())
     await gateway.echo(1)
@@ -252,7 +252,7 @@ async def test_a_caller_with_another_secret_is_refused_on_both_sides(serve: Serv
         await client.connect(server.address_of("echo"), EchoGateway)
 
 
-async def test_a_server_that_only_pretends_to_know_the_secret_is_left(serve: Serve) -> None:
+async def test_a_server_that_does_not_know_the_secret_is_disconnected(serve: Serve) -> None:
     async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(channel._HELLO.pack(channel._MAGIC, channel.PROTOCOL_VERSION, b"n" * 32))
         await reader.readexactly(channel._HELLO.size + 32)

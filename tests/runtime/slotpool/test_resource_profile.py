@@ -45,7 +45,7 @@ def test_unknown_and_any_are_unchanged_by_arithmetic() -> None:
     assert ANY.merge(UNKNOWN) == ANY.subtract(LARGE) == ANY
 
 
-def test_more_than_there_is_cannot_be_taken() -> None:
+def test_a_larger_profile_cannot_be_subtracted() -> None:
     with pytest.raises(
         InsufficientResourcesError, match=r"can't take {cpu_cores=4, .*} from {cpu_cores=1, task_heap_bytes=10, gpu=1}"
     ):

@@ -91,14 +91,14 @@ def test_a_second_task_of_a_vertex_needs_a_second_slot(slots: Slots) -> None:  #
     assert slots.request("a1", "a") == [SendSlotRequest("job-1")]
 
 
-def test_a_shared_slot_nearby_comes_before_a_free_one(slots: Slots) -> None:  # H11
+def test_a_local_shared_slot_is_preferred_to_a_free_one(slots: Slots) -> None:  # H11
     slots.request("a0", "a")
     slots.offer("job-0", "tm1")
     slots.offer("free1", "tm1")
     assert slots.request("b0", "b", near="tm1") == [has("b0", "job-0", Locality.LOCAL)]
 
 
-def test_a_free_slot_nearby_comes_before_a_shared_one_far_away(slots: Slots) -> None:  # H11
+def test_a_local_free_slot_is_preferred_to_a_remote_shared_one(slots: Slots) -> None:  # H11
     slots.request("a0", "a")
     slots.offer("job-0", "tm1")
     slots.offer("free1", "tm2")
@@ -110,7 +110,7 @@ def test_a_free_slot_is_taken_where_no_slot_can_be_shared(slots: Slots) -> None:
     assert slots.request("a0", "a", near="tm1") == [has("a0", "free1", Locality.NON_LOCAL, "tm2")]
 
 
-def test_a_shared_slot_far_away_comes_before_a_free_one_far_away(slots: Slots) -> None:  # H11
+def test_a_remote_shared_slot_is_preferred_to_a_remote_free_one(slots: Slots) -> None:  # H11
     slots.request("a0", "a")
     slots.offer("job-0", "tm1")
     slots.offer("free1", "tm1")
@@ -132,7 +132,7 @@ def test_a_pending_slot_is_shared_before_another_one_is_requested(slots: Slots) 
     ]
 
 
-def test_a_slot_whose_tasks_are_gone_goes_back_to_the_pool(slots: Slots) -> None:  # H13
+def test_a_slot_without_tasks_is_returned_to_the_pool(slots: Slots) -> None:  # H13
     slots.request("a0", "a")
     (allocated,) = slots.pool.offer_slots("tm1", [SlotOffer("job-0", 0)], 0)[1]
     assert isinstance(allocated, SlotAllocated)
@@ -152,7 +152,7 @@ def test_a_slot_that_others_use_fails_its_request(slots: Slots) -> None:  # H14
     assert slots.provider.manager("g").get("slot-1") is None
 
 
-def test_a_slot_that_does_not_come_fails_all_that_would_share_it(slots: Slots) -> None:  # H02
+def test_a_failed_slot_request_fails_all_tasks_that_would_share_it(slots: Slots) -> None:  # H02
     slots.request("a0", "a")
     slots.request("b0", "b")
     assert slots.follow(slots.pool.resource_manager_failed("job-0", "full")) == [
@@ -194,7 +194,7 @@ def test_a_task_released_before_its_slot_arrived_fails_and_one_after_is_notified
     assert told[0] == LogicalSlotsFailed(("b0",), "done", was_allocated=True)
 
 
-def test_the_last_task_of_a_slot_still_to_come_takes_the_request_back(slots: Slots) -> None:  # H06 H10
+def test_releasing_the_last_task_of_a_pending_slot_cancels_its_request(slots: Slots) -> None:  # H06 H10
     slots.request("a0", "a")
     assert slots.release("a0") == [LogicalSlotsFailed(("a0",), "done"), CancelSlotRequest("job-0")]
 
@@ -207,7 +207,7 @@ def test_colocated_tasks_share_a_node_and_are_local(slots: Slots) -> None:  # H1
     assert slots.request("a1", "a", co_location=("c", 1)) == [SendSlotRequest("job-1")]
 
 
-def test_the_place_of_colocated_tasks_is_locked_when_the_slot_comes(slots: Slots) -> None:  # H16 H17
+def test_the_location_of_colocated_tasks_is_locked_when_the_slot_arrives(slots: Slots) -> None:  # H16 H17
     slots.request("a0", "a", co_location=("c", 0))
     slots.offer("job-0", "tm1")
     slots.release("a0")
@@ -242,7 +242,7 @@ def test_a_constraint_without_known_location_requests_a_new_slot(slots: Slots) -
     assert slots.request("b0", "b", co_location=("c", 0)) == [has("b0", "job-0", Locality.LOCAL)]
 
 
-def test_a_colocated_task_that_needs_more_than_is_left_fails(slots: Slots) -> None:  # H19
+def test_a_colocated_task_that_exceeds_the_remaining_resources_fails(slots: Slots) -> None:  # H19
     whole, half = ResourceProfile(cpu_cores=2), ResourceProfile(cpu_cores=1)
     slots.pool.offer_slots("tm1", [SlotOffer("x0", 0, "", whole), SlotOffer("y1", 1, "", whole)], 0)
     slots.request("a0", "a", needs=half, co_location=("c", 0))

@@ -64,7 +64,7 @@ def test_a_hosts_name_that_is_not_known_is_no_common_host() -> None:  # I09
     )
 
 
-def test_the_slot_had_before_comes_first_and_the_slots_of_others_never() -> None:  # I11
+def test_the_previous_slot_is_preferred_and_previous_slots_of_others_are_excluded() -> None:  # I11
     strategy = PreviousAllocationSlotSelection(BY_LOCATION)
     slots = available(slot("theirs", "tm1"), slot("mine", "tm2"), slot("free", "tm3"))
     wish = SlotProfile(SMALL, (TaskManagerLocation("tm1"),), frozenset({"mine"}), frozenset({"mine", "theirs"}))

@@ -111,7 +111,7 @@ def test_a_leaf_keeps_the_locality_of_its_request(manager: SlotSharingManager) -
     ]
 
 
-def test_a_slot_for_a_root_that_is_gone_has_no_taker(manager: SlotSharingManager) -> None:  # H13
+def test_a_slot_for_a_released_root_is_not_used(manager: SlotSharingManager) -> None:  # H13
     manager.create_root_slot("r")
     manager.release("r")
     assert manager.resolve("r", slot("x"), Locality.LOCAL) is None

@@ -101,7 +101,7 @@ async def test_a_slot_is_offered_once_its_job_has_a_leader_and_then_at_once(job_
     assert job_master.offers == [["a"], ["b"]]
 
 
-async def test_without_a_way_to_find_the_leader_the_slot_stays_free(  # L03
+async def test_the_slot_stays_free_if_the_leader_cannot_be_found(  # L03
     cluster: Cluster, job_master: PlayedJobMaster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(job_id: str) -> None:
@@ -186,7 +186,7 @@ async def test_the_same_leader_again_changes_nothing_and_another_one_takes_over(
     assert job_master.offers == [["a"], ["a"]]
 
 
-async def test_without_its_job_master_tasks_end_and_slots_wait_for_the_next(  # L18 L19
+async def test_if_the_job_master_is_lost_tasks_end_and_slots_wait_for_the_next_one(  # L18 L19
     cluster: Cluster, job_master: PlayedJobMaster
 ) -> None:
     await cluster.submit(job_graph(("a", 1, [])))

@@ -15,7 +15,7 @@ from firesteel.runtime.taskexecutor.task_executor_gateway import (
 from firesteel.runtime.taskexecutor.task_slot_table import TaskSlotState, TaskSlotTable
 
 
-def test_a_slot_is_given_once_and_again_to_the_same_job_only() -> None:  # L02
+def test_an_allocated_slot_is_allocated_again_to_the_same_job_only() -> None:  # L02
     table = TaskSlotTable(1)
     assert table.allocate(0, "job", "a") is True
     assert table.allocate(0, "job", "a") is False
